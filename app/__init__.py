@@ -1,0 +1,1 @@
+"""Plumbline: human evaluation of machine translation, from design to defended ranking."""

@@ -1,0 +1,85 @@
+"""What can go wrong, in kinds. The docstring of an error is its message; `detail` adds the particulars.
+
+The web layer maps kinds to problem+json and the command line maps them to exit codes, each in one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the input something is wrong, and what.
+
+    `loc` is a path: ("body", "alpha"), or ("ratings.tsv", 17) for line 17 of a file.
+    """
+
+    loc: tuple[str | int, ...]
+    msg: str
+
+
+class AppError(Exception):
+    """Something went wrong."""
+
+    kind: ClassVar[str] = "error"
+
+    def __init__(self, detail: str = "", *, places: tuple[Place, ...] = (), retry_after: int | None = None) -> None:
+        super().__init__(detail or self.title())
+        self.detail = detail
+        self.places = places
+        self.retry_after = retry_after
+
+    @classmethod
+    def title(cls) -> str:
+        """The first line of the docstring, without its full stop."""
+        return (cls.__doc__ or cls.__name__).strip().splitlines()[0].rstrip(".")
+
+
+class Invalid(AppError):
+    """The input is not valid."""
+
+    kind = "invalid"
+
+
+class NotFound(AppError):
+    """There is no such thing here."""
+
+    kind = "not_found"
+
+
+class Unauthorized(AppError):
+    """A valid credential is needed."""
+
+    kind = "unauthorized"
+
+
+class Forbidden(AppError):
+    """Your role does not allow this."""
+
+    kind = "forbidden"
+
+
+class Conflict(AppError):
+    """The state of things does not allow this."""
+
+    kind = "conflict"
+
+
+class TooLarge(AppError):
+    """The input is larger than allowed."""
+
+    kind = "too_large"
+
+
+class Unavailable(AppError):
+    """The service cannot do this now; try again."""
+
+    kind = "unavailable"
+
+
+class StorageFull(AppError):
+    """There is no space left to store this."""
+
+    kind = "storage_full"

@@ -1,0 +1,31 @@
+"""Keys that people and files use to name things: 1–128 of A–Z a–z 0–9 . _ ~ : @ + -"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+KEY_PATTERN = r"^[A-Za-z0-9._~:@+\-]{1,128}$"
+_KEY = re.compile(r"[A-Za-z0-9._~:@+\-]{1,128}")
+_OTHER = re.compile(r"[^A-Za-z0-9._~:@+\-]+")
+
+
+def is_key(name: str) -> bool:
+    """Whether `name` can be used as a key as it is."""
+    return _KEY.fullmatch(name) is not None
+
+
+def to_key(name: str) -> str:
+    """A key for any name: the name itself where it is one, else a readable form with a digest of the whole.
+
+    The digest keeps two names apart that differ only in characters a key cannot hold.
+
+    >>> to_key("Online-W")
+    'Online-W'
+    >>> to_key("Online W")
+    'Online_W~8004a8ca'
+    """
+    if is_key(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{_OTHER.sub('_', name)[:119]}~{digest}"
