@@ -1,0 +1,228 @@
+"""What a format is: files in, records out (and back). One module each in this package, discovered by `app.formats`.
+
+A reader yields records; it knows nothing of a database. Names that recur (system, document, rater, task, item) are
+keys: whoever stores the records creates what a judgment names and nobody declared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import IO, Literal
+
+from app.domain.errors import Invalid, Place
+
+MOST_ERRORS = 100
+RoleName = Literal["rating", "repeat", "reference", "degraded", "calibration"]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignRow:
+    """What a file says of the campaign as a whole; None where it is silent."""
+
+    at: At
+    protocol: str | None = None
+    source_language: str | None = None
+    target_language: str | None = None
+    basis: str | None = None
+    name: str | None = None
+    options: Mapping[str, object] | None = None
+    documents_known: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """A system; needed only where more than its key is known."""
+
+    at: At
+    key: str
+    name: str
+    kind: Literal["mt", "human"] = "mt"
+    lab: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document; needed only where more than its key is known."""
+
+    at: At
+    key: str
+    name: str
+    kind: Literal["test", "calibration", "tutorial"] = "test"
+    domain: str | None = None
+    position: int | None = None
+    meta: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A segment's source, its references by name, and what else is known."""
+
+    at: At
+    document: str
+    position: int
+    source: str | None = None
+    references: Mapping[str, str] | None = None
+    meta: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One system's text for one segment."""
+
+    at: At
+    system: str
+    document: str
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RaterRow:
+    """A rater; needed only where more than the key is known. Accounts of one person share `person`."""
+
+    at: At
+    key: str
+    name: str
+    person: str | None = None
+    attributes: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """One revision of one rater's answer for one output (position None: for the whole item).
+
+    task, item: keys; `item` is unique within its task. systems: all that are credited (identical outputs).
+    payload: as the protocol's payload type takes it. accepted: False where quality control rejected the task.
+    revision: None for the next one after what is stored.
+    """
+
+    at: At
+    task: str
+    item: str
+    systems: tuple[str, ...]
+    document: str
+    position: int | None
+    rater: str
+    payload: Mapping[str, object]
+    role: RoleName = "rating"
+    accepted: bool = True
+    revision: int | None = None
+    item_position: int | None = None
+    started_at: datetime | None = None
+    submitted_at: datetime | None = None
+    external_id: str | None = None
+    task_meta: Mapping[str, object] | None = None
+    item_meta: Mapping[str, object] | None = None
+    meta: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VoidRow:
+    """A judgment set aside, with the reason: all revisions of one rater at one address."""
+
+    at: At
+    task: str
+    item: str
+    position: int | None
+    rater: str
+    reason: str
+    actor: str
+
+
+Record = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what a reader takes in, so that no file can exhaust memory, disk or patience."""
+
+    line_bytes: int = 1 << 20
+    unpacked_bytes: int = 8 << 30
+    ratio: int = 200
+    lines: int = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file by name; `open` gives its bytes from the start, gzipped or not."""
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+
+class TooManyErrors(Invalid):
+    """The input is not valid; only the first errors are listed."""
+
+
+@dataclass(slots=True)
+class ReadLog:
+    """What a reader saw: counts for the report, and bad lines.
+
+    skip_bad_lines: collect a bad line and go on, storing the rest. Otherwise bad lines are still collected (up to
+    MOST_ERRORS) so that one run names them all, and `finish` raises.
+    """
+
+    skip_bad_lines: bool = False
+    lines: int = 0
+    mapped: dict[str, dict[str, str]] = field(default_factory=dict)
+    repaired: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    bad: list[Place] = field(default_factory=list)
+    n_bad: int = 0
+
+    def map_name(self, noun: str, name: str, key: str) -> None:
+        """Remember that `name` of a system, document, rater … became `key`."""
+        self.mapped.setdefault(noun, {})[key] = name
+
+    def bad_line(self, at: At, reason: str) -> None:
+        """Collect one bad line. Raises TooManyErrors once MOST_ERRORS are collected and lines are not skipped."""
+        self.n_bad += 1
+        if len(self.bad) < MOST_ERRORS:
+            self.bad.append(Place((at.file, at.line), reason))
+        elif not self.skip_bad_lines:
+            raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(self.bad))
+
+    def finish(self) -> None:
+        """Raise Invalid with every bad line collected, unless they are to be skipped."""
+        if self.bad and not self.skip_bad_lines:
+            raise Invalid(f"{self.n_bad} bad line(s); nothing was stored", places=tuple(self.bad))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """What a reader is told beside the files.
+
+    protocol: of the campaign, if it exists already. options: `--option k=v` of the caller, all strings.
+    """
+
+    options: Mapping[str, str]
+    limits: Limits
+    protocol: str | None = None
+
+
+Reader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[Record]]
+Writer = Callable[[Iterable[Record]], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A kind of file: how it is read, how it is written, and which options it takes (name → what it does)."""
+
+    name: str
+    title: str
+    read: Reader | None = None
+    write: Writer | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
