@@ -1,0 +1,135 @@
+"""The database handle: one pool, one kind of transaction, the one place that commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from app.domain.errors import AppError, Conflict, Invalid, StorageFull, Unavailable
+
+APP_ROLE = "plumbline_app"
+POOL_TIMEOUT = 2.0
+
+
+class DatabaseBusy(Unavailable):
+    """Every database connection is in use."""
+
+
+class DatabaseDown(Unavailable):
+    """The database cannot be reached."""
+
+
+class DiskFull(StorageFull):
+    """The database has no space left."""
+
+
+class ChangedMeanwhile(Conflict):
+    """Somebody else changed the same thing at the same time."""
+
+
+class NotStorable(Invalid):
+    """A value cannot be stored."""
+
+
+class Database:
+    """A pool of connections to one Postgres, named by a libpq URL.
+
+    size: connections kept; as many threads can be in a transaction at once.
+    role: role to serve under, so that the process lacks what only the owner may do; None keeps the login role.
+    """
+
+    def __init__(self, url: str, *, size: int = 10, role: str | None = None) -> None:
+        self.url = url
+        self.size = size
+        options = "-c timezone=UTC" + (f" -c role={role}" if role else "")
+        self._engine = sa.create_engine(
+            sqlalchemy_url(url),
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=POOL_TIMEOUT,
+            pool_pre_ping=True,
+            connect_args={"options": options, "connect_timeout": 5},
+        )
+
+    @contextmanager
+    def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
+        """One transaction, committed on leaving the block, rolled back on any error.
+
+        snapshot: repeatable read and read only, so that several queries see one state.
+
+        Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
+        """
+        with translating(), Session(self._engine, expire_on_commit=False) as session, session.begin():
+            if snapshot:
+                session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+                session.execute(sa.text("SET TRANSACTION READ ONLY"))
+            yield session
+
+    def ping(self) -> None:
+        """Raise Unavailable unless the database answers."""
+        with self.transaction() as session:
+            session.execute(sa.text("SELECT 1"))
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self._engine.dispose()
+
+
+def sqlalchemy_url(url: str) -> sa.URL:
+    """The URL of a libpq connection as SQLAlchemy wants it, on psycopg 3.
+
+    Raises Invalid where it is no Postgres URL.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
+        raise Invalid("the database URL must start with postgresql://")
+    return sa.make_url(f"postgresql+psycopg://{rest}")
+
+
+def driver(session: Session) -> psycopg.Connection[tuple[object, ...]]:
+    """The psycopg connection of a transaction, for COPY."""
+    raw = session.connection().connection.driver_connection
+    return cast("psycopg.Connection[tuple[object, ...]]", raw)
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Turn what the database or its driver raises into our own kinds of error."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise DatabaseBusy(retry_after=1) from error
+    except DBAPIError as error:
+        raise _translated(error.orig, disconnected=error.connection_invalidated) from error
+    except psycopg.Error as error:
+        raise _translated(error, disconnected=isinstance(error, psycopg.OperationalError)) from error
+
+
+_BY_STATE: dict[str, type[AppError]] = {
+    "53100": DiskFull,
+    "53300": DatabaseBusy,
+    "40001": ChangedMeanwhile,
+    "40P01": ChangedMeanwhile,
+    "23505": ChangedMeanwhile,
+    "23503": ChangedMeanwhile,
+    "55P03": DatabaseBusy,
+}
+
+
+def _translated(error: BaseException | None, *, disconnected: bool) -> BaseException:
+    state = getattr(error, "sqlstate", None)
+    if state in _BY_STATE:
+        kind = _BY_STATE[state]
+        return kind(retry_after=1 if issubclass(kind, Unavailable) else None)
+    if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith("22"):
+        return NotStorable()
+    if disconnected or isinstance(error, psycopg.OperationalError) or (state or "").startswith(("08", "57P")):
+        return DatabaseDown(retry_after=1)
+    return error if error is not None else OperationalError("", None, Exception())

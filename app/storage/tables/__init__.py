@@ -1,0 +1,38 @@
+"""All tables. Constraints stand in the database first; composite keys keep every row inside its campaign."""
+
+from app.storage.tables._metadata import metadata
+from app.storage.tables.access import idempotency, sessions, tokens
+from app.storage.tables.campaigns import campaigns, versions
+from app.storage.tables.imports import import_chunks, import_files, imports
+from app.storage.tables.judgments import judgments, profiles, scores, voids
+from app.storage.tables.raters import people, raters
+from app.storage.tables.reports import reports
+from app.storage.tables.tasks import item_credits, items, tasks
+from app.storage.tables.texts import documents, outputs, reference_texts, segments, systems
+
+__all__ = [
+    "campaigns",
+    "documents",
+    "idempotency",
+    "import_chunks",
+    "import_files",
+    "imports",
+    "item_credits",
+    "items",
+    "judgments",
+    "metadata",
+    "outputs",
+    "people",
+    "profiles",
+    "raters",
+    "reference_texts",
+    "reports",
+    "scores",
+    "segments",
+    "sessions",
+    "systems",
+    "tasks",
+    "tokens",
+    "versions",
+    "voids",
+]

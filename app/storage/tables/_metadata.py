@@ -1,0 +1,68 @@
+"""The metadata with its naming convention, and the columns that many tables share."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKeyConstraint,
+    Identity,
+    MetaData,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Json = JSONB(none_as_null=True)
+
+
+def identity() -> Column[int]:
+    """The bigint identity key."""
+    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+
+
+def campaign() -> Column[int]:
+    """The campaign that a row belongs to."""
+    return Column("campaign_id", BigInteger, nullable=False)
+
+
+def bigint(name: str, *, nullable: bool = False) -> Column[int]:
+    """A reference or a count."""
+    return Column(name, BigInteger, nullable=nullable)
+
+
+def label(name: str, *, nullable: bool = False) -> Column[str]:
+    """A text of some words."""
+    return Column(name, Text, nullable=nullable)
+
+
+def json(name: str, *, nullable: bool = False) -> Column[object]:
+    """A JSON object, `{}` where nothing is said."""
+    return Column(name, Json, nullable=nullable, server_default=None if nullable else text("'{}'::jsonb"))
+
+
+def moment(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
+    """A time with its zone; `now` takes the database clock."""
+    return Column(name, DateTime(timezone=True), nullable=nullable, server_default=text("now()") if now else None)
+
+
+def in_campaign(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:
+    """A reference to a row of the same campaign."""
+    return ForeignKeyConstraint(["campaign_id", column], [f"{table}.campaign_id", f"{table}.id"], ondelete=ondelete)
+
+
+def key_check(column: str = "key") -> CheckConstraint:
+    """The alphabet of keys, as `app.domain.keys` has it."""
+    return CheckConstraint(f"{column} ~ '^[A-Za-z0-9._~:@+-]{{1,128}}$'", name=f"{column}_is_key")

@@ -1,0 +1,60 @@
+"""Credentials and replay protection. Secrets stand here only as hashes."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from app.storage.tables._metadata import bigint, identity, label, metadata, moment
+
+tokens = Table(
+    "tokens",
+    metadata,
+    identity(),
+    label("prefix"),
+    Column("hash", LargeBinary, nullable=False),
+    label("role"),
+    bigint("campaign_id", nullable=True),
+    label("name"),
+    moment("created_at", now=True),
+    moment("expires_at", nullable=True),
+    moment("revoked_at", nullable=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("prefix"),
+    CheckConstraint("octet_length(hash) = 32", name="hash_length"),
+    CheckConstraint("role in ('admin', 'manager', 'coordinator', 'viewer', 'frontend')", name="role_known"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    identity(),
+    Column("hash", LargeBinary, nullable=False),
+    bigint("token_id"),
+    moment("created_at", now=True),
+    moment("expires_at"),
+    ForeignKeyConstraint(["token_id"], ["tokens.id"], ondelete="CASCADE"),
+    UniqueConstraint("hash"),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("token_id", BigInteger, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request_hash", LargeBinary, nullable=False),
+    Column("status", SmallInteger),
+    Column("body", LargeBinary),
+    label("content_type", nullable=True),
+    moment("created_at", now=True),
+    ForeignKeyConstraint(["token_id"], ["tokens.id"], ondelete="CASCADE"),
+)

@@ -1,0 +1,53 @@
+"""Imports under way: what was announced, the bytes that arrived, and the report of what became of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from app.storage.tables._metadata import bigint, campaign, identity, json, label, metadata, moment
+
+imports = Table(
+    "imports",
+    metadata,
+    identity(),
+    campaign(),
+    label("public_id"),
+    label("format"),
+    json("options"),
+    label("state"),
+    json("report", nullable=True),
+    moment("created_at", now=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("public_id"),
+    CheckConstraint("state in ('receiving', 'committed')", name="state_known"),
+)
+
+import_files = Table(
+    "import_files",
+    metadata,
+    Column("import_id", BigInteger, primary_key=True),
+    Column("name", Text, primary_key=True),
+    bigint("size"),
+    Column("sha256", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["import_id"], ["imports.id"], ondelete="CASCADE"),
+)
+
+import_chunks = Table(
+    "import_chunks",
+    metadata,
+    Column("import_id", BigInteger, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["import_id", "name"], ["import_files.import_id", "import_files.name"], ondelete="CASCADE"),
+)

@@ -1,0 +1,97 @@
+"""What is judged: systems, documents, segments, references and outputs. A text once stored never changes."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from app.storage.tables._metadata import bigint, campaign, identity, in_campaign, json, key_check, label, metadata
+
+systems = Table(
+    "systems",
+    metadata,
+    identity(),
+    campaign(),
+    label("key"),
+    label("name"),
+    label("kind"),
+    label("lab", nullable=True),
+    Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    label("state"),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("campaign_id", "key"),
+    UniqueConstraint("campaign_id", "id"),
+    key_check(),
+    CheckConstraint("kind in ('mt', 'human')", name="kind_known"),
+    CheckConstraint("state in ('active', 'withdrawn')", name="state_known"),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    identity(),
+    campaign(),
+    label("key"),
+    label("name"),
+    label("kind"),
+    label("domain", nullable=True),
+    label("origin", nullable=True),
+    Column("position", Integer),
+    json("meta"),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("campaign_id", "key"),
+    UniqueConstraint("campaign_id", "id"),
+    key_check(),
+    CheckConstraint("kind in ('test', 'calibration', 'tutorial')", name="kind_known"),
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    identity(),
+    campaign(),
+    bigint("document_id"),
+    Column("position", Integer, nullable=False),
+    label("source", nullable=True),
+    json("meta"),
+    in_campaign("document_id", "documents"),
+    UniqueConstraint("campaign_id", "document_id", "position"),
+    UniqueConstraint("campaign_id", "id"),
+    CheckConstraint("position >= 1", name="position_from_one"),
+)
+
+reference_texts = Table(
+    "reference_texts",
+    metadata,
+    campaign(),
+    Column("segment_id", bigint("segment_id").type, primary_key=True),
+    Column("name", Text, primary_key=True),
+    label("text"),
+    in_campaign("segment_id", "segments"),
+)
+
+outputs = Table(
+    "outputs",
+    metadata,
+    identity(),
+    campaign(),
+    bigint("system_id"),
+    bigint("segment_id"),
+    label("text"),
+    Column("sha256", LargeBinary, nullable=False),
+    in_campaign("system_id", "systems"),
+    in_campaign("segment_id", "segments"),
+    UniqueConstraint("campaign_id", "system_id", "segment_id"),
+    UniqueConstraint("campaign_id", "id"),
+    CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),
+)
