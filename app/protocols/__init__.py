@@ -1,0 +1,28 @@
+"""Ways of judging, discovered: every module here without a leading underscore holds one `PROTOCOL`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from app.domain.errors import NotFound
+from app.protocols._base import Protocol
+
+
+def _discover() -> Mapping[str, Protocol[Any]]:
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    found: list[Protocol[Any]] = [import_module(f"{__name__}.{name}").PROTOCOL for name in names]
+    return MappingProxyType({p.name: p for p in sorted(found, key=lambda p: p.name)})
+
+
+ALL: Mapping[str, Protocol[Any]] = _discover()
+
+
+def get(name: str) -> Protocol[Any]:
+    """The protocol of that name. Raises NotFound, listing what there is."""
+    if name not in ALL:
+        raise NotFound(f"no protocol {name[:80]!r}; there are {', '.join(ALL)}")
+    return ALL[name]

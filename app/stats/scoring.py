@@ -1,17 +1,164 @@
-"""Weights of marked errors: profiles, most specific match first.
+"""Weights of marked errors and their sum: profiles, most specific match first.
 
-Sources: Riley et al. 2024 §4.1 and Freitag et al. 2021 (weights); WMT24 general task scripts (exceptions).
+Sources: Riley et al. 2024 §4.1 and Freitag et al. 2021 (`freitag2021`); scripts of the WMT24 general task (`wmt24`);
+scripts of the ErrorSpanAnnotation campaigns (`esa-mqm`). MQM is a penalty: lower is better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from app.domain.errors import Invalid, Place
+
+MOST_WEIGHTS = 1000
+LONGEST_PATTERN = 320
+LARGEST_WEIGHT = 1e6
+MOST_REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+def normal(path: str) -> str:
+    """The form in which severities and categories are compared: case, `_` and blanks around `/` are ignored.
+
+    >>> normal("Fluency / Punctuation"), normal("Source_issue")
+    ('fluency/punctuation', 'source issue')
+    """
+    return "/".join(part.strip() for part in path.casefold().replace("_", " ").split("/"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WeightProfile:
-    """A table `severity/category/subcategory` (any prefix, lower case) → weight."""
+    """A table `severity/category/subcategory` (any prefix) → weight; two profiles are equal if their digests are.
+
+    weights: patterns in normal form. containing: (text, weight) that hold for every category that contains the text,
+    whatever the severity, first match first. digest: identity of the table, whatever it is called.
+    """
 
     name: str
     weights: Mapping[str, float]
+    containing: tuple[tuple[str, float], ...] = ()
+    digest: str = field(init=False)
+    _known: dict[tuple[str, str | None], tuple[float, bool]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        table = {normal(pattern): float(weight) for pattern, weight in self.weights.items()}
+        rules = tuple((normal(text), float(weight)) for text, weight in self.containing)
+        identity = json.dumps([sorted(table.items()), rules], ensure_ascii=True, separators=(",", ":"))
+        object.__setattr__(self, "weights", table)
+        object.__setattr__(self, "containing", rules)
+        object.__setattr__(self, "digest", hashlib.sha256(identity.encode()).hexdigest())
+        object.__setattr__(self, "_known", {})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WeightProfile) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def identity(self) -> str:
+        """Name and digest: what scores are stored under, so that two tables of one name are never mixed up."""
+        return f"{self.name}@{self.digest[:16]}"
+
+
+FREITAG2021 = WeightProfile(
+    "freitag2021",
+    {
+        "Major": 5.0,
+        "Minor": 1.0,
+        "Neutral": 0.0,
+        "No-error": 0.0,
+        "Undecided": 0.0,
+        "Major/Non-translation!": 25.0,
+        "Minor/Fluency/Punctuation": 0.1,
+    },
+)
+WMT24 = WeightProfile(
+    "wmt24",
+    {**FREITAG2021.weights, "Critical": 5.0, "HOTW-test": 0.0},
+    containing=(("Reinterpretation", 0.0), ("Source issue", 0.0)),
+)
+ESA_MQM = WeightProfile(
+    "esa-mqm",
+    {"Minor": 1.0, "Major": 5.0, "Critical": 25.0, "Undecided": 0.0, "Neutral": 0.0, "No-error": 0.0},
+    containing=(("Punctuation", 0.1),),
+)
+PROFILES: Mapping[str, WeightProfile] = {p.name: p for p in (FREITAG2021, WMT24, ESA_MQM)}
+
+
+def weight(profile: WeightProfile, severity: str, category: str | None) -> tuple[float, bool]:
+    """Weight of one error, and whether the profile knows it; what it does not know weighs 0 and is to be reported.
+
+    >>> weight(FREITAG2021, "minor", "Fluency/Punctuation"), weight(FREITAG2021, "minor", "Fluency/Grammar")
+    ((0.1, True), (1.0, True))
+    """
+    found = profile._known.get((severity, category))
+    if found is None:
+        found = _look_up(profile, normal(severity), normal(category or ""))
+        if len(profile._known) < MOST_REMEMBERED:
+            profile._known[severity, category] = found
+    return found
+
+
+def _look_up(profile: WeightProfile, severity: str, category: str) -> tuple[float, bool]:
+    for text, value in profile.containing:
+        if text in category:
+            return value, True
+    path = f"{severity}/{category}" if category else severity
+    while path:
+        if path in profile.weights:
+            return profile.weights[path], True
+        path = path.rpartition("/")[0]
+    return 0.0, False
+
+
+def penalty(weights: Iterable[float], cap: float | None = None) -> float:
+    """Sum of the weights of one rater's errors on one segment: correctly rounded, so their order is irrelevant.
+
+    cap: largest penalty of one segment, None for none.
+    """
+    total = math.fsum(weights)
+    return total if cap is None else min(total, cap)
+
+
+def own_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProfile:
+    """A manager's own table as a profile. Raises Invalid naming every entry that will not do."""
+    if not table:
+        raise Invalid("a weight table needs at least one entry", places=(Place(("weights",), "is empty"),))
+    if len(table) > MOST_WEIGHTS:
+        raise Invalid(f"a weight table has at most {MOST_WEIGHTS} entries", places=(Place(("weights",), "too long"),))
+    places = tuple(Place(("weights", key), why) for key, value in table.items() if (why := _fault(key, value)))
+    normals = [normal(key) for key in table]
+    places += tuple(
+        Place(("weights", key), "is there twice (case, blanks and _ are ignored)")
+        for i, key in enumerate(table)
+        if normals[i] in normals[:i]
+    )
+    if places:
+        raise Invalid("the weight table has faults", places=places)
+    return WeightProfile(name, {k: float(v) for k, v in table.items() if isinstance(v, int | float)})
+
+
+def _fault(pattern: str, value: object) -> str | None:
+    if not pattern.strip() or len(pattern) > LONGEST_PATTERN or not normal(pattern).split("/")[0]:
+        return f"must be severity/category/subcategory, 1 to {LONGEST_PATTERN} characters"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "must be a number"
+    if not 0 <= value <= LARGEST_WEIGHT:  # refuses NaN too
+        return f"must be finite, from 0 to {LARGEST_WEIGHT:g}"
+    return None
+
+
+def resolve(profile: str | Mapping[str, object] | None) -> WeightProfile:
+    """The profile of that name, or the manager's own table; None is `freitag2021`. Raises Invalid."""
+    if profile is None:
+        return FREITAG2021
+    if not isinstance(profile, str):
+        return own_profile(profile)
+    if profile not in PROFILES:
+        there = ", ".join(sorted(PROFILES))
+        raise Invalid(f"no weight profile {profile[:80]!r}; there are {there}, or give a table of your own")
+    return PROFILES[profile]

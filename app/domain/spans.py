@@ -1,0 +1,76 @@
+"""Marked stretches of a text: severities, white space at the ends, and the `<v>…</v>` notation.
+
+Offsets are Unicode code points, half open, over the text without marks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SEVERITIES = ("neutral", "minor", "major", "critical", "undecided")
+_MARKS = re.compile(r"(</?v>)")
+
+
+def severity_of(name: str) -> str | None:
+    """The severity in the form payloads use, None where it is none that is known.
+
+    >>> severity_of("Major"), severity_of("awful")
+    ('major', None)
+    """
+    plain = name.strip().casefold()
+    return plain if plain in SEVERITIES else None
+
+
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """A text without its marks, where they stood, and how many were not in pairs."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    broken: int = 0
+
+
+def unmark(text: str) -> Unmarked:
+    """Take `<v>…</v>` out of a text.
+
+    A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
+
+    >>> unmark("a <v>b</v>")
+    Unmarked(text='a b', spans=((2, 3),), broken=0)
+    """
+    if "<v>" not in text and "</v>" not in text:
+        return Unmarked(text, ())
+    plain: list[str] = []
+    spans: list[tuple[int, int]] = []
+    at, opened, broken = 0, -1, 0
+    for part in _MARKS.split(text):
+        if part == "<v>":
+            broken += opened >= 0
+            opened = at if opened < 0 else opened
+        elif part == "</v>":
+            broken += opened < 0
+            if opened >= 0:
+                spans.append((opened, at))
+            opened = -1
+        else:
+            plain.append(part)
+            at += len(part)
+    if opened >= 0:
+        spans.append((opened, at))
+        broken += 1
+    return Unmarked("".join(plain), tuple(spans), broken)
+
+
+def mark(text: str, start: int, end: int) -> str:
+    """Put `<v>…</v>` around a stretch of a text."""
+    return f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
+
+
+def clip(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
+    """A span of an unstripped text over the stripped one; what was white space only becomes a point.
+
+    before: characters stripped at the start. length: of the stripped text.
+    """
+    start = min(max(span[0] - before, 0), length)
+    return start, min(max(span[1] - before, start), length)

@@ -1,0 +1,75 @@
+"""Direct assessment: one slider from 0 to 100.
+
+Sources: Graham et al. 2013; Bojar et al. 2018; Knowles 2021 §2–3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.domain.errors import Invalid, Place
+from app.protocols._base import Example, Options, Payload, Protocol, Scored, Shown, Slider
+from app.stats.ratings import Scale
+
+SCALE = Scale(0.0, 100.0)
+LARGEST_STANDARDISED = 1e6
+TICKS = ((0.0, "no meaning preserved"), (100.0, "perfect"))
+RUBRIC = (
+    ("0", "Nothing of the meaning of the source is expressed."),
+    ("50", "Much of the meaning is expressed, much is lost."),
+    ("100", "All of the meaning is expressed, in good language."),
+)
+
+
+class DAPayload(Payload):
+    """Where the rater put the slider; a standardised score of an import may lie outside its range."""
+
+    protocol: Literal["da"] = "da"
+    score: Annotated[float, Field(ge=-LARGEST_STANDARDISED, le=LARGEST_STANDARDISED)]
+
+
+def check(payload: DAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid where the score is off the slider; standardised scores know no range."""
+    if not options.standardised and not SCALE.minimum <= payload.score <= SCALE.maximum:
+        why = f"must be from {SCALE.minimum:g} to {SCALE.maximum:g}"
+        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+
+
+def score(payload: DAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """The slider as it stands (higher is better); 0 is a score, and −0 is 0."""
+    return Scored(payload.score + 0.0)
+
+
+PROTOCOL = Protocol(
+    name="da",
+    version=1,
+    title="Direct assessment",
+    payload=DAPayload,
+    higher_is_better=True,
+    scale=SCALE,
+    form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    examples=(
+        Example(
+            source="The dog barked.",
+            output="Der Hund bellte.",
+            payload=DAPayload(score=100.0),
+            score=100.0,
+            why="nothing to find fault with",
+        ),
+        Example(
+            source="The dog barked.", output="Die Katze.", payload=DAPayload(score=0.0), score=0.0, why="0 is a score"
+        ),
+        Example(
+            source="The dog barked.",
+            output="Hund hat bellen.",
+            payload=DAPayload(score=61.5),
+            score=61.5,
+            why="a continuous slider: halves count",
+        ),
+    ),
+)

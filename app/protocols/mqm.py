@@ -1,0 +1,127 @@
+"""MQM: errors marked in the texts, each with severity and category; the score is a penalty.
+
+Sources: Freitag et al. 2021 (hierarchy, weights); Riley et al. 2024 §4.1 (sum per rater and segment).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.domain.errors import Invalid, Place
+from app.domain.spans import SEVERITIES
+from app.protocols._base import Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
+from app.stats.scoring import penalty, weight
+
+MOST_ERRORS = 1000
+CATEGORIES = (
+    ("Accuracy", ("Mistranslation", "Omission", "Addition", "Untranslated text", "Creative Reinterpretation")),
+    ("Fluency", ("Grammar", "Spelling", "Punctuation", "Register", "Inconsistency", "Character encoding", "Display")),
+    ("Terminology", ("Inappropriate for context", "Inconsistent use of terminology")),
+    ("Style", ("Awkward", "Archaic or obscure word choice", "Bad sentence structure", "Unnatural or awkward")),
+    ("Locale convention", ("Address", "Currency", "Date", "Name", "Number", "Telephone", "Time", "Measurement")),
+    ("Non-translation!", ()),
+    ("Source issue", ()),
+    ("Other", ()),
+)
+RUBRIC = (
+    ("major", "May confuse or mislead the reader: the meaning changes, or an important part cannot be understood."),
+    ("minor", "Does not change the meaning and would not mislead, but a careful reader notices it."),
+    ("neutral", "A remark without consequence for quality: weighs nothing."),
+    ("critical", "Could harm the reader or make the text unusable."),
+    ("undecided", "The rater saw something but gave no severity: kept, weighs nothing."),
+)
+
+
+class MQMPayload(Payload):
+    """All errors that a rater marked in one output; none marked is a judgment too."""
+
+    protocol: Literal["mqm"] = "mqm"
+    errors: Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)] = ()
+
+
+def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:
+    """The field of a span that is wrong, and why."""
+    if span.severity not in SEVERITIES:
+        return "severity", f"must be one of {', '.join(SEVERITIES)}"
+    if span.start is None or span.end is None:
+        return None if span.start is span.end else ("end", "start and end go together")
+    if span.end < span.start:
+        return "end", "must not be before start"
+    text = shown.source if span.side == "source" else shown.text
+    if text is not None and span.end > len(text):
+        return "end", f"is outside the {span.side} text of {len(text)} characters"
+    return None
+
+
+def check(payload: MQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid naming every error that does not fit the texts."""
+    faults = ((i, _fault(span, shown)) for i, span in enumerate(payload.errors))
+    places = tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in faults if fault)
+    if places:
+        raise Invalid("; ".join(f"error {p.loc[1]}: {p.loc[2]} {p.msg}" for p in places[:3]), places=places)
+
+
+def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    weights = (weight(options.profile, span.severity, span.category)[0] for span in payload.errors)
+    return Scored(penalty(weights), len(payload.errors))
+
+
+_SOURCE = "The dog barked, and nobody woke up."
+_OUTPUT = "Der Hund bellte und, niemand wachte auf."
+_COMMA = Span(start=19, end=20, severity="minor", category="Fluency/Punctuation")
+_OMITTED = Span(side="source", start=16, end=34, severity="major", category="Accuracy/Omission", omission=True)
+
+PROTOCOL = Protocol(
+    name="mqm",
+    version=1,
+    title="Multidimensional quality metrics",
+    payload=MQMPayload,
+    higher_is_better=False,
+    scale=None,
+    form=(Spans("errors", severities=SEVERITIES, categories=CATEGORIES, source_side=True, omission=True),),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    uses_profile=True,
+    examples=(
+        Example(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
+        Example(
+            source=_SOURCE,
+            output=_OUTPUT,
+            payload=MQMPayload(errors=(_COMMA,)),
+            score=0.1,
+            why="minor punctuation weighs a tenth",
+        ),
+        Example(
+            source=_SOURCE,
+            output="Die Katze bellte.",
+            payload=MQMPayload(
+                errors=(
+                    Span(start=0, end=9, severity="major", category="Accuracy/Mistranslation", note="dog, not cat"),
+                    _OMITTED,
+                    Span(severity="neutral", category="Style/Awkward"),
+                )
+            ),
+            score=10.0,
+            why="two major errors, one of them an omission marked in the source; neutral weighs nothing",
+        ),
+        Example(
+            source=_SOURCE,
+            output="Lorem ipsum dolor sit amet.",
+            payload=MQMPayload(errors=(Span(start=0, end=27, severity="major", category="Non-translation!"),)),
+            score=25.0,
+            why="no translation at all",
+        ),
+        Example(
+            source=_SOURCE,
+            output=_OUTPUT,
+            payload=MQMPayload(errors=(_COMMA, Span(start=4, end=8, severity="critical", category="Other"))),
+            score=25.1,
+            why="the profile of the error span annotation campaigns knows critical errors",
+            profile="esa-mqm",
+        ),
+    ),
+)
