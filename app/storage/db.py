@@ -14,6 +14,8 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, StorageFull, Unavailable
 
+__all__ = ["Database", "Session", "driver", "sqlalchemy_url", "translating"]
+
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
 

@@ -1,0 +1,139 @@
+"""Campaigns: create one, look at one, list them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from app import protocols
+from app.domain.errors import Invalid, Place
+from app.domain.keys import is_key
+from app.protocols._base import Options, Protocol
+from app.stats import scoring
+from app.storage import campaigns
+from app.storage.db import Session
+
+BASES = ("source", "reference", "both", "none")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCampaign:
+    """What a manager says of a new campaign. options: what the protocol needs to know, such as its weights."""
+
+    key: str
+    protocol: str
+    name: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    source_language: str | None = None
+    target_language: str | None = None
+    basis: str = "source"
+    series: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignView:
+    """A campaign as people see it."""
+
+    key: str
+    name: str
+    series: str | None
+    protocol: str
+    protocol_version: int
+    options: Mapping[str, object]
+    source_language: str | None
+    target_language: str | None
+    basis: str
+    state: str
+    settings: Mapping[str, object]
+    documents_known: bool
+    data_version: int
+    settings_version: int
+    created_at: datetime
+
+
+def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
+    """Create a campaign in state draft.
+
+    Raises Invalid, naming the field, and Conflict where the key is taken.
+    """
+    protocol = _check(new)
+    row = campaigns.add(
+        session,
+        {
+            "key": new.key,
+            "name": new.name or new.key,
+            "series": new.series,
+            "protocol": protocol.name,
+            "protocol_version": protocol.version,
+            "options": dict(new.options),
+            "source_language": new.source_language,
+            "target_language": new.target_language,
+            "basis": new.basis,
+            "state": "draft",
+            "settings": {**new.settings, "created_by": actor},
+        },
+    )
+    return _view(row)
+
+
+def get(session: Session, key: str) -> CampaignView:
+    """The campaign with this key. Raises NotFound."""
+    return _view(campaigns.get(session, key))
+
+
+def page(session: Session, *, after: str | None, limit: int, only: str | None) -> list[CampaignView]:
+    """Campaigns by key after `after`; `only` keeps the one with that key."""
+    only_id = campaigns.get(session, only).id if only is not None else None
+    return [_view(row) for row in campaigns.page(session, after=after, limit=limit, only=only_id)]
+
+
+def protocol_of(campaign: CampaignView) -> Protocol[Any]:
+    """The protocol that a campaign judges by."""
+    return protocols.get(campaign.protocol)
+
+
+def options_of(options: Mapping[str, object]) -> Options:
+    """What a campaign's options mean to its protocol.
+
+    Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
+    """
+    unknown = sorted(set(options) - {"weights", "scale"})
+    if unknown:
+        raise Invalid(
+            "the options are not valid",
+            places=tuple(Place(("options", name), "there are: weights, scale") for name in unknown),
+        )
+    if options.get("scale", "raw") not in ("raw", "z"):
+        raise Invalid("the options are not valid", places=(Place(("options", "scale"), "must be raw or z"),))
+    weights = options.get("weights")
+    if weights is not None and not isinstance(weights, str | Mapping):
+        raise Invalid("the options are not valid", places=(Place(("options", "weights"), "must be a name or a table"),))
+    return Options(profile=scoring.resolve(weights), standardised=options.get("scale") == "z")
+
+
+def _check(new: NewCampaign) -> Protocol[Any]:
+    places = []
+    if not is_key(new.key):
+        places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -"))
+    if new.basis not in BASES:
+        places.append(Place(("basis",), f"must be one of {', '.join(BASES)}"))
+    for name in ("source_language", "target_language"):
+        code = getattr(new, name)
+        if code is not None and not (len(code) <= 35 and _LANGUAGE.fullmatch(code)):
+            places.append(Place((name,), "must be a language code such as de or zh-Hans"))
+    if new.protocol not in protocols.ALL:
+        places.append(Place(("protocol",), f"must be one of {', '.join(protocols.ALL)}"))
+    if places:
+        raise Invalid("the campaign is not valid", places=tuple(places))
+    options_of(new.options)
+    return protocols.get(new.protocol)
+
+
+def _view(row: campaigns.CampaignRecord) -> CampaignView:
+    fields = {name: value for name, value in row._mapping.items() if name != "id"}
+    return CampaignView(**fields)

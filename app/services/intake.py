@@ -1,0 +1,267 @@
+"""Taking records in: validate and score each payload, stage everything, merge it under one new data version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from app import protocols
+from app.domain.errors import Conflict, Invalid, Place
+from app.domain.recipe import Scoring
+from app.formats._base import (
+    CampaignRow,
+    DocumentRow,
+    JudgmentRow,
+    OutputRow,
+    RaterRow,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.protocols._base import Protocol, Scored, Shown, Spans
+from app.services.campaigns import CampaignView, get, options_of
+from app.services.scores import profile_id, reading
+from app.stats.ratings import Role
+from app.storage import campaigns, judgments, merge, staging
+from app.storage.db import Session
+
+Progress = Callable[[int], None]
+BATCH = 20_000
+MOST_REMEMBERED = 50_000
+ROLES = {role.name.lower(): role.value for role in Role}
+
+
+class OtherProtocol(Invalid):
+    """The files hold judgments of another protocol than the campaign's."""
+
+
+class SettledAlready(Conflict):
+    """The files say something of the campaign that its judgments contradict."""
+
+
+@dataclass(slots=True)
+class Intake:
+    """One import under way.
+
+    pending: COPY lines by staging table, flushed in batches so that memory stays flat.
+    remembered: scores of payloads seen before; most judgments repeat one of few payloads.
+    """
+
+    session: Session
+    campaign: CampaignView
+    actor: str
+    what: str
+    progress: Progress | None = None
+    n_records: int = 0
+    n_judgments: int = 0
+    pending: dict[str, list[str]] = field(default_factory=dict)
+    remembered: dict[str, Scored] = field(default_factory=dict)
+
+    @property
+    def protocol(self) -> Protocol[Any]:
+        """The campaign's protocol."""
+        return protocols.get(self.campaign.protocol)
+
+
+def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str, int]:
+    """Stage and merge records; what was created, by noun.
+
+    Raises Invalid with every bad line, and Conflict where the campaign's state does not allow an import.
+    """
+    session = intake.session
+    row = campaigns.get(session, intake.campaign.key, lock=True)
+    staging.open_staging(session)
+    for record in records:
+        _stage(intake, record, row.id, log)
+    log.finish()
+    _flush(intake)
+    if intake.progress:
+        intake.progress(intake.n_records)
+    staging.analyze(session)
+    version = campaigns.next_version(session, row.id, actor=intake.actor, what=intake.what)
+    profile = profile_id(session, row.id, reading(intake.campaign, Scoring()))
+    created = merge.declare(session, row.id)
+    appended = judgments.append_staged(session, campaign_id=row.id, profile_id=profile, version=version)
+    _check_spans(intake, row.id, version)
+    return {
+        **created,
+        "judgments": appended.added,
+        "revisions": appended.revisions,
+        "unchanged": appended.unchanged,
+        "data_version": version,
+    }
+
+
+def _stage(intake: Intake, record: Record, campaign_id: int, log: ReadLog) -> None:
+    intake.n_records += 1
+    if intake.progress and intake.n_records % BATCH == 0:
+        intake.progress(intake.n_records)
+    if isinstance(record, JudgmentRow):
+        line = _judgment_line(intake, record, log)
+        if line is not None:
+            _pend(intake, "staged_judgments", line)
+    elif isinstance(record, CampaignRow):
+        _settle(intake, record, campaign_id)
+    else:
+        _pend(intake, *_declaration(record))
+
+
+def _pend(intake: Intake, table: str, line: str) -> None:
+    lines = intake.pending.setdefault(table, [])
+    lines.append(line)
+    if len(lines) >= BATCH:
+        staging.copy_lines(intake.session, table, lines)
+        lines.clear()
+
+
+def _flush(intake: Intake) -> None:
+    for table, lines in intake.pending.items():
+        staging.copy_lines(intake.session, table, lines)
+        lines.clear()
+
+
+def _judgment_line(intake: Intake, row: JudgmentRow, log: ReadLog) -> str | None:
+    payload = staging.json_text(row.payload)
+    scored = intake.remembered.get(payload)
+    if scored is None:
+        try:
+            scored = _score(intake, row)
+        except Invalid as error:
+            place = error.places[0] if error.places else None
+            where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
+            log.bad_line(row.at, where + (place.msg if place else error.detail))
+            return None
+        if len(intake.remembered) < MOST_REMEMBERED:
+            intake.remembered[payload] = scored
+    intake.n_judgments += 1
+    return (
+        "\t".join(
+            (
+                str(intake.n_judgments),
+                staging.escape(row.at.file),
+                str(row.at.line),
+                row.task,
+                row.item,
+                row.systems[0],
+                staging.field(row.systems[1:] or None),
+                row.document,
+                staging.field(row.position),
+                row.rater,
+                str(ROLES[row.role]),
+                "t" if row.accepted else "f",
+                staging.field(row.revision),
+                staging.field(row.item_position),
+                staging.escape(payload),
+                staging.field(row.started_at),
+                staging.field(row.submitted_at),
+                staging.field(row.external_id),
+                staging.field(row.task_meta),
+                staging.field(row.item_meta),
+                staging.field(row.meta),
+                repr(scored.score),
+                str(scored.n_errors),
+            )
+        )
+        + "\n"
+    )
+
+
+def _score(intake: Intake, row: JudgmentRow) -> Scored:
+    """Validate a payload and score it. Raises Invalid, naming the field."""
+    named = row.payload.get("protocol", intake.campaign.protocol)
+    if named != intake.campaign.protocol:
+        raise OtherProtocol(f"this is a judgment by {named}, the campaign judges by {intake.campaign.protocol}")
+    protocol, options = intake.protocol, options_of(intake.campaign.options)
+    try:
+        payload = protocol.payload.model_validate(row.payload)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
+    protocol.check(payload, Shown(), options)
+    return protocol.score(payload, Shown(), options)
+
+
+def _declaration(record: Record) -> tuple[str, str]:
+    """The staging table and the COPY line of a record that declares something."""
+    at = (record.at.file, record.at.line)
+    match record:
+        case OutputRow():
+            return "staged_outputs", staging.line((*at, record.system, record.document, record.position, record.text))
+        case SegmentRow():
+            known = (record.source, record.references, record.meta)
+            return "staged_segments", staging.line((*at, record.document, record.position, *known))
+        case SystemRow():
+            return "staged_systems", staging.line((*at, record.key, record.name, record.kind, record.lab, record.tags))
+        case DocumentRow():
+            facts = (record.name, record.kind, record.domain, record.position, record.meta)
+            return "staged_documents", staging.line((*at, record.key, *facts))
+        case RaterRow():
+            return "staged_raters", staging.line((*at, record.key, record.name, record.person, record.attributes))
+        case VoidRow():
+            rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
+            return "staged_voids", staging.line((*at, *rest))
+        case _:
+            raise TypeError(type(record).__name__)
+
+
+def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
+    """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
+    campaign = intake.campaign
+    if record.protocol is not None and record.protocol != campaign.protocol:
+        raise OtherProtocol(f"they judge by {record.protocol}, the campaign by {campaign.protocol}")
+    values = _languages(campaign, record) | _unsettled(campaign, record)
+    if values:
+        campaigns.change(intake.session, campaign_id, values)
+        intake.campaign = get(intake.session, campaign.key)
+
+
+def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for name in ("source_language", "target_language"):
+        said, known = getattr(record, name), getattr(campaign, name)
+        if said is not None and known is not None and said != known:
+            raise SettledAlready(f"{name} is {known}, the files say {said}")
+        if said is not None and known is None:
+            values[name] = said
+    return values
+
+
+def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+    """What may change only before the first judgment: the options, the basis, and whether documents are known."""
+    values: dict[str, object] = {}
+    said = dict(record.options or {})
+    if any(campaign.options.get(name) != value for name, value in said.items()):
+        options_of(said)
+        values["options"] = {**campaign.options, **said}
+    if record.documents_known is False and campaign.documents_known:
+        values["documents_known"] = False
+    if record.basis is not None and record.basis != campaign.basis:
+        values["basis"] = record.basis
+    if values and campaign.data_version > 0:
+        raise SettledAlready(f"the campaign has data already, and the files say otherwise of its {', '.join(values)}")
+    return values
+
+
+def _check_spans(intake: Intake, campaign_id: int, version: int) -> None:
+    """Hold every marked span of this import against the texts it was marked on."""
+    for widget in intake.protocol.form:
+        if isinstance(widget, Spans):
+            places = tuple(_outside(intake, campaign_id, version, widget.field))
+            if places:
+                raise Invalid("spans do not fit the texts; nothing was stored", places=places[: merge.MOST_PLACES])
+
+
+def _outside(intake: Intake, campaign_id: int, version: int, name: str) -> Iterator[Place]:
+    protocol, options = intake.protocol, options_of(intake.campaign.options)
+    for answer in judgments.answers(intake.session, campaign_id, version=version, field=name):
+        payload = protocol.payload.model_validate(answer.payload)
+        try:
+            protocol.check(payload, Shown(answer.source, answer.text), options)
+        except Invalid as error:
+            file, line = judgments.staged_at(intake.session, answer.judgment_id)
+            yield from (Place((file, line, *place.loc), place.msg) for place in error.places)

@@ -1,0 +1,135 @@
+"""Reports: answered from the store, or computed once and stored."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.services.campaigns import CampaignView, get
+from app.services.scores import derive, reading
+from app.stats.ranking import rank
+from app.stats.ratings import COLUMNS, Ratings
+from app.stats.result import METHOD_VERSION, Ranking
+from app.storage import campaigns, ratings, reports
+from app.storage.db import Database, Session
+from app.storage.staging import json_text
+
+BYTES_KIND = "ranking"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report as canonical JSON bytes, and what it was computed from.
+
+    etag: of the report itself; a representation adds its own name to it.
+    """
+
+    body: bytes
+    etag: str
+    data_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A campaign at a data version."""
+
+    campaign: CampaignView
+    campaign_id: int
+    version: int
+
+
+def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> StoredReport:
+    """The ranking of a campaign under a recipe, as it stood at a data version or a time.
+
+    Raises NotFound for an unknown campaign, Invalid where the recipe does not fit it.
+    """
+    with database.transaction(snapshot=True) as session:
+        asked = question(session, campaign, as_of)
+        key = _key(asked, recipe)
+        body = reports.find(session, key)
+    if body is None:
+        body = _compute(database, asked, recipe)
+        with database.transaction() as session:
+            reports.store(session, key, body)
+            body = reports.find(session, key) or body
+    return StoredReport(body, _etag(key), asked.version)
+
+
+def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
+    """Which data a report speaks about: the version asked for, never beyond the latest."""
+    row = campaigns.get(session, campaign)
+    version = int(row.data_version)
+    if isinstance(as_of, datetime):
+        version = campaigns.version_at(session, row.id, as_of)
+    elif as_of is not None:
+        version = min(as_of, version)
+    return Question(get(session, campaign), row.id, version)
+
+
+def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
+    """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
+    read = reading(asked.campaign, recipe.scoring)
+    profile = derive(session, asked.campaign_id, read)
+    frame = ratings.Frame(
+        higher_is_better=read.protocol.higher_is_better,
+        scale=None if read.options.standardised else read.protocol.scale,
+        criterion=None,
+        documents_known=asked.campaign.documents_known,
+    )
+    return ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+
+
+def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
+    """The ranking as a value, with its segment scores; nothing is stored."""
+    with database.transaction() as session:
+        asked = question(session, campaign, as_of)
+        rows = load(session, asked, recipe)
+    return rank(rows, recipe)
+
+
+def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
+    with database.transaction() as session:
+        rows = load(session, asked, recipe)
+    result = rank(rows, recipe).as_json()
+    head = {
+        "campaign": asked.campaign.key,
+        "data_version": asked.version,
+        "data_hash": data_hash(rows),
+        "protocol": asked.campaign.protocol,
+        "basis": asked.campaign.basis,
+        "source_language": asked.campaign.source_language,
+        "target_language": asked.campaign.target_language,
+    }
+    return json_text({**head, **result}).encode()
+
+
+def data_hash(rows: Ratings) -> str:
+    """Digest of the ratings that a report read: the same data give the same digest in any database."""
+    digest = hashlib.sha256()
+    names = rows.labels
+    for labels in (names.systems, names.documents, names.raters, names.tasks):
+        digest.update("\n".join(labels).encode() + b"\0")
+    for column in (names.segment_document, names.segment_position, *(getattr(rows, name) for name in COLUMNS)):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return "sha256:" + digest.hexdigest()
+
+
+def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:
+    # The recipe's name is shown in the report, so two names of one analysis are two reports.
+    return reports.ReportKey(
+        campaign_id=asked.campaign_id,
+        kind=BYTES_KIND,
+        data_version=asked.version,
+        recipe_hash=f"{recipe.name}@{recipe.hash}",
+        seed=recipe.seed,
+        method_version=METHOD_VERSION,
+    )
+
+
+def _etag(key: reports.ReportKey) -> str:
+    text = json_text([getattr(key, name) for name in reports.ReportKey.__slots__])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

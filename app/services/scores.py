@@ -1,0 +1,64 @@
+"""Scores under a weight profile: which one an analysis reads, and deriving those that are not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Scoring
+from app.protocols._base import Options, Protocol, Shown, Spans
+from app.services.campaigns import CampaignView, options_of, protocol_of
+from app.stats import scoring
+from app.storage import judgments, profiles
+from app.storage.db import Session
+
+GIVEN = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What scores are read by: the protocol under these options."""
+
+    protocol: Protocol[Any]
+    options: Options
+
+
+def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
+    """What a recipe reads from a campaign's judgments.
+
+    Raises Invalid where the protocol marks no errors and the recipe asks for them.
+    """
+    protocol, options = protocol_of(campaign), options_of(campaign.options)
+    marks = any(isinstance(widget, Spans) for widget in protocol.form)
+    if not marks and (wanted.source == "spans" or wanted.profile is not None):
+        what = f"{protocol.name} marks no errors, so there is nothing to weigh"
+        raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
+    if wanted.profile is not None:
+        options = Options(profile=scoring.resolve(wanted.profile), standardised=options.standardised)
+    return Reading(protocol, options)
+
+
+def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
+    """The profile under which the scores of this reading are stored."""
+    if not read.protocol.uses_profile:
+        return profiles.ensure(session, campaign_id, name=GIVEN, digest=GIVEN, weights={})
+    table = read.options.profile
+    weights = {**table.weights, **{f"*{text}*": value for text, value in table.containing}}
+    return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
+
+
+def derive(session: Session, campaign_id: int, read: Reading) -> int:
+    """The profile of this reading, with every judgment scored under it."""
+    profile = profile_id(session, campaign_id, read)
+    if profiles.unscored(session, campaign_id, profile):
+        profiles.store(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
+    return profile
+
+
+def _derived(session: Session, campaign_id: int, read: Reading) -> Iterator[tuple[int, float, int]]:
+    for answer in judgments.answers(session, campaign_id):
+        payload = read.protocol.payload.model_validate(answer.payload)
+        scored = read.protocol.score(payload, Shown(answer.source, answer.text), read.options)
+        yield answer.judgment_id, scored.score, scored.n_errors

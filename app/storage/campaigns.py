@@ -1,0 +1,78 @@
+"""Queries about campaigns and the versions of their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.domain.errors import Conflict, NotFound
+from app.storage.tables import campaigns, versions
+
+CampaignRecord = sa.Row[Any]
+
+
+class CampaignNotFound(NotFound):
+    """There is no such campaign, or it is not yours."""
+
+
+class CampaignExists(Conflict):
+    """A campaign with this key exists already."""
+
+
+def add(session: Session, values: Mapping[str, object]) -> CampaignRecord:
+    """Store a new campaign. Raises CampaignExists where the key is taken."""
+    statement = insert(campaigns).values(**values).on_conflict_do_nothing(index_elements=["key"]).returning(campaigns)
+    row = session.execute(statement).one_or_none()
+    if row is None:
+        raise CampaignExists(str(values["key"]))
+    return row
+
+
+def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
+    """The campaign with this key; `lock` holds it until the transaction ends. Raises CampaignNotFound."""
+    query = sa.select(campaigns).where(campaigns.c.key == key)
+    row = session.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise CampaignNotFound
+    return row
+
+
+def page(session: Session, *, after: str | None, limit: int, only: int | None) -> list[CampaignRecord]:
+    """Campaigns by key after `after`, at most `limit`; `only` keeps one id."""
+    key = campaigns.c.key.collate("C")
+    query = sa.select(campaigns).order_by(key).limit(limit)
+    if after is not None:
+        query = query.where(key > after)
+    if only is not None:
+        query = query.where(campaigns.c.id == only)
+    return list(session.execute(query))
+
+
+def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+    """Overwrite some fields of a campaign."""
+    session.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
+
+
+def next_version(session: Session, campaign_id: int, *, actor: str, what: str) -> int:
+    """Take the campaign's next data version: one for each transaction that a report can see.
+
+    The campaign's row stays locked until the transaction ends, so versions are committed in their order.
+    """
+    n = session.execute(
+        sa.update(campaigns)
+        .where(campaigns.c.id == campaign_id)
+        .values(data_version=campaigns.c.data_version + 1)
+        .returning(campaigns.c.data_version)
+    ).scalar_one()
+    session.execute(sa.insert(versions).values(campaign_id=campaign_id, n=n, actor=actor, what=what))
+    return int(n)
+
+
+def version_at(session: Session, campaign_id: int, moment: object) -> int:
+    """The last version committed by a time; 0 before the first."""
+    query = sa.select(sa.func.max(versions.c.n)).where(versions.c.campaign_id == campaign_id, versions.c.at <= moment)
+    return int(session.execute(query).scalar() or 0)

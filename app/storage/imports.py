@@ -1,0 +1,122 @@
+"""Imports under way and the files that arrived for them, kept in chunks so that any process can commit them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.domain.errors import Conflict, NotFound
+from app.storage.tables import import_chunks, import_files, imports
+
+ImportRecord = sa.Row[Any]
+
+
+class ImportNotFound(NotFound):
+    """There is no such import in this campaign."""
+
+
+class ImportCommitted(Conflict):
+    """This import is committed; it takes no more files."""
+
+
+class FileExists(Conflict):
+    """This import has a file of that name already, with other content."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file as it arrived."""
+
+    name: str
+    size: int
+    sha256: bytes
+
+
+def add(session: Session, *, campaign_id: int, public_id: str, format: str, options: Mapping[str, str]) -> None:
+    """Announce an import."""
+    session.execute(
+        sa.insert(imports).values(
+            campaign_id=campaign_id, public_id=public_id, format=format, options=dict(options), state="receiving"
+        )
+    )
+
+
+def get(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> ImportRecord:
+    """An import of this campaign. Raises ImportNotFound."""
+    query = sa.select(imports).where(imports.c.campaign_id == campaign_id, imports.c.public_id == public_id)
+    row = session.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise ImportNotFound
+    return row
+
+
+def files(session: Session, import_id: int) -> list[StoredFile]:
+    """The files that arrived, by name."""
+    query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256).where(
+        import_files.c.import_id == import_id
+    )
+    return sorted((StoredFile(*row) for row in session.execute(query)), key=lambda f: f.name)
+
+
+def add_file(session: Session, import_id: int, name: str, chunks: Iterable[bytes]) -> StoredFile:
+    """Store a file; the same bytes under the same name again change nothing. Raises FileExists for other bytes."""
+    digest, size = hashlib.sha256(), 0
+    known = {f.name: f for f in files(session, import_id)}.get(name)
+    if known is None:
+        session.execute(sa.insert(import_files).values(import_id=import_id, name=name, size=0, sha256=bytes(32)))
+    for n, data in enumerate(chunks):
+        digest.update(data)
+        size += len(data)
+        if known is None:
+            session.execute(sa.insert(import_chunks).values(import_id=import_id, name=name, n=n, data=data))
+    stored = StoredFile(name, size, digest.digest())
+    if known is not None:
+        if known != stored:
+            raise FileExists(name)
+        return known
+    here = (import_files.c.import_id == import_id) & (import_files.c.name == name)
+    session.execute(sa.update(import_files).where(here).values(size=size, sha256=stored.sha256))
+    return stored
+
+
+def close(session: Session, import_id: int, report: Mapping[str, object]) -> None:
+    """Mark an import as committed with its report, and let the raw bytes go."""
+    session.execute(sa.update(imports).where(imports.c.id == import_id).values(state="committed", report=dict(report)))
+    session.execute(sa.delete(import_chunks).where(import_chunks.c.import_id == import_id))
+
+
+class ChunkStream(io.RawIOBase):
+    """A stored file as a stream, one chunk in memory at a time."""
+
+    def __init__(self, session: Session, import_id: int, name: str) -> None:
+        self._session, self._import_id, self._name = session, import_id, name
+        self._n, self._held = 0, b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer from the current chunk, fetching the next when it is spent."""
+        if not self._held:
+            self._held = self._next()
+        size = min(len(buffer), len(self._held))
+        buffer[:size], self._held = self._held[:size], self._held[size:]
+        return size
+
+    def _next(self) -> bytes:
+        here = (import_chunks.c.import_id == self._import_id) & (import_chunks.c.name == self._name)
+        query = sa.select(import_chunks.c.data).where(here, import_chunks.c.n == self._n)
+        self._n += 1
+        return bytes(self._session.execute(query).scalar() or b"")
+
+
+def stream(session: Session, import_id: int, name: str) -> IO[bytes]:
+    """A stored file, from its start."""
+    return io.BufferedReader(ChunkStream(session, import_id, name), buffer_size=1 << 16)

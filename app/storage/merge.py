@@ -1,0 +1,224 @@
+"""From the staging tables to the real ones: one pass of set-based SQL, all or nothing.
+
+What a judgment names and nobody declared is created. What contradicts something stored or staged is refused with the
+file and line that says so. Every `ORDER BY` is by code point, so that the same file gives the same rows whatever the
+order of its lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.domain.errors import Invalid, Place
+
+MOST_PLACES = 100
+
+
+class Contradiction(Invalid):
+    """The files contradict themselves or what is stored; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A query for rows (file, line, what) that must find nothing, and what to say of each."""
+
+    sql: str
+    message: str
+
+
+_KEYS = {
+    "systems": """
+        SELECT system AS key FROM staged_judgments UNION SELECT unnest(also) FROM staged_judgments
+        UNION SELECT system FROM staged_outputs UNION SELECT key FROM staged_systems""",
+    "documents": """
+        SELECT document AS key FROM staged_judgments UNION SELECT document FROM staged_segments
+        UNION SELECT document FROM staged_outputs UNION SELECT key FROM staged_documents""",
+    "raters": "SELECT rater AS key FROM staged_judgments UNION SELECT key FROM staged_raters",
+}
+
+SYSTEMS = f"""
+INSERT INTO systems (campaign_id, key, name, kind, lab, tags, state)
+SELECT :campaign, k.key, coalesce(s.name, k.key), coalesce(s.kind, 'mt'), s.lab, coalesce(s.tags, '{{}}'), 'active'
+FROM ({_KEYS["systems"]}) k LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_systems ORDER BY key, line) s USING (key)
+WHERE k.key IS NOT NULL ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
+
+DOCUMENTS = f"""
+INSERT INTO documents (campaign_id, key, name, kind, domain, position, meta)
+SELECT :campaign, k.key, coalesce(d.name, k.key), coalesce(d.kind, 'test'), d.domain, d.position,
+       coalesce(d.meta, '{{}}')
+FROM ({_KEYS["documents"]}) k
+LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_documents ORDER BY key, line) d USING (key)
+ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
+
+PEOPLE = """
+INSERT INTO people (key) SELECT DISTINCT person FROM staged_raters WHERE person IS NOT NULL
+ON CONFLICT (key) DO NOTHING"""
+
+RATERS = f"""
+INSERT INTO raters (campaign_id, key, name, person_id, attributes)
+SELECT :campaign, k.key, coalesce(r.name, k.key), p.id, coalesce(r.attributes, '{{}}')
+FROM ({_KEYS["raters"]}) k
+LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_raters ORDER BY key, line) r USING (key)
+LEFT JOIN people p ON p.key = r.person
+ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
+
+SEGMENTS = """
+INSERT INTO segments (campaign_id, document_id, position, source, meta)
+SELECT :campaign, d.id, w.position, max(w.source),
+       coalesce((array_agg(w.meta) FILTER (WHERE w.meta IS NOT NULL))[1], '{}')
+FROM (SELECT document, position, NULL AS source, NULL::jsonb AS meta FROM staged_judgments WHERE position IS NOT NULL
+      UNION SELECT document, position, NULL, NULL FROM staged_outputs
+      UNION SELECT document, position, source, meta FROM staged_segments) w
+JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
+GROUP BY d.id, d.key, w.position ORDER BY d.key COLLATE "C", w.position
+ON CONFLICT (campaign_id, document_id, position) DO UPDATE SET source = excluded.source
+WHERE segments.source IS NULL AND excluded.source IS NOT NULL"""
+
+REFERENCES = """
+INSERT INTO reference_texts (campaign_id, segment_id, name, text)
+SELECT DISTINCT :campaign, g.id, r.key, r.value
+FROM staged_segments s CROSS JOIN jsonb_each_text(s.refs) r
+JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
+ON CONFLICT (segment_id, name) DO NOTHING"""
+
+OUTPUTS = """
+INSERT INTO outputs (campaign_id, system_id, segment_id, text, sha256)
+SELECT DISTINCT ON (s.id, g.id) :campaign, s.id, g.id, o.text, sha256(convert_to(o.text, 'UTF8'))
+FROM staged_outputs o
+JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
+JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = o.position
+ORDER BY s.id, g.id ON CONFLICT (campaign_id, system_id, segment_id) DO NOTHING"""
+
+TASKS = """
+INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, meta)
+SELECT :campaign,
+       't_' || encode(substring(sha256((gen_random_uuid()::text || gen_random_uuid())::bytea) FOR 16), 'hex'),
+       j.task, min(r.id), 'imported', coalesce((array_agg(j.task_meta) FILTER (WHERE j.task_meta IS NOT NULL))[1], '{}')
+FROM (SELECT DISTINCT task, rater, task_meta FROM staged_judgments) j
+JOIN raters r ON r.campaign_id = :campaign AND r.key = j.rater
+GROUP BY j.task ORDER BY j.task COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
+
+ITEMS = """
+INSERT INTO items (campaign_id, task_id, key, position, document_id, first_segment, last_segment, role, accepted, meta)
+SELECT :campaign, t.id, j.item,
+       coalesce(j.item_position, had.n + row_number() OVER (PARTITION BY t.id ORDER BY j.item COLLATE "C")),
+       d.id, NULL, NULL, j.role, j.accepted, coalesce(j.item_meta, '{}')
+FROM (SELECT task, item, min(document) AS document, min(item_position) AS item_position, min(role) AS role,
+             bool_and(accepted) AS accepted, (array_agg(item_meta) FILTER (WHERE item_meta IS NOT NULL))[1] AS item_meta
+      FROM staged_judgments GROUP BY task, item) j
+JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
+JOIN documents d ON d.campaign_id = :campaign AND d.key = j.document
+CROSS JOIN LATERAL (SELECT coalesce(max(i.position), 0) AS n FROM items i
+                    WHERE i.campaign_id = :campaign AND i.task_id = t.id) had
+WHERE NOT EXISTS (SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item)
+ORDER BY t.id, j.item COLLATE "C" """
+
+CREDITS = """
+INSERT INTO credits (campaign_id, item_id, system_id)
+SELECT :campaign, i.id, s.id
+FROM (SELECT DISTINCT task, item, system FROM staged_judgments
+      UNION SELECT task, item, unnest(also) FROM staged_judgments WHERE also IS NOT NULL) j
+JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
+JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item
+JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
+ORDER BY i.id, s.id ON CONFLICT DO NOTHING"""
+
+# Before anything is created: a given position of an item must be free.
+POSITIONS = Check(
+    """SELECT min(j.file), min(j.line), j.task || ' at ' || j.item_position
+       FROM staged_judgments j LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
+       LEFT JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.position = j.item_position
+       WHERE j.item_position IS NOT NULL GROUP BY j.task, j.item_position
+       HAVING count(DISTINCT j.item) > 1 OR bool_or(i.key <> j.item)""",
+    "two items of task {}",
+)
+
+DECLARATIONS = (SYSTEMS, DOCUMENTS, PEOPLE, RATERS, SEGMENTS, REFERENCES, OUTPUTS, TASKS, ITEMS, CREDITS)
+
+CHECKS = (
+    Check(
+        """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
+           JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
+           JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
+           WHERE s.source IS NOT NULL AND g.source IS DISTINCT FROM s.source ORDER BY s.file, s.line""",
+        "segment {} has another source text elsewhere",
+    ),
+    Check(
+        """SELECT s.file, s.line, s.document || ':' || s.position || ' (' || r.key || ')'
+           FROM staged_segments s CROSS JOIN jsonb_each_text(s.refs) r
+           JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
+           JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
+           JOIN reference_texts x ON x.segment_id = g.id AND x.name = r.key
+           WHERE x.text IS DISTINCT FROM r.value ORDER BY s.file, s.line""",
+        "segment {} has another reference text elsewhere",
+    ),
+    Check(
+        """SELECT o.file, o.line, o.system || ' on ' || o.document || ':' || o.position FROM staged_outputs o
+           JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
+           JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
+           JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = o.position
+           JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id
+           WHERE x.text <> o.text ORDER BY o.file, o.line""",
+        "the output of {} has another text elsewhere",
+    ),
+    Check(
+        """SELECT DISTINCT ON (j.task) j.file, j.line, j.task FROM staged_judgments j
+           JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
+           JOIN raters r ON r.id = t.rater_id WHERE r.key <> j.rater ORDER BY j.task, j.file, j.line""",
+        "task {} belongs to another rater elsewhere",
+    ),
+    Check(
+        """SELECT DISTINCT ON (j.task, j.item) j.file, j.line, j.item FROM staged_judgments j
+           JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
+           JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item
+           JOIN documents d ON d.id = i.document_id
+           WHERE d.key <> j.document OR i.role <> j.role OR i.accepted <> j.accepted
+              OR NOT EXISTS (SELECT FROM credits c JOIN systems s ON s.id = c.system_id
+                             WHERE c.item_id = i.id AND s.key = j.system)
+              OR (SELECT count(*) FROM credits c WHERE c.item_id = i.id) <> 1 + coalesce(cardinality(j.also), 0)
+           ORDER BY j.task, j.item, j.file, j.line""",
+        "item {} has another document, system or role elsewhere",
+    ),
+)
+
+
+def declare(session: Session, campaign_id: int) -> dict[str, int]:
+    """Create everything that the staged rows name; rows created by table.
+
+    Raises Contradiction, with file and line, where staged rows disagree with each other or with what is stored.
+    """
+    names = (
+        "systems",
+        "documents",
+        "people",
+        "raters",
+        "segments",
+        "references",
+        "outputs",
+        "tasks",
+        "items",
+        "credits",
+    )
+    require(session, campaign_id, (POSITIONS,))
+    created = {}
+    for name, statement in zip(names, DECLARATIONS, strict=True):
+        result = session.execute(text(statement), {"campaign": campaign_id})
+        created[name] = int(getattr(result, "rowcount", 0))
+    require(session, campaign_id, CHECKS)
+    del created["credits"]
+    return created
+
+
+def require(session: Session, campaign_id: int, checks: tuple[Check, ...]) -> None:
+    """Raise Contradiction with every row that the checks find."""
+    places: list[Place] = []
+    for check in checks:
+        rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
+        places += [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]
+    if places:
+        raise Contradiction(places=tuple(places[:MOST_PLACES]))

@@ -1,0 +1,47 @@
+"""Weight profiles of a campaign, and the scores derived under each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.storage.db import driver
+from app.storage.tables import judgments, profiles, scores
+
+
+def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
+    """The id of this profile in this campaign, created if need be."""
+    values = {"campaign_id": campaign_id, "name": name, "digest": digest, "weights": weights}
+    session.execute(insert(profiles).values(values).on_conflict_do_nothing(index_elements=["campaign_id", "digest"]))
+    query = sa.select(profiles.c.id).where(profiles.c.campaign_id == campaign_id, profiles.c.digest == digest)
+    return int(session.execute(query).scalar_one())
+
+
+def unscored(session: Session, campaign_id: int, profile_id: int) -> int:
+    """How many judgments have no score under this profile."""
+    scored = sa.select(scores.c.judgment_id).where(scores.c.profile_id == profile_id)
+    query = sa.select(sa.func.count()).where(judgments.c.campaign_id == campaign_id, judgments.c.id.not_in(scored))
+    return int(session.execute(query).scalar_one())
+
+
+def store(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
+    """Store (judgment, score, number of errors) under a profile, beside the address of each judgment."""
+    session.execute(text("CREATE TEMP TABLE rescored (id bigint, score float8, n_errors int) ON COMMIT DROP"))
+    with driver(session).cursor() as cursor, cursor.copy("COPY rescored FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+    session.execute(
+        text(
+            """INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision,
+                                   n_errors, version, at_us, score, surplus)
+               SELECT j.campaign_id, :profile, j.id, j.item_id, j.segment_id, j.rater_id, j.revision, r.n_errors,
+                      j.version, coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0), r.score, j.surplus
+               FROM rescored r JOIN judgments j ON j.id = r.id AND j.campaign_id = :campaign
+               ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
+        ),
+        {"campaign": campaign_id, "profile": profile_id},
+    )

@@ -1,0 +1,39 @@
+"""Stored reports: the bytes that were computed once for (data version, recipe, seed, method version)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from app.storage.db import Session
+from app.storage.tables import reports
+
+
+@dataclass(frozen=True, slots=True)
+class ReportKey:
+    """What a report is a pure function of."""
+
+    campaign_id: int
+    kind: str
+    data_version: int
+    recipe_hash: str
+    seed: int
+    method_version: str
+
+
+def find(session: Session, key: ReportKey) -> bytes | None:
+    """The stored bytes, or None."""
+    query = sa.select(reports.c.body).where(*(reports.c[name] == value for name, value in _values(key).items()))
+    body = session.execute(query).scalar()
+    return None if body is None else bytes(body)
+
+
+def store(session: Session, key: ReportKey, body: bytes) -> None:
+    """Keep a computed report; who comes second changes nothing."""
+    session.execute(insert(reports).values(**_values(key), body=body).on_conflict_do_nothing())
+
+
+def _values(key: ReportKey) -> dict[str, object]:
+    return {name: getattr(key, name) for name in ReportKey.__slots__}
