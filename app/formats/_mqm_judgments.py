@@ -1,0 +1,175 @@
+"""From the rows of one rater on one output to one judgment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from app.domain.keys import to_key
+from app.formats._base import At, JudgmentRow, ReadLog
+from app.formats._mqm_metadata import EVALUATION, TEXTS, parse, token_spans
+from app.formats._mqm_rows import ATTENTION, ERROR, NO_ERROR, Row, spans_of, timestamp_of
+
+MOST_ROWS = 1000
+LONGEST_NOTE = 4000
+LONGEST_CATEGORY = 256
+SIDES = ("target", "source")
+Found = tuple[Row, dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The output that a judgment is about: keys, and the texts without marks."""
+
+    system: str
+    document: str
+    position: int
+    source: str
+    target: str
+
+
+class JudgmentMaker:
+    """Makes judgments and counts what it had to decide."""
+
+    def __init__(self, log: ReadLog) -> None:
+        self._log = log
+        self._items: dict[tuple[str, str], str] = {}
+
+    def of(self, where: Where, rater: str, rows: Iterator[Row], tokens: Mapping[str, list[str]]) -> JudgmentRow | None:
+        """The judgment of all rows of one rater on one output; None where none of them can be read."""
+        taken = [found for row in islice(rows, MOST_ROWS) if (found := self._parsed(row)) is not None]
+        for row in rows:
+            self._bad(row, f"more than {MOST_ROWS} rows of one rater for one output")
+        if not taken:
+            return None
+        errors = self._latest([f for f in taken if f[0].what == ERROR], [f for f in taken if f[0].what == NO_ERROR])
+        attention = [f for f in taken if f[0].what == ATTENTION]
+        if attention:
+            self._log.dropped["attention checks (HOTW-test), kept with the judgment"] += len(attention)
+        spans = [self._span(where, row, metadata, tokens) for row, metadata in errors]
+        return self._judgment(where, rater, taken, spans, _meta(taken, errors, attention))
+
+    def _parsed(self, row: Row) -> Found | None:
+        fault = None
+        if row.metadata:
+            try:
+                metadata = parse(row.metadata)
+            except ValueError as problem:
+                fault = str(problem)
+        else:
+            metadata = {}
+        if len(row.category) > LONGEST_CATEGORY:
+            fault = f"the category has more than {LONGEST_CATEGORY} characters"
+        if fault is None:
+            return row, metadata
+        self._bad(row, fault)
+        return None
+
+    def _bad(self, row: Row, reason: str) -> None:
+        self._log.bad_line(At(row.file, int(row.line)), reason)
+
+    def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
+        """The errors that count where the rater also said that there are none."""
+        if len(clean) > 1:
+            self._log.repaired["No-error more than once for one judgment"] += len(clean) - 1
+        if not errors or not clean:
+            return errors
+        marked = [timestamp_of(metadata) for _, metadata in errors]
+        said = [timestamp_of(metadata) for _, metadata in clean]
+        if None in marked or None in said:
+            self._log.repaired["No-error beside errors: the errors count"] += len(clean)
+            return errors
+        self._log.notes["re-submissions by time stamp: the latest counts"] += 1
+        until = max(t for t in said if t is not None)
+        kept = [found for found, t in zip(errors, marked, strict=True) if t is not None and t > until]
+        self._log.dropped["errors that a later No-error took back"] += len(errors) - len(kept)
+        return kept
+
+    def _span(
+        self, where: Where, row: Row, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+    ) -> dict[str, object]:
+        """One error as payloads have it. What is taken from the metadata is taken out of it."""
+        side, places = self._places(where, row, metadata, tokens)
+        if len(places) > 1:
+            self._log.repaired["errors with several spans: the first counts, all are kept"] += 1
+            metadata["spans"] = [list(place) for place in places]
+        span: dict[str, object] = {"severity": row.severity}
+        if side != "target":
+            span["side"] = side
+        if places:
+            span["start"], span["end"] = places[0]
+        if row.category:
+            span["category"] = row.category
+            if "omission" in row.category.casefold():
+                span["omission"] = True
+        note = metadata.get("note")
+        if isinstance(note, str) and 0 < len(note) <= LONGEST_NOTE:
+            span["note"] = metadata.pop("note")
+        return span
+
+    def _places(
+        self, where: Where, row: Row, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+    ) -> tuple[str, Sequence[tuple[int, int]]]:
+        """Side and spans of an error: the marks in the texts, else the token ranges of the metadata."""
+        marked = {"target": spans_of(row.target_spans), "source": spans_of(row.source_spans)}
+        if marked["target"] and marked["source"]:
+            self._log.repaired["errors marked on both sides: the target counts, the source span is kept"] += 1
+            metadata["source_marks"] = [list(place) for place in marked["source"]]
+        for side in SIDES:
+            if marked[side]:
+                return side, marked[side]
+        for side, text in zip(SIDES, (where.target, where.source), strict=True):
+            ranges = metadata.get(f"{side}_spans")
+            if ranges:
+                places = token_spans(ranges, tokens.get(side), text)
+                if places:
+                    self._log.repaired["spans taken from token ranges"] += 1
+                    return side, places
+                self._log.notes["token ranges that do not fit the tokens: span unknown, ranges kept"] += 1
+        return "target", ()
+
+    def _judgment(
+        self, where: Where, rater: str, taken: list[Found], spans: list[dict[str, object]], meta: dict[str, object]
+    ) -> JudgmentRow:
+        line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
+        times = [t for _, metadata in taken if (t := timestamp_of(metadata)) is not None]
+        pair = (where.system, where.document)
+        item = self._items.get(pair)
+        if item is None:
+            if len(self._items) > MOST_ROWS:
+                self._items.clear()
+            item = self._items[pair] = to_key(f"{where.system}:{where.document}")
+        return JudgmentRow(
+            At(line.file, int(line.line)),
+            rater,
+            item,
+            (where.system,),
+            where.document,
+            where.position,
+            rater,
+            {"protocol": "mqm", "errors": spans},
+            submitted_at=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
+            meta=meta or None,
+        )
+
+
+def _meta(taken: list[Found], errors: list[Found], attention: list[Found]) -> dict[str, object]:
+    """What no payload can hold: the rest of the metadata by error, attention checks, and that of No-error."""
+    meta: dict[str, object] = {}
+    rest = [_rest(metadata) for _, metadata in errors]
+    if any(rest):
+        meta["errors"] = rest
+    if attention:
+        meta["attention"] = [
+            {"severity": row.severity, "category": row.category, **_rest(metadata)} for row, metadata in attention
+        ]
+    clean = next((kept for row, metadata in taken if row.what == NO_ERROR and (kept := _rest(metadata))), None)
+    if clean:
+        meta["no_error"] = clean
+    return meta
+
+
+def _rest(metadata: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in metadata.items() if key not in (TEXTS, EVALUATION)}

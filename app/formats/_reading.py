@@ -1,0 +1,172 @@
+"""Lines of a file that somebody else wrote: plain or gzip, strict UTF-8, never more in memory than a line and a block.
+
+Every fault is an `Invalid` that names file, line and reason. What stands in one line (bad UTF-8, NUL) is a bad line
+and can be skipped; what makes the rest unreadable (cut gzip, bomb, endless line, UTF-16) cannot.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import IO, NoReturn
+
+from app.domain.errors import Invalid, Place
+from app.formats._base import At, Input, Limits, ReadLog
+
+BLOCK = 1 << 18
+GZIP_MAGIC = b"\x1f\x8b"
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+RATIO_FROM = 16 << 20  # a small file may well be made of one line repeated
+
+
+def refuse(log: ReadLog, at: At, reason: str) -> NoReturn:
+    """Give up on the file: raise Invalid with this and the bad lines found so far."""
+    where = f"{at.file}, line {at.line}" if at.line else at.file
+    raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
+
+
+def lines(file: Input, limits: Limits, log: ReadLog) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
+
+    Raises Invalid where the file cannot be read on. A blank line at the very end is tolerated and counted.
+    """
+    blank = 0
+    for number, line in _raw_lines(file, limits, log):
+        if blank:
+            log.bad_line(At(file.name, blank), "the line is empty")
+            blank = 0
+        raw = line
+        if raw.endswith(b"\r"):
+            raw = raw[:-1]
+            log.repaired["CR LF line ends"] += 1
+        if not raw:
+            blank = number
+            continue
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            log.bad_line(At(file.name, number), _encoding_fault(raw, fault))
+            continue
+        if "\0" in text:
+            log.bad_line(At(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            continue
+        yield number, text
+    if blank:
+        log.repaired["empty line at the end"] += 1
+
+
+def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:
+    if raw[fault.start] == 0xED and fault.start + 1 < len(raw) and raw[fault.start + 1] >= 0xA0:
+        return f"not valid UTF-8: a lone surrogate at byte {fault.start + 1}"
+    return f"not valid UTF-8 at byte {fault.start + 1} of the line ({fault.reason})"
+
+
+def _raw_lines(file: Input, limits: Limits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
+    number, carry = 0, b""
+    with closing(file.open()) as raw:
+        for block in _text_blocks(raw, file.name, limits, log):
+            parts = (carry + block).split(b"\n")
+            carry = parts.pop()
+            log.lines += len(parts)
+            if number + len(parts) > limits.lines:
+                refuse(log, At(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
+            for part in parts:
+                number += 1
+                if len(part) > limits.line_bytes:
+                    _refuse_long(log, At(file.name, number), limits)
+                yield number, part
+            if len(carry) > limits.line_bytes:
+                _refuse_long(log, At(file.name, number + 1), limits)
+    if carry:
+        log.lines += 1
+        yield number + 1, carry
+
+
+def _refuse_long(log: ReadLog, at: At, limits: Limits) -> NoReturn:
+    refuse(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
+
+
+def _text_blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    """Unpacked bytes without a byte order mark. Raises Invalid for UTF-16 and beyond the limit of bytes."""
+    first, total = True, 0
+    for block in _blocks(raw, name, limits, log):
+        total += len(block)
+        if total > limits.unpacked_bytes:
+            refuse(log, At(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
+        if first:
+            first = False
+            if block.startswith(UTF16_BOMS):
+                refuse(log, At(name, 1), "this is UTF-16; save the file as UTF-8")
+            if block.startswith(UTF8_BOM):
+                log.repaired["byte order mark"] += 1
+                yield block[len(UTF8_BOM) :]
+                continue
+        yield block
+
+
+def _blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    """Bytes of the file, unpacked if it begins as gzip does, whatever its name; none is empty."""
+    head = _read_some(raw, 4)
+    if head.startswith(GZIP_MAGIC):
+        yield from _unpack(head, raw, name, limits, log)
+        return
+    block = head + raw.read(BLOCK)
+    while block:
+        yield block
+        block = raw.read(BLOCK)
+
+
+def _read_some(raw: IO[bytes], least: int) -> bytes:
+    """At least so many bytes, unless the file ends."""
+    data = b""
+    while len(data) < least and (more := raw.read(least - len(data))):
+        data += more
+    return data
+
+
+@dataclass(slots=True)
+class _Packed:
+    """What is read of a gzip file and not yet unpacked, and how much was read."""
+
+    raw: IO[bytes]
+    data: bytes
+    count: int
+
+    def fill(self, least: int) -> bool:
+        """Have so many bytes ready, or what there is; False at the end of the file."""
+        if len(self.data) < least:
+            more = self.raw.read(BLOCK) or b""
+            self.count += len(more)
+            self.data += more
+            if more and len(self.data) < least:
+                return self.fill(least)
+        return bool(self.data)
+
+
+def _unpack(head: bytes, raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    packed, unpacked = _Packed(raw, head, len(head)), 0
+    while packed.fill(len(GZIP_MAGIC)):
+        if not packed.data.startswith(GZIP_MAGIC):
+            refuse(log, At(name, 0), "there is something after the end of the gzip data")
+        for block in _unpack_member(packed, name, log):
+            unpacked += len(block)
+            if unpacked > RATIO_FROM and unpacked > limits.ratio * packed.count:
+                refuse(log, At(name, 0), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
+            yield block
+
+
+def _unpack_member(packed: _Packed, name: str, log: ReadLog) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(31)
+    while not unpacker.eof:
+        if not packed.fill(1):
+            refuse(log, At(name, 0), "the gzip file is cut: its end is missing")
+        try:
+            block = unpacker.decompress(packed.data, BLOCK)
+        except zlib.error as fault:
+            refuse(log, At(name, 0), f"the gzip data is damaged ({fault})")
+        packed.data = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+        if block:
+            yield block

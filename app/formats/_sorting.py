@@ -1,0 +1,97 @@
+"""External merge sort of byte strings in bounded memory, so that no reader depends on the order of lines.
+
+UTF-8 bytes sort as code points do, and NUL (which no line may hold) sorts before everything: fields joined by NUL
+sort field by field.
+"""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Final
+
+from app.domain.errors import StorageFull
+
+RUN_BYTES: Final = 12 << 20
+FAN_IN: Final = 48
+BLOCK: Final = 1 << 16
+OVERHEAD: Final = 41  # of a bytes object and its place in the list
+Run = tuple[int, int]
+
+
+class Sorter:
+    """Takes byte strings without a line feed in any order, and yields them sorted.
+
+    run_bytes: what is held in memory before it is spilled to an anonymous temporary file. fan_in: runs merged at once;
+    more of them are first merged to one, so that memory stays bounded however much is added.
+    """
+
+    def __init__(self, run_bytes: int = RUN_BYTES, fan_in: int = FAN_IN) -> None:
+        self._held: list[bytes] = []
+        self._size = 0
+        self._run_bytes = run_bytes
+        self._fan_in = fan_in
+        self._levels: list[list[Run]] = [[]]
+        self._file: IO[bytes] | None = None
+
+    def add(self, entry: bytes) -> None:
+        """Take one entry. Raises StorageFull where the temporary file cannot grow."""
+        self._held.append(entry)
+        self._size += len(entry) + OVERHEAD
+        if self._size > self._run_bytes:
+            self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All entries in order; once only, for it frees what it gives."""
+        self._held.sort()
+        held, self._held = self._held, []
+        runs = [self._read(run) for level in self._levels for run in level]
+        try:
+            yield from heapq.merge(*runs, held) if runs else held
+        finally:
+            if self._file is not None:
+                self._file.close()
+
+    def _spill(self) -> None:
+        self._held.sort()
+        self._levels[0].append(self._write(self._held))
+        self._held, self._size = [], 0
+        for depth, level in enumerate(self._levels):
+            if len(level) < self._fan_in - 1:
+                return
+            if depth + 1 == len(self._levels):
+                self._levels.append([])
+            self._levels[depth + 1].append(self._write(heapq.merge(*(self._read(run) for run in level))))
+            self._levels[depth] = []
+
+    def _write(self, entries: Iterable[bytes]) -> Run:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed when the entries were given)
+        start = self._file.seek(0, os.SEEK_END)
+        rest = iter(entries)
+        try:
+            while part := list(islice(rest, 256)):
+                block = memoryview(b"\n".join((*part, b"")))
+                while block:
+                    block = block[self._file.write(block) :]
+        except OSError as fault:
+            if fault.errno == errno.ENOSPC:
+                raise StorageFull("no space left for sorting the file") from fault
+            raise
+        return start, self._file.tell()
+
+    def _read(self, run: Run) -> Iterator[bytes]:
+        if self._file is None:
+            return
+        at, end = run
+        carry = b""
+        while at < end:
+            block = os.pread(self._file.fileno(), min(BLOCK, end - at), at)
+            at += len(block)
+            parts = (carry + block).split(b"\n")
+            carry = parts.pop()
+            yield from parts
