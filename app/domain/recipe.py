@@ -8,49 +8,56 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, get_args
 
 from app.domain.errors import Invalid, Place
+from app.domain.keys import is_key
+from app.domain.recipe_choices import (
+    Adjust,
+    Aggregate,
+    Alternative,
+    ClusterRule,
+    ConstantRaters,
+    Exclusion,
+    Moments,
+    Normalize,
+    Repeats,
+    Scoring,
+    Source,
+    Subject,
+    Test,
+    Unit,
+    WrongValue,
+    parse_field,
+    parse_option,
+)
+
+__all__ = [
+    "CHECKED_AGAINST",
+    "DEFAULT_SEED",
+    "NAMED",
+    "Adjust",
+    "Aggregate",
+    "Alternative",
+    "ClusterRule",
+    "ConstantRaters",
+    "Exclusion",
+    "Moments",
+    "Normalize",
+    "Recipe",
+    "Repeats",
+    "Scoring",
+    "Source",
+    "Subject",
+    "Test",
+    "Unit",
+    "from_json",
+    "from_options",
+]
 
 DEFAULT_SEED = 20261120
-
-Normalize = Literal["auto", "none", "mean", "center", "error", "error_rate", "z"]
-Moments = Literal["ratings", "all"]
-ConstantRaters = Literal["drop", "zero", "drop_z"]
-Repeats = Literal["average", "pool", "latest", "first"]
-Unit = Literal["document", "segment"]
-Aggregate = Literal["mean"]
-Test = Literal["permutation", "rank_sum", "rank_sum_legacy", "welch", "marot", "none"]
-Alternative = Literal["two-sided", "greater"]
-Adjust = Literal["none", "holm", "bh"]
-ClusterRule = Literal["wmt21", "paper", "strict", "none"]
-Subject = Literal["system", "rater", "document", "task"]
-Source = Literal["score", "spans"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Exclusion:
-    """One system, rater, document or task that an analysis leaves out."""
-
-    what: Subject
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """Which number of a judgment is analysed.
-
-    source: `score` as given or derived when it was recorded, `spans` from the marked errors.
-    profile: weight profile for errors; None is the campaign's own.
-    cap: largest penalty of one segment, None for no cap.
-    """
-
-    source: Source = "score"
-    profile: str | None = None
-    cap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,8 @@ class Recipe:
     roles: which rows are ranked: rating, repeat, reference, degraded, calibration.
     accepted_only: leave out rows of tasks that quality control rejected.
     exclude: what the analysis leaves out altogether.
-    normalize, moments, sd0, ddof: rater normalization, the rows behind a rater's moments, constant raters.
+    normalize, moments, sd0: rater normalization (standard deviations with ddof = 1), the rows behind a rater's moments,
+    constant raters.
     repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`.
     unit: what the test resamples or ranks.
     correction: continuity correction of the rank-sum test.
@@ -68,6 +76,7 @@ class Recipe:
     permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
     plus_one: count the observed arrangement among the draws.
     alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
+    fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
     """
 
     name: str
@@ -93,6 +102,7 @@ class Recipe:
     inclusive: bool = False
     clusters: ClusterRule = "strict"
     seed: int = DEFAULT_SEED
+    fallback: bool = False
 
     def as_json(self) -> dict[str, object]:
         """Plain JSON values, in declared order."""
@@ -133,15 +143,126 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
                 permutations=10_000,
                 clusters="strict",
             ),
-            Recipe(name="recommended", normalize="auto", adjust="holm", inclusive=True),
+            Recipe(name="recommended", normalize="auto", adjust="holm", inclusive=True, fallback=True),
         )
     }
 )
 
 CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
     {
-        "wmt-da": "WMT21 wikipedia bn-hi and hi-bn (raw, z, N, p, clusters) and newstest2021 cs-en (raw, z, N, clusters)",
+        "wmt-da": "WMT21 wikipedia bn-hi, hi-bn (raw, z, N, p, clusters) and newstest2021 cs-en (raw, z, N, clusters)",
         "google-mqm": "MQM of TED 2021 en-de: all system means and segment averages; p-values as described, unchecked",
-        "recommended": "worked examples of the document permutation, Holm and the intervals; no publication uses it whole",
+        "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
     }
 )
+
+_NOT_CHOICES = frozenset({"recipe", "as_of"})
+
+
+def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
+    """`base` with the fields that query options replace; a changed recipe says so in its name.
+
+    Each option has its values as a list; only `exclude` and `roles` take several (or one with commas). Options that
+    name the base or the data version (`recipe`, `as_of`) are the caller's and pass. Naming a test asks for that test:
+    no other is used in its place.
+
+    Raises
+    ------
+    Invalid : an unknown name, an impossible value or an impossible combination, all of them with their places.
+    """
+    values: dict[str, object] = {}
+    wrong: list[Place] = []
+    for name, given in options.items():
+        if name in _NOT_CHOICES:
+            continue
+        try:
+            values[name] = parse_option(name, given)
+        except WrongValue as error:
+            wrong.append(Place(("query", _shown(name)), str(error)))
+    if wrong:
+        raise _invalid(wrong)
+    if "test" in values:
+        values.setdefault("fallback", False)
+    return _checked(_renamed(base, _with(base, values)), "query", values)
+
+
+def from_json(given: Mapping[str, object]) -> Recipe:
+    """A recipe from plain JSON values, strictly; what is left out is as in the recipe of that name, or `recommended`.
+
+    `from_json(recipe.as_json())` is `recipe`. A `hash` may stand beside the choices and must then be theirs.
+
+    Raises
+    ------
+    Invalid : as `from_options`, with places in the body.
+    """
+    values: dict[str, object] = {}
+    wrong: list[Place] = []
+    for name, value in given.items():
+        if name in {"name", "hash"}:
+            continue
+        try:
+            values[name] = parse_field(name, value)
+        except WrongValue as error:
+            wrong.append(Place(("body", _shown(name)), str(error)))
+    called = given.get("name", "custom")
+    if not isinstance(called, str) or not is_key(called):
+        wrong.append(Place(("body", "name"), "must be 1 to 128 of A–Z a–z 0–9 . _ ~ : @ + -"))
+    if wrong:
+        raise _invalid(wrong)
+    base = NAMED.get(str(called), NAMED["recommended"])
+    if "test" in values:
+        values.setdefault("fallback", False)
+    recipe = _with(base, values)
+    recipe = _renamed(base, recipe) if called in NAMED else replace(recipe, name=str(called))
+    if given.get("hash", recipe.hash) != recipe.hash:
+        raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
+    return _checked(recipe, "body", values)
+
+
+def _with(base: Recipe, values: Mapping[str, object]) -> Recipe:
+    return replace(base, **values)  # type: ignore[arg-type]  # every value was made by the parser of its field
+
+
+def _renamed(base: Recipe, recipe: Recipe) -> Recipe:
+    """A named recipe with other choices is not that recipe: its name lists what was changed."""
+    before, after = base.as_json(), recipe.as_json()
+    changed = [name for name in after if after[name] != before[name] and name != "fallback"]
+    return replace(recipe, name="+".join([base.name, *changed])[:128]) if changed else recipe
+
+
+def _checked(recipe: Recipe, where: str, given: Mapping[str, object]) -> Recipe:
+    """Refuse combinations that no test has; the place is the option that was given, else the test."""
+    wrong = []
+    for name, broken, message in (
+        ("alternative", recipe.test == "marot" and recipe.alternative != "greater", "marot is one-sided: use greater"),
+        ("unit", recipe.test == "marot" and recipe.unit != "segment", "marot randomizes segments: use segment"),
+        (
+            "alternative",
+            recipe.test == "rank_sum_legacy" and recipe.alternative != "greater",
+            "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater",
+        ),
+        (
+            "matched_only",
+            recipe.matched_only and recipe.test not in {"rank_sum", "rank_sum_legacy"},
+            "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway",
+        ),
+        (
+            "correction",
+            "correction" in given and not recipe.correction and recipe.test not in {"rank_sum", "rank_sum_legacy"},
+            "is for rank_sum and rank_sum_legacy",
+        ),
+    ):
+        if broken:
+            wrong.append(Place((where, name if name in given else "test"), f"{name}: {message}"))
+    if wrong:
+        raise _invalid(wrong)
+    return recipe
+
+
+def _invalid(wrong: Sequence[Place]) -> Invalid:
+    return Invalid("; ".join(f"{place.loc[-1]}: {place.msg}" for place in wrong), places=tuple(wrong))
+
+
+def _shown(name: str) -> str:
+    """A field name that may be repeated in an error: what was sent could be anything."""
+    return name if is_key(name) else "(name)"

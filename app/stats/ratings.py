@@ -120,6 +120,8 @@ class Ratings:
 
     def where(self, keep: Bools) -> Self:
         """The rows where `keep` is true; labels and codes stay."""
+        if keep.all():
+            return self
         return replace(self, **{name: getattr(self, name)[keep] for name in COLUMNS})
 
     def with_score(self, score: Floats) -> Self:
@@ -138,6 +140,16 @@ class Ratings:
     def better_sign(self) -> int:
         """+1 where a larger score is better, −1 where a smaller one is."""
         return 1 if self.higher_is_better else -1
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether the rows stand in canonical order already (ties by task and judgment left aside)."""
+        in_order = np.ones(max(len(self) - 1, 0), dtype=np.bool_)
+        for name in ("score", "nth", "role", "rater", "segment", "document", "system"):
+            column = getattr(self, name)
+            before, after = column[:-1], column[1:]
+            in_order = (before < after) | ((before == after) & in_order)
+        return bool(in_order.all())
 
     def canonical(self) -> Self:
         """The rows in canonical order, judgments numbered by first appearance in it."""

@@ -1,0 +1,53 @@
+"""Correction for testing many pairs at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.domain.recipe import Adjust
+from app.stats.aggregate import Indices
+from app.stats.ratings import Floats
+
+
+def adjust(p_values: Floats, method: Adjust) -> Floats:
+    """Adjusted p-values of one family, in the order given."""
+    if method == "holm":
+        return holm(p_values)
+    return bh(p_values) if method == "bh" else p_values.copy()
+
+
+def holm(p_values: Floats) -> Floats:
+    """Step-down adjustment that bounds the chance of any false claim (Holm 1979).
+
+    >>> import numpy as np
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(p_values.size, 0, -1)
+    stepped = np.maximum.accumulate(np.minimum(1.0, p_values[order] * factors))
+    return _in_place(stepped, order)
+
+
+def bh(p_values: Floats) -> Floats:
+    """Step-up adjustment that bounds the expected share of false claims (Benjamini & Hochberg 1995).
+
+    >>> import numpy as np
+    >>> bh(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = p_values.size / np.arange(1, p_values.size + 1)
+    stepped = np.minimum.accumulate((p_values[order] * factors)[::-1])[::-1]
+    return _in_place(np.minimum(1.0, stepped), order)
+
+
+def _in_place(values: Floats, order: Indices) -> Floats:
+    back = np.empty(values.size)
+    back[order] = values
+    return back
+
+
+def both_directions(p_values: Floats, reverse: Floats) -> Floats:
+    """How a one-sided pair enters a family: min(1, 2·min(p, p_reverse)), because either system may be the better."""
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(p_values, reverse)), dtype=np.float64)

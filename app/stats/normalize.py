@@ -1,0 +1,200 @@
+"""Rater normalization: give the scores of different raters a common level and spread.
+
+The unit is the rater. A campaign holds one language pair, so this is WMT's "worker within language pair".
+Sources: Riley et al. 2024, §6.1.3 (mean, error, z); Knowles 2021, §3 (z, ddof = 1); `center` is the
+evaluator-level calibration of Licht et al. 2022, §4, with the mean taken on the ratings themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import ConstantRaters
+from app.stats.ratings import Bools, Codes, Floats, Ratings
+
+Method = Literal["none", "mean", "center", "error", "error_rate", "z"]
+
+FEW_RATINGS = 20
+"""Below this many ratings a rater's mean and standard deviation are too noisy to divide by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What normalization knows of each rater; arrays of shape (raters,).
+
+    n: number of rows. mean, sd: of their scores, sd with ddof = 1, NaN below 1 and 2 rows. errors: marked errors, −1
+    where any row has none recorded. overall: mean of all rows. rows: which rows these are (one boolean a rating).
+    """
+
+    n: Codes
+    mean: Floats
+    sd: Floats
+    errors: Codes
+    overall: float
+    rows: Bools
+
+    @property
+    def constant(self) -> Bools:
+        """Raters whose scores do not vary, to 10 decimals, or who gave fewer than two."""
+        return np.asarray((self.n < 2) | (np.round(np.nan_to_num(self.sd), 10) == 0), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """Ratings ready to aggregate.
+
+    scored: rows with their normalized score, in the unit `unit`. raw: the same rows, and those whose normalized score
+    is missing, as given. dropped: rows of constant raters left out. missing: rows that are in raw only.
+    """
+
+    scored: Ratings
+    raw: Ratings
+    unit: str
+    dropped: int
+    missing: int
+    warnings: tuple[str, ...]
+
+
+def per_rater(ratings: Ratings, rows: Bools | None = None) -> Moments:
+    """Moments of every rater over `rows` (default: all), summed in canonical order."""
+    used = np.ones(len(ratings), dtype=np.bool_) if rows is None else rows
+    rater, score = ratings.rater[used], ratings.score[used]
+    size = len(ratings.labels.raters)
+    n = np.bincount(rater, minlength=size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(rater, weights=score, minlength=size) / n
+        deviation = score - mean[rater]
+        sd = np.sqrt(np.bincount(rater, weights=deviation * deviation, minlength=size) / (n - 1))
+    errors = np.bincount(rater, weights=ratings.n_errors[used], minlength=size).astype(np.int32)
+    if (ratings.n_errors[used] < 0).any():
+        errors = np.full(size, -1, dtype=np.int32)
+    overall = float(score.sum() / score.size) if score.size else 0.0
+    sd[n < 2] = np.nan
+    return Moments(n.astype(np.int32), mean, sd, errors, overall, used)
+
+
+def normalize(
+    ratings: Ratings,
+    method: Method,
+    *,
+    moments: Moments,
+    sd0: ConstantRaters = "drop",
+) -> Normalized:
+    """Normalize `ratings` by what `moments` knows of their raters.
+
+    Parameters
+    ----------
+    ratings : the rows to normalize; their rater codes index `moments`.
+    method : `none`; `mean` x·M/m_r; `center` x − m_r + M; `error` c·x·(M/m_r)·E_r and `error_rate` the same with
+        E_r/n_r, c so that the mean over the rows behind the moments stays M; `z` (x − m_r)/s_r.
+    moments : from `per_rater`, over ratings and repeats, or over all rows of the unfiltered file (WMT).
+    sd0 : constant raters under `z`: `drop` their rows, z = `zero`, or `drop_z` (z missing, raw kept).
+
+    Raises
+    ------
+    Invalid : `mean`, `error`, `error_rate` on bounded or signed scores; the latter two without marked errors.
+    """
+    if method == "none" or not len(ratings):
+        return Normalized(ratings, ratings, "raw", 0, 0, ())
+    if method == "z":
+        return _standardize(ratings, moments, sd0)
+    score, warnings = _RESCALING[method](ratings, moments)
+    return Normalized(ratings.with_score(score), ratings, "raw", 0, 0, warnings)
+
+
+def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> Normalized:
+    constant = moments.constant[ratings.rater]
+    names = _names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
+    warnings = _few(ratings, moments)
+    kept = ratings.where(~constant)
+    z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
+    if not constant.any():
+        return Normalized(kept.with_score(z), kept, "z", 0, 0, warnings)
+    n = int(constant.sum())
+    if sd0 == "drop":
+        return Normalized(kept.with_score(z), kept, "z", n, 0, (f"constant raters dropped: {names}", *warnings))
+    if sd0 == "drop_z":
+        said = f"constant raters have no z, their raw scores count: {names}"
+        return Normalized(kept.with_score(z), ratings, "z", 0, n, (said, *warnings))
+    filled = np.zeros(len(ratings))
+    filled[~constant] = z
+    said = f"constant raters have z = 0, their raw scores count: {names}"
+    return Normalized(ratings.with_score(filled), ratings, "z", 0, 0, (said, *warnings))
+
+
+def _scale_to_mean(ratings: Ratings, moments: Moments) -> Floats:
+    """x·M/m_r; scores of raters with m_r = 0, or without a row behind the moments, stay."""
+    usable = (moments.n > 0) & (moments.mean != 0)
+    factor = np.divide(moments.overall, moments.mean, out=np.ones(moments.n.size), where=usable)
+    return np.asarray(ratings.score * factor[ratings.rater], dtype=np.float64)
+
+
+def _by_mean(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, ...]]:
+    _check_ratio_scale(ratings)
+    zero = np.flatnonzero((moments.n > 0) & (moments.mean == 0))
+    warnings = (f"raters with mean 0, left unchanged: {_names(ratings, zero)}",) if zero.size else ()
+    return _scale_to_mean(ratings, moments), warnings
+
+
+def _by_center(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, ...]]:
+    shift = np.where(moments.n > 0, moments.overall - np.nan_to_num(moments.mean), 0.0)
+    return ratings.score + shift[ratings.rater], ()
+
+
+def _by_error(ratings: Ratings, moments: Moments, *, rate: bool) -> tuple[Floats, tuple[str, ...]]:
+    if (moments.errors < 0).any():
+        raise _refused("error normalization needs marked errors, and these ratings have none")
+    if not moments.errors.any():
+        raise _refused("error normalization needs marked errors, and no rater marked any")
+    scaled, warnings = _by_mean(ratings, moments)
+    weight = moments.errors / np.maximum(moments.n, 1) if rate else moments.errors.astype(np.float64)
+    # Σ x' E_r over the rows behind the moments: a rater's x' sum to n_r·M there, or to 0 where m_r = 0.
+    per_rater_sum = np.where(np.nan_to_num(moments.mean) != 0, moments.n * moments.overall, 0.0)
+    total = float((per_rater_sum * weight).sum())
+    if total == 0:
+        raise _refused("error normalization is undefined: raters who marked errors have only scores of 0")
+    constant = moments.overall * int(moments.n.sum()) / total
+    return constant * scaled * weight[ratings.rater], warnings
+
+
+_Rescale = Callable[[Ratings, Moments], tuple[Floats, tuple[str, ...]]]
+_RESCALING: MappingProxyType[str, _Rescale] = MappingProxyType(
+    {
+        "mean": _by_mean,
+        "center": _by_center,
+        "error": lambda ratings, moments: _by_error(ratings, moments, rate=False),
+        "error_rate": lambda ratings, moments: _by_error(ratings, moments, rate=True),
+    }
+)
+
+
+def _check_ratio_scale(ratings: Ratings) -> None:
+    scale = ratings.scale
+    bounded = scale is not None and np.isfinite(scale.maximum) and (ratings.higher_is_better or scale.minimum != 0)
+    if bounded or (ratings.score < 0).any():
+        raise _refused("dividing by a rater's mean needs scores with a true zero that are never negative; use center")
+
+
+def _refused(message: str) -> Invalid:
+    return Invalid(message, places=(Place(("query", "normalize"), message),))
+
+
+def _rows_of_raters(ratings: Ratings) -> Codes:
+    return np.bincount(ratings.rater, minlength=len(ratings.labels.raters)).astype(np.int32)
+
+
+def _few(ratings: Ratings, moments: Moments) -> tuple[str, ...]:
+    few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant)
+    return (f"raters with fewer than {FEW_RATINGS} ratings: {_names(ratings, few)}",) if few.size else ()
+
+
+def _names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
+    shown = ", ".join(ratings.labels.raters[i] for i in raters[:most])
+    return shown if raters.size <= most else f"{shown} and {raters.size - most} more"

@@ -1,0 +1,126 @@
+"""The ranking: select → normalize → aggregate → order → test → adjust → cluster. Pure and seeded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Recipe
+from app.stats import assemble, caveats, design_checks, normalize
+from app.stats.aggregate import Indices, Panel, panel, rounded, segment_scores
+from app.stats.ratings import Ratings, Role
+from app.stats.result import Ranking
+from app.stats.selection import Dropped, Selection, select
+from app.stats.significance import PAIRED_TESTS, shared_data
+from app.stats.verdict import judge
+
+
+def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
+    """Rank the systems of one campaign as `recipe` says.
+
+    The result depends on the rows, the recipe and its seed alone, not on the order of the rows.
+
+    Raises
+    ------
+    Invalid : the recipe does not fit the data (an unpaired design under a paired test, unknown documents under a
+        document-level test, normalization that the scores do not allow, an exclusion that names nothing).
+    """
+    rows = ratings if ratings.is_canonical else ratings.canonical()
+    selection = select(rows, recipe)
+    ranked = selection.ratings.where(selection.ranked)
+    resolved, warnings = _resolve_normalization(ranked, recipe)
+    normalized = _normalized(selection, ranked, resolved)
+    scores = segment_scores(normalized.scored, repeats=resolved.repeats)
+    raw = scores if normalized.raw is normalized.scored else segment_scores(normalized.raw, repeats=resolved.repeats)
+    laid = panel(scores, rows.labels)
+    order = _order(laid, rows.better_sign)
+    laid = laid.arranged(order)
+    resolved, more = _resolve_test(laid, rows, resolved)
+    shared = shared_data(laid, rows.better_sign, unit=resolved.unit)
+    verdict = judge(laid, shared, resolved, rows.better_sign)
+    floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
+    return Ranking(
+        recipe=resolved,
+        requested=recipe,
+        higher_is_better=rows.higher_is_better,
+        unit=normalized.unit,
+        n_ratings=_judgments(normalized.scored),
+        hypotheses=caveats.hypotheses(resolved, len(laid.systems)),
+        smallest_p=floor.smallest,
+        smallest_p_adjusted=floor.adjusted,
+        documents_needed=floor.documents_needed,
+        population="documents=new, raters=these",
+        interval_kind="marginal",
+        interval_level=1 - resolved.alpha,
+        dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
+        systems=assemble.system_rows(rows, laid, raw, verdict.wins, resolved),
+        pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
+        warnings=(*warnings, *more, *normalized.warnings, *caveats.find(ranked, laid, shared, floor, resolved)),
+        notes=NOTES,
+        segments=assemble.segment_table(rows, scores, raw),
+    )
+
+
+NOTES = (
+    "rank_set (simultaneous rank sets) is not computed in this release",
+    "rank_range counts pairwise wins and losses; it is not simultaneous",
+    "flips_without (influence) is not computed in this release",
+)
+
+
+def _judgments(ratings: Ratings) -> int:
+    """Number of judgments; one shared by identical outputs is several rows."""
+    return int(np.count_nonzero(np.bincount(ratings.judgment))) if len(ratings) else 0
+
+
+def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    """Settle `auto`: z where raters saw the same mix of systems, else none with a warning."""
+    if recipe.normalize != "auto":
+        return recipe, ()
+    if design_checks.share_with_same_raters(ranked) >= design_checks.COMPARABLE_SHARE:
+        return replace(recipe, normalize="z"), ()
+    warnings = ("raters are not comparable: use the mixed model",) if len(ranked) else ()
+    return replace(recipe, normalize="none"), warnings
+
+
+def _normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> normalize.Normalized:
+    if recipe.normalize == "none" or recipe.normalize == "auto":
+        return normalize.normalize(ranked, "none", moments=normalize.per_rater(ranked))
+    rows = None
+    if recipe.moments == "ratings":
+        rows = np.isin(selection.ratings.role, (Role.RATING, Role.REPEAT))
+        if recipe.accepted_only:
+            rows &= selection.ratings.accepted
+    moments = normalize.per_rater(selection.ratings, rows)
+    return normalize.normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
+
+
+def _order(laid: Panel, sign: int) -> Indices:
+    """Best first; equal scores in the order of the keys."""
+    return np.lexsort((laid.systems, -sign * rounded(laid.means())))
+
+
+def _resolve_test(laid: Panel, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    """Take the test that the data support, or refuse the one they do not."""
+    if recipe.test == "none" or len(laid.systems) < 2:
+        return recipe, ()
+    if recipe.unit == "document" and not ratings.documents_known:
+        instead = replace(recipe, test="rank_sum", unit="segment")
+        return _instead(recipe, instead, "documents are unknown", "a document-level test")
+    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.unpaired(laid):
+        instead = replace(recipe, test="welch", unit="document")
+        return _instead(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
+    return recipe, ()
+
+
+_MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on document means"}
+
+
+def _instead(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
+    named = _MEANING[instead.test]
+    if recipe.fallback:
+        return instead, (f"{why}; {named} was used instead of {what}",)
+    message = f"{why}, so {what} is impossible; use test={instead.test}&unit={instead.unit}, {named}"
+    raise Invalid(message, places=(Place(("query", "test"), message),))

@@ -1,0 +1,187 @@
+"""What a ranking says, as frozen values; `as_json` is the body of the ranking report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.recipe import Recipe
+from app.stats.ratings import Codes, Floats
+from app.stats.selection import Dropped
+
+METHOD_VERSION = "1"
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """One ranked system.
+
+    rank: from 1; systems with equal scores share the mean of their ranks. cluster: from 1, None without a rule.
+    rank_range: [1 + losses, S − wins], pairwise. rank_set: simultaneous; None in this release.
+    score: what the recipe ranks by. raw: the same without normalization. interval: of the score, for new documents.
+    relative: the system minus the mean of all systems on the segments that all have, with its interval.
+    n_segments: segments behind the score. n_documents: None where documents are unknown. n_ratings: judgments.
+    """
+
+    system: str
+    rank: float
+    cluster: int | None
+    rank_range: tuple[int, int] | None
+    rank_set: tuple[int, int] | None
+    score: float
+    raw: float
+    interval: Interval | None
+    relative: float | None
+    relative_interval: Interval | None
+    n_segments: int
+    n_documents: int | None
+    n_ratings: int
+    wins: int
+    losses: int
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, in declared order."""
+        return {
+            "system": self.system,
+            "rank": int(self.rank) if self.rank.is_integer() else self.rank,
+            "cluster": self.cluster,
+            "rank_range": _pair(self.rank_range),
+            "rank_set": _pair(self.rank_set),
+            "score": self.score,
+            "raw": self.raw,
+            "interval": _pair(self.interval),
+            "relative": self.relative,
+            "relative_interval": _pair(self.relative_interval),
+            "n_segments": self.n_segments,
+            "n_documents": self.n_documents,
+            "n_ratings": self.n_ratings,
+            "wins": self.wins,
+            "losses": self.losses,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One pair, the higher-ranked system as `better`.
+
+    difference: positive when `better` is better; over common segments where the test is paired, else of the scores.
+    p_value: None where the pair was not testable. p_reverse: the other direction of a one-sided test.
+    significant: `better` is significantly better; significant_reverse: `worse` is.
+    order_conflict: the test leans to the lower-ranked system. interval, minimum_detectable: by documents, None without.
+    n_common, documents_common: segments and documents that both have.
+    """
+
+    better: str
+    worse: str
+    difference: float | None
+    interval: Interval | None
+    p_value: float | None
+    p_reverse: float | None
+    p_adjusted: float | None
+    significant: bool
+    significant_reverse: bool
+    testable: bool
+    order_conflict: bool
+    minimum_detectable: float | None
+    n_common: int
+    documents_common: int | None
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, in declared order. `flips_without` (influence) is not computed in this release."""
+        return {
+            "better": self.better,
+            "worse": self.worse,
+            "difference": self.difference,
+            "interval": _pair(self.interval),
+            "p_value": self.p_value,
+            "p_reverse": self.p_reverse,
+            "p_adjusted": self.p_adjusted,
+            "significant": self.significant,
+            "significant_reverse": self.significant_reverse,
+            "testable": self.testable,
+            "order_conflict": self.order_conflict,
+            "minimum_detectable": self.minimum_detectable,
+            "n_common": self.n_common,
+            "documents_common": self.documents_common,
+            "flips_without": None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTable:
+    """Segment scores behind a ranking, one row a (system, document, position), sorted by these keys.
+
+    Codes index the labels beside them; `segment` is the code of (document, position). score is NaN where
+    normalization left it missing. n: ratings.
+    """
+
+    systems: tuple[str, ...]
+    documents: tuple[str, ...]
+    system: Codes
+    document: Codes
+    position: Codes
+    score: Floats
+    raw: Floats
+    n: Codes
+
+    def __len__(self) -> int:
+        return int(self.score.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A ranking with everything needed to judge it.
+
+    recipe: as resolved, so that running it again gives the same. requested: as asked.
+    smallest_p, smallest_p_adjusted: the smallest p this design could reach; None where the test has no floor.
+    documents_needed: where that floor is above α, how many documents would lower it enough.
+    hypotheses: size of the family adjusted for. population: what tests and intervals speak about.
+    interval_kind: `marginal`, for new documents, at level `interval_level`; `relative_interval` is the other kind.
+    """
+
+    recipe: Recipe
+    requested: Recipe
+    higher_is_better: bool
+    unit: str
+    n_ratings: int
+    hypotheses: int
+    smallest_p: float | None
+    smallest_p_adjusted: float | None
+    documents_needed: int | None
+    population: str
+    interval_kind: str
+    interval_level: float
+    dropped: tuple[Dropped, ...]
+    systems: tuple[SystemRow, ...]
+    pairs: tuple[PairRow, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    segments: SegmentTable
+
+    def as_json(self) -> dict[str, object]:
+        """The report without campaign and data version, which only storage knows."""
+        return {
+            "method_version": METHOD_VERSION,
+            "recipe": {**self.recipe.as_json(), "hash": self.recipe.hash},
+            "seed": self.recipe.seed,
+            "higher_is_better": self.higher_is_better,
+            "unit": self.unit,
+            "n_ratings": self.n_ratings,
+            "hypotheses": self.hypotheses,
+            "smallest_p": self.smallest_p,
+            "smallest_p_adjusted": self.smallest_p_adjusted,
+            "documents_needed": self.documents_needed,
+            "population": self.population,
+            "interval_kind": self.interval_kind,
+            "interval_level": self.interval_level,
+            "dropped": [{"reason": d.reason, "n": d.n} for d in self.dropped],
+            "systems": [row.as_json() for row in self.systems],
+            "pairs": [row.as_json() for row in self.pairs],
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+
+def _pair(values: tuple[float, float] | None) -> list[float] | None:
+    return None if values is None else list(values)

@@ -1,0 +1,68 @@
+"""Which rows an analysis uses, and how many it leaves out for which reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Exclusion, Recipe
+from app.stats.ratings import Bools, Ratings, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Rows left out: why and how many."""
+
+    reason: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Rows of one analysis.
+
+    ratings: segment ratings without what the recipe excludes by name.
+    ranked: the rows of it that the ranking uses (role and acceptance), one boolean a row.
+    dropped: rows left out by reason, only reasons that occurred.
+    """
+
+    ratings: Ratings
+    ranked: Bools
+    dropped: tuple[Dropped, ...]
+
+
+def select(ratings: Ratings, recipe: Recipe) -> Selection:
+    """Apply the filters of `recipe`: exclusions leave everything, roles and acceptance leave the ranking only.
+
+    Rows that are not ranked stay, because the moments of a rater may rest on them (WMT DA: worker mean and
+    standard deviation over all rows of the unfiltered file; Barrault et al. 2020, §3).
+
+    Raises `Invalid` where an exclusion names nothing.
+    """
+    rows = ratings.segments()
+    dropped = [Dropped("rating of a whole document", len(ratings) - len(rows))]
+    for exclusion in recipe.exclude:
+        kept = rows.where(~_matches(rows, exclusion))
+        dropped.append(Dropped(f"excluded {exclusion.what} {exclusion.key}", len(rows) - len(kept)))
+        rows = kept
+    roles = np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])
+    accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
+    dropped.append(Dropped("role not ranked", int((~roles).sum())))
+    dropped.append(Dropped("task rejected by quality control", int((roles & ~accepted).sum())))
+    return Selection(rows, roles & accepted, tuple(d for d in dropped if d.n))
+
+
+def _matches(rows: Ratings, exclusion: Exclusion) -> Bools:
+    names = {
+        "system": (rows.labels.systems, rows.system),
+        "rater": (rows.labels.raters, rows.rater),
+        "document": (rows.labels.documents, rows.document),
+        "task": (rows.labels.tasks, rows.task),
+    }
+    labels, codes = names[exclusion.what]
+    if exclusion.key not in labels:
+        what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
+        raise Invalid(what, places=(Place(("query", "exclude"), what),))
+    return np.asarray(codes == labels.index(exclusion.key), dtype=np.bool_)

@@ -1,0 +1,60 @@
+"""From tests to wins: adjust the p-values of the family and apply the level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.adjust import adjust, both_directions
+from app.stats.aggregate import Panel, rounded
+from app.stats.ratings import Bools, Floats
+from app.stats.significance import PairTests, Shared, pairs_of, tests_of_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Tests after adjustment: p_adjusted of shape (pairs,), wins[i, j] true where i beats j, shape (S, S)."""
+
+    tests: PairTests
+    p_adjusted: Floats
+    wins: Bools
+
+
+def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+    """Test, adjust and say who beats whom.
+
+    A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
+    without adjustment each direction stands alone.
+    """
+    tests = tests_of_pairs(laid, shared, recipe, sign)
+    one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
+    entering = np.where(tests.testable, tests.p_value, 1.0)
+    forward, backward = tests.lean > 0, tests.lean < 0
+    if recipe.adjust != "none" and one_sided:
+        reverse = np.where(np.isnan(tests.p_reverse), 1.0, tests.p_reverse)
+        forward, backward = entering <= reverse, reverse < entering
+        entering = both_directions(entering, reverse)
+    adjusted = adjust(entering, recipe.adjust)
+    if recipe.adjust == "none" and one_sided:
+        won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
+    else:
+        won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
+    wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
+    return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins)
+
+
+def _below(p_values: Floats, recipe: Recipe) -> Bools:
+    return np.asarray(p_values <= recipe.alpha if recipe.inclusive else p_values < recipe.alpha)
+
+
+def _wins(laid: Panel, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
+    size = len(laid.systems)
+    first, second = pairs_of(size)
+    wins = np.zeros((size, size), dtype=np.bool_)
+    wins[first, second], wins[second, first] = won, lost
+    if recipe.require_mean:
+        scores = sign * rounded(laid.means())
+        wins &= scores[:, None] > scores[None, :]
+    return wins
