@@ -59,6 +59,8 @@ class Intake:
     progress: Progress | None = None
     n_records: int = 0
     n_judgments: int = 0
+    n_voids: int = 0
+    settled: bool = False
     pending: dict[str, list[str]] = field(default_factory=dict)
     remembered: dict[str, Scored] = field(default_factory=dict)
 
@@ -83,18 +85,17 @@ def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str
     if intake.progress:
         intake.progress(intake.n_records)
     staging.analyze(session)
+    created = merge.declare(session, row.id)
+    found = judgments.resolve_staged(session, row.id)
+    counts = {**created, "judgments": found.added, "revisions": found.revisions, "unchanged": found.unchanged}
+    if not (any(created.values()) or found.added or intake.n_voids or intake.settled):
+        return {**counts, "voids": 0, "data_version": int(row.data_version)}
     version = campaigns.next_version(session, row.id, actor=intake.actor, what=intake.what)
     profile = profile_id(session, row.id, reading(intake.campaign, Scoring()))
-    created = merge.declare(session, row.id)
-    appended = judgments.append_staged(session, campaign_id=row.id, profile_id=profile, version=version)
+    judgments.append_staged(session, campaign_id=row.id, profile_id=profile, version=version)
+    voids = judgments.void_staged(session, campaign_id=row.id, version=version)
     _check_spans(intake, row.id, version)
-    return {
-        **created,
-        "judgments": appended.added,
-        "revisions": appended.revisions,
-        "unchanged": appended.unchanged,
-        "data_version": version,
-    }
+    return {**counts, "voids": voids, "data_version": version}
 
 
 def _stage(intake: Intake, record: Record, campaign_id: int, log: ReadLog) -> None:
@@ -108,6 +109,7 @@ def _stage(intake: Intake, record: Record, campaign_id: int, log: ReadLog) -> No
     elif isinstance(record, CampaignRow):
         _settle(intake, record, campaign_id)
     else:
+        intake.n_voids += isinstance(record, VoidRow)
         _pend(intake, *_declaration(record))
 
 
@@ -218,6 +220,7 @@ def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
     if values:
         campaigns.change(intake.session, campaign_id, values)
         intake.campaign = get(intake.session, campaign.key)
+        intake.settled = True
 
 
 def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:

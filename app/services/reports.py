@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from app.services.scores import derive, reading
 from app.stats.ranking import rank
 from app.stats.ratings import COLUMNS, Ratings
 from app.stats.result import METHOD_VERSION, Ranking
-from app.storage import campaigns, ratings, reports
+from app.storage import campaigns, ratings, reports, texts
 from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
@@ -94,7 +96,8 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
 def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
     with database.transaction() as session:
         rows = load(session, asked, recipe)
-    result = rank(rows, recipe).as_json()
+        kinds = texts.system_kinds(session, asked.campaign_id)
+    result: dict[str, Any] = rank(rows, recipe).as_json()
     head = {
         "campaign": asked.campaign.key,
         "data_version": asked.version,
@@ -104,7 +107,9 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
         "source_language": asked.campaign.source_language,
         "target_language": asked.campaign.target_language,
     }
-    return json_text({**head, **result}).encode()
+    for system in result["systems"]:
+        system["kind"] = kinds[system["system"]]
+    return json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def data_hash(rows: Ratings) -> str:

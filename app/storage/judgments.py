@@ -83,14 +83,13 @@ class Appended:
     unchanged: int
 
 
-def append_staged(session: Session, *, campaign_id: int, profile_id: int, version: int) -> Appended:
-    """Add every staged judgment with its score, after `merge.declare` has created what they name.
+def resolve_staged(session: Session, campaign_id: int) -> Appended:
+    """Find the row and the revision of every staged judgment, after `merge.declare` has created what they name.
 
     Raises Contradiction, with file and line, for two answers at one address or another answer to a stored revision.
     """
-    keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     history = HISTORY if _has_judgments(session, campaign_id) else NO_HISTORY
-    session.execute(text(RESOLVE.format(history=history)), keys)
+    session.execute(text(RESOLVE.format(history=history)), {"campaign": campaign_id})
     session.execute(text("ANALYZE resolved"))
     require(session, campaign_id, (TWICE, OTHER_ANSWER))
     staged, resolved, revisions = session.execute(
@@ -99,10 +98,20 @@ def append_staged(session: Session, *, campaign_id: int, profile_id: int, versio
                FROM resolved"""
         )
     ).one()
+    return Appended(added=resolved, revisions=revisions, unchanged=staged - resolved)
+
+
+def append_staged(session: Session, *, campaign_id: int, profile_id: int, version: int) -> None:
+    """Add every resolved judgment with its score."""
+    keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     session.execute(text(APPEND), keys)
     session.execute(text(SCORE), keys)
-    session.execute(text(VOID), keys)
-    return Appended(added=resolved, revisions=revisions, unchanged=staged - resolved)
+
+
+def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
+    """Set aside what the staged voids name; how many judgments that were not void before."""
+    result = session.execute(text(VOID), {"campaign": campaign_id, "version": version})
+    return int(getattr(result, "rowcount", 0))
 
 
 def _has_judgments(session: Session, campaign_id: int) -> bool:
