@@ -1,0 +1,54 @@
+"""Everything that a campaign holds, streamed in one fixed order: by key, never by insertion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+
+from app.storage.db import Session
+
+Row = sa.Row[Any]
+BATCH = 5000
+
+SYSTEMS = """SELECT key, name, kind, lab, tags FROM systems WHERE campaign_id = :campaign ORDER BY key COLLATE "C" """
+DOCUMENTS = """SELECT key, name, kind, domain, position, meta FROM documents WHERE campaign_id = :campaign
+ORDER BY key COLLATE "C" """
+SEGMENTS = """
+SELECT d.key AS document, g.position, g.source, g.meta,
+       (SELECT jsonb_object_agg(r.name, r.text) FROM reference_texts r WHERE r.segment_id = g.id) AS refs
+FROM segments g JOIN documents d ON d.id = g.document_id WHERE g.campaign_id = :campaign
+ORDER BY d.key COLLATE "C", g.position"""
+OUTPUTS = """
+SELECT s.key AS system, d.key AS document, g.position, o.text
+FROM outputs o JOIN systems s ON s.id = o.system_id JOIN segments g ON g.id = o.segment_id
+JOIN documents d ON d.id = g.document_id WHERE o.campaign_id = :campaign
+ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
+RATERS = """
+SELECT r.key, r.name, p.key AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
+WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
+JUDGMENTS = """
+SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
+       r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
+       t.meta AS task_meta, i.meta AS item_meta,
+       (SELECT array_agg(s.key ORDER BY s.key COLLATE "C") FROM credits c JOIN systems s ON s.id = c.system_id
+        WHERE c.item_id = i.id) AS systems
+FROM judgments j JOIN items i ON i.id = j.item_id JOIN tasks t ON t.id = i.task_id
+JOIN documents d ON d.id = i.document_id JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
+WHERE j.campaign_id = :campaign AND j.version <= :version
+ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
+VOIDS = """
+SELECT DISTINCT ON (t.key COLLATE "C", i.position, g.position, r.key COLLATE "C")
+       t.key AS task, i.key AS item, g.position, r.key AS rater, v.reason, v.actor
+FROM voids v JOIN judgments j ON j.id = v.judgment_id JOIN items i ON i.id = j.item_id JOIN tasks t ON t.id = i.task_id
+JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
+WHERE v.campaign_id = :campaign AND v.version <= :version
+ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
+
+
+def rows(session: Session, query: str, campaign_id: int, version: int) -> Iterator[Row]:
+    """Stream one of the queries above."""
+    keys = {"campaign": campaign_id, "version": version}
+    yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
