@@ -44,7 +44,7 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     adjusted = min(1.0, tests.smallest * sides * family)
     reached = adjusted <= recipe.alpha if recipe.inclusive else adjusted < recipe.alpha
     by_document = recipe.test == "permutation" and recipe.unit == "document"
-    if reached or not by_document:
+    if reached or not by_document or not tests.enumerated:
         return Floor(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)

@@ -46,7 +46,8 @@ class PairTests:
     """Result of one test on every pair; arrays of shape (pairs,), NaN where the pair was not tested.
 
     p_reverse is NaN for tests without direction. lean: +1 where the first is the better by this test, −1 the second.
-    smallest: the smallest p this design can reach, None where the test has no floor. draws: permutations per pair.
+    smallest: the smallest p this design can reach, None where the test has no floor. enumerated: that floor is set by
+    the number of documents or segments, not by the number of draws.
     """
 
     p_value: Floats
@@ -54,6 +55,7 @@ class PairTests:
     lean: npt.NDArray[np.int8]
     testable: Bools
     smallest: float | None
+    enumerated: bool
 
 
 def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
@@ -113,7 +115,7 @@ def _common(panel: Panel, first: Indices, second: Indices) -> Iterator[tuple[Boo
             yield mask, np.array(pairs, dtype=np.intp)
 
 
-def tests_of_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
     """Test every pair as `recipe` says.
 
     Parameters
@@ -126,7 +128,7 @@ def tests_of_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> P
     if recipe.test == "none":
         nothing = np.full(shared.segments.size, np.nan)
         empty = np.zeros(nothing.size, dtype=np.bool_)
-        return PairTests(nothing, nothing.copy(), empty.astype(np.int8), empty, None)
+        return PairTests(nothing, nothing.copy(), empty.astype(np.int8), empty, None, enumerated=False)
     return _by_two_samples(panel, recipe, sign)
 
 
@@ -158,7 +160,7 @@ def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
     sides = 2.0 if two_sided else 1.0
     lowest = np.where(counts.exact, sides / counts.total, 1.0 / (counts.total + recipe.plus_one))
     smallest = float(lowest[units > 0].min()) if (units > 0).any() else None
-    return PairTests(p, reverse, lean, testable, smallest)
+    return PairTests(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
 
 
 def _by_two_samples(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
@@ -175,7 +177,7 @@ def _by_two_samples(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
         result = _two_samples(x, y, recipe) if min(x.size, y.size) >= fewest else None
         if result is not None:
             p[pair], reverse[pair], lean[pair] = _directed(result, recipe)
-    return PairTests(p, reverse, lean, np.isfinite(p), None)
+    return PairTests(p, reverse, lean, np.isfinite(p), None, enumerated=False)
 
 
 def _sample(panel: Panel, system: int, mask: Bools, unit: str, sign: int) -> Floats:

@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats.adjust import adjust, both_directions
 from app.stats.aggregate import Panel, rounded
 from app.stats.ratings import Bools, Floats
-from app.stats.significance import PairTests, Shared, pairs_of, tests_of_pairs
+from app.stats.significance import PairTests, Shared, compare_pairs, pairs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
     without adjustment each direction stands alone.
     """
-    tests = tests_of_pairs(laid, shared, recipe, sign)
+    tests = compare_pairs(laid, shared, recipe, sign)
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
     forward, backward = tests.lean > 0, tests.lean < 0
