@@ -1,0 +1,155 @@
+"""A ranking in words and figures for people: the recipe, the counts, the direction, numbers without noise digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import floor, log10
+
+from app.services.ranking_view import RankingView, RecipeLine
+
+_NORMALIZED = {
+    "none": "scores as given",
+    "mean": "scores scaled to the mean of each rater",
+    "center": "scores centred by rater",
+    "error": "scores scaled by the error counts of each rater",
+    "error_rate": "scores scaled by the error rate of each rater",
+    "z": "z-scores by rater",
+    "auto": "normalization chosen by the data",
+}
+_TESTS = {
+    "permutation": "paired permutation test",
+    "marot": "Marot's randomization test",
+    "rank_sum": "rank-sum test",
+    "rank_sum_legacy": "rank-sum test (half the two-sided p)",
+    "welch": "Welch's t-test",
+    "none": "no test",
+}
+_ADJUSTED = {"none": "no adjustment for multiple pairs", "holm": "Holm", "bh": "Benjamini–Hochberg"}
+_LANGUAGE_ARROW = "→"
+
+
+def recipe_in_words(recipe: RecipeLine) -> str:
+    """The choices behind a ranking, as one clause after another."""
+    parts = [_NORMALIZED.get(recipe.normalize, recipe.normalize)]
+    if recipe.test == "none":
+        parts.append("no test")
+    else:
+        sides = "one-sided" if recipe.alternative == "greater" else "two-sided"
+        parts.append(f"{_TESTS.get(recipe.test, recipe.test)} over {recipe.unit}s, {sides}")
+        relation = "≤" if recipe.inclusive else "<"
+        adjusted = _ADJUSTED.get(recipe.adjust, recipe.adjust)
+        parts.append(f"significant at p {relation} {recipe.alpha:g}, {adjusted}")
+    parts.append(f"{recipe.clusters} clusters" if recipe.clusters != "none" else "no clusters")
+    if recipe.exclude:
+        parts.append(f"without {', '.join(recipe.exclude)}")
+    return "; ".join(parts)
+
+
+def counts(view: RankingView) -> str:
+    """How much data stands behind a ranking."""
+    parts = [plural(len(view.systems), "system"), plural(view.n_ratings, "rating")]
+    segments = {s.n_segments for s in view.systems}
+    documents = {s.n_documents for s in view.systems if s.n_documents is not None}
+    for numbers, noun in ((segments, "segment"), (documents, "document")):
+        if len(numbers) == 1:
+            parts.append(plural(numbers.pop(), noun))
+        elif numbers:
+            parts.append(f"{min(numbers):,}–{max(numbers):,} {noun}s a system")
+    return ", ".join(parts)
+
+
+def origin(view: RankingView) -> str:
+    """What makes the same ranking again."""
+    return f"data version {view.data_version}, seed {view.seed}, method {view.method_version}"
+
+
+def caption(view: RankingView) -> str:
+    """Recipe, counts and origin as sentences, for below a table or a picture."""
+    recipe = f"Recipe {view.recipe.name}: {recipe_in_words(view.recipe)}."
+    return f"{recipe} {_sentence(counts(view))} {_sentence(origin(view))}"
+
+
+def title(view: RankingView) -> str:
+    """The campaign, with its languages where they are known."""
+    if view.source_language and view.target_language:
+        return f"{view.campaign} ({view.source_language} {_LANGUAGE_ARROW} {view.target_language})"
+    return view.campaign
+
+
+def direction(view: RankingView) -> str:
+    """Which way is better."""
+    return "higher is better" if view.higher_is_better else "lower is better"
+
+
+def score_name(view: RankingView) -> str:
+    """What the score is, for a heading."""
+    protocol = (view.protocol or "").replace("_", "+").upper()
+    return f"{protocol} score".strip() if view.unit == "raw" else f"{protocol} {view.unit}-score".strip()
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "system"), plural(7406, "rating")
+    ('1 system', '7,406 ratings')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def decimals(values: Iterable[float | None]) -> int:
+    """Decimals that show three digits of the spread of these values, from 1 to 4.
+
+    >>> decimals([0.91, 2.14]), decimals([61.3, 88.0]), decimals([-0.21, 0.2])
+    (2, 1, 3)
+    """
+    known = [v for v in values if v is not None]
+    spread = max(known) - min(known) if known else 0.0
+    if spread <= 0:
+        spread = max((abs(v) for v in known), default=0.0)
+    if spread <= 0:
+        return 2
+    return min(4, max(1, 2 - floor(log10(spread))))
+
+
+def number(value: float | None, places: int) -> str:
+    """A number with fixed decimals; a dash where there is none. Never a negative zero.
+
+    >>> number(-0.625, 2), number(-0.001, 2), number(None, 2)
+    ('−0.62', '0.00', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:.{places}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def rank(value: float) -> str:
+    """A rank; shared ranks have a half.
+
+    >>> rank(3.0), rank(2.5)
+    ('3', '2.5')
+    """
+    return f"{value:g}"
+
+
+def span(bounds: tuple[int, int] | None) -> str:
+    """A range of ranks.
+
+    >>> span((1, 4)), span((2, 2)), span(None)
+    ('1–4', '2', '–')
+    """
+    if bounds is None:
+        return "–"
+    low, high = bounds
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def p_text(value: float | None) -> str:
+    """A p-value to four decimals; smaller ones say so."""
+    if value is None:
+        return "–"
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,74 @@
+"""Figures as SVG bytes that depend on nothing but what is drawn."""
+
+from __future__ import annotations
+
+import io
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 72.0
+INK, QUIET, FAINT, BAND, GROUND = "#1b1f24", "#57606a", "#b8c0c8", "#f1f4f7", "#ffffff"
+BLUE, ORANGE = "#0b5fa5", "#b35806"  # told apart with every common colour blindness, and by shape too
+FONTS = ["DejaVu Sans", "Helvetica", "Arial", "sans-serif"]
+
+_lock = threading.Lock()
+_prepared = False
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure on a light ground; sizes in points. Draw and save it under `drawing()`."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width / POINTS, height / POINTS), facecolor=GROUND)
+
+
+def drawing() -> threading.Lock:
+    """The lock under which a figure is made: matplotlib's settings and font caches belong to the whole process."""
+    return _lock
+
+
+def to_svg(figure: Figure, *, title: str) -> bytes:
+    """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": printable(title)})
+    return out.getvalue()
+
+
+def prepare() -> None:
+    """Set matplotlib's process-wide settings once, whatever a user's own file says. Call under `drawing()`."""
+    global _prepared
+    if _prepared:
+        return
+    import matplotlib as mpl
+
+    mpl.rcdefaults()
+    mpl.rcParams.update(
+        {
+            "svg.hashsalt": "plumbline",
+            "svg.fonttype": "none",
+            "font.family": "sans-serif",
+            "font.sans-serif": FONTS[:-1],
+            "font.size": 9.0,
+            "text.parse_math": False,
+            "axes.unicode_minus": True,
+            "path.simplify": False,
+        }
+    )
+    _prepared = True
+
+
+def printable(text: str) -> str:
+    """Text that XML can hold and one line can show."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most `most` characters; what is cut is cut from the middle, where names differ least."""
+    plain = printable(text)
+    if len(plain) <= most:
+        return plain
+    head = (most - 1) * 2 // 3
+    return f"{plain[:head]}…{plain[len(plain) - (most - 1 - head) :]}"

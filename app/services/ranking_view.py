@@ -1,0 +1,122 @@
+"""A stored ranking read back, as everything that shows one needs it: tables, pictures, pages, the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Range = tuple[float, float]
+
+
+class _Part(BaseModel):
+    """Stored JSON; what a later version adds does not disturb an earlier reader."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class SystemLine(_Part):
+    """One ranked system; the fields are those of `app.stats.result.SystemRow`."""
+
+    system: str
+    kind: Literal["mt", "human"] = "mt"
+    rank: float
+    cluster: int | None = None
+    rank_range: tuple[int, int] | None = None
+    rank_set: tuple[int, int] | None = None
+    score: float
+    raw: float
+    interval: Range | None = None
+    relative: float | None = None
+    relative_interval: Range | None = None
+    n_segments: int
+    n_documents: int | None = None
+    n_ratings: int
+    wins: int | None = None
+    losses: int | None = None
+
+
+class PairLine(_Part):
+    """One pair of systems; the fields are those of `app.stats.result.PairRow`."""
+
+    better: str
+    worse: str
+    difference: float | None = None
+    interval: Range | None = None
+    p_value: float | None = None
+    p_reverse: float | None = None
+    p_adjusted: float | None = None
+    significant: bool = False
+    significant_reverse: bool = False
+    testable: bool = True
+    order_conflict: bool = False
+    minimum_detectable: float | None = None
+    n_common: int
+    documents_common: int | None = None
+
+
+class RecipeLine(_Part):
+    """The resolved recipe, as far as it is put into words."""
+
+    name: str
+    hash: str
+    normalize: str
+    repeats: str = "average"
+    unit: str
+    aggregate: str = "mean"
+    test: str
+    alternative: str
+    permutations: int | None = None
+    adjust: str
+    alpha: float
+    inclusive: bool
+    clusters: str
+    exclude: tuple[str, ...] = ()
+
+
+class RankingView(_Part):
+    """A ranking report."""
+
+    campaign: str
+    data_version: int
+    data_hash: str | None = None
+    method_version: str
+    protocol: str | None = None
+    source_language: str | None = None
+    target_language: str | None = None
+    recipe: RecipeLine
+    seed: int
+    higher_is_better: bool
+    unit: str = "raw"
+    n_ratings: int
+    interval_level: float = 0.95
+    systems: tuple[SystemLine, ...]
+    pairs: tuple[PairLine, ...]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether every system has an interval relative to the mean of all systems on the same documents."""
+        return bool(self.systems) and all(s.relative_interval is not None for s in self.systems)
+
+    @property
+    def has_raw(self) -> bool:
+        """Whether normalization or aggregation made the score another number than the raw one."""
+        return any(round(s.score - s.raw, 10) != 0 for s in self.systems)
+
+    @property
+    def has_humans(self) -> bool:
+        """Whether human translations are ranked among the systems."""
+        return any(s.kind == "human" for s in self.systems)
+
+
+def read(body: bytes) -> RankingView:
+    """The ranking in a stored report body (canonical JSON)."""
+    return RankingView.model_validate_json(body)
+
+
+def of_mapping(report: Mapping[str, object]) -> RankingView:
+    """The ranking in an already decoded report, such as an answer over HTTP."""
+    return RankingView.model_validate(report)

@@ -1,0 +1,64 @@
+"""Other representations of a stored ranking: `render` turns its JSON into CSV, LaTeX, Markdown or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from app.domain.errors import Invalid, Place
+from app.services import pictures, ranking_view, tables, tables_csv, tables_markup
+from app.services.ranking_view import RankingView
+from app.stats.result import Ranking
+
+MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "csv": "text/csv; charset=utf-8; header=present",
+        "tex": "application/x-tex; charset=utf-8",
+        "md": "text/markdown; charset=utf-8",
+        "svg": "image/svg+xml",
+    }
+)
+TABLES = ("systems", "pairs")
+_SYSTEM_NAMES = frozenset({2})
+_PAIR_NAMES = frozenset({0, 1})
+
+
+class NoSuchRendering(Invalid):
+    """A ranking cannot be shown this way."""
+
+
+def render(body: bytes, kind: str, table: str = "systems") -> bytes:
+    """A stored ranking report in another representation; the same body gives the same bytes.
+
+    Parameters
+    ----------
+    body : canonical JSON of a ranking, as stored.
+    kind : `csv`, `tex`, `md` or `svg`.
+    table : `systems` (one row a system) or `pairs` (one row a pair); the picture is of the systems.
+
+    Raises
+    ------
+    Invalid : another kind or table. Segment scores are not in the stored report: see `segments`.
+    """
+    if kind not in MEDIA_TYPES:
+        raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(MEDIA_TYPES)}"),))
+    allowed = TABLES if kind != "svg" else TABLES[:1]
+    if table not in allowed:
+        raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(allowed)}"),))
+    return _rendered(ranking_view.read(body), kind, of_pairs=table == "pairs")
+
+
+def segments(ranking: Ranking) -> Iterator[bytes]:
+    """The segment scores behind a ranking as CSV, in batches."""
+    return tables_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
+
+
+def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
+    if kind == "svg":
+        return pictures.forest_plot(view)
+    if kind == "csv":
+        return tables_csv.pairs_csv(view) if of_pairs else tables_csv.systems_csv(view)
+    shown = tables.pairs_table(view) if of_pairs else tables.systems_table(view)
+    if kind == "md":
+        return tables_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
+    return tables_markup.latex(view, shown, long=of_pairs)

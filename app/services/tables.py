@@ -1,0 +1,108 @@
+"""A ranking as tables for people: which columns, how many digits, where a rule goes. `tables_csv` is for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.services import captions
+from app.services.ranking_view import PairLine, RankingView, SystemLine
+
+Alignment = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table for people: cells are text already. breaks: indices of the rows that a rule stands above."""
+
+    headings: tuple[str, ...]
+    alignments: tuple[Alignment, ...]
+    rows: tuple[tuple[str, ...], ...]
+    breaks: frozenset[int] = frozenset()
+
+
+def systems_table(view: RankingView) -> Table:
+    """One row a system, best first; a rule above each new cluster."""
+    places, raw_places = digits(view.systems)
+    columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
+    columns.append((captions.score_name(view), "right"))
+    if view.has_raw:
+        columns.append(("Raw score", "right"))
+    columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
+    columns += [("Segments", "right"), ("Documents", "right"), ("Ratings", "right")]
+    rows = []
+    for line in view.systems:
+        row = [_whole(line.cluster), captions.rank(line.rank), named(line), captions.number(line.score, places)]
+        if view.has_raw:
+            row.append(captions.number(line.raw, raw_places))
+        row += [interval(line.interval, places), captions.span(line.rank_range)]
+        row += [_whole(line.n_segments), _whole(line.n_documents), _whole(line.n_ratings)]
+        rows.append(tuple(row))
+    headings, alignments = zip(*columns, strict=True)
+    return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))
+
+
+def pairs_table(view: RankingView) -> Table:
+    """One row a pair, the higher-ranked system first."""
+    places = captions.decimals(p.difference for p in view.pairs)
+    columns: tuple[tuple[str, Alignment], ...] = (
+        ("Better", "left"),
+        ("Worse", "left"),
+        ("Difference", "right"),
+        (f"{view.interval_level:.0%} interval", "left"),
+        ("p", "right"),
+        ("p adjusted", "right"),
+        ("Significant", "left"),
+        ("Common segments", "right"),
+    )
+    headings, alignments = zip(*columns, strict=True)
+    return Table(headings, alignments, tuple(_pair_cells(pair, places) for pair in view.pairs))
+
+
+def _pair_cells(pair: PairLine, places: int) -> tuple[str, ...]:
+    return (
+        pair.better,
+        pair.worse,
+        captions.number(pair.difference, places),
+        interval(pair.interval, places),
+        captions.p_text(pair.p_value),
+        captions.p_text(pair.p_adjusted),
+        verdict(pair),
+        _whole(pair.n_common),
+    )
+
+
+def verdict(pair: PairLine) -> str:
+    """What the test says of a pair, in one word or few."""
+    if not pair.testable:
+        return "not testable"
+    if pair.significant_reverse:
+        return "yes, in reverse"
+    return "yes" if pair.significant else "no"
+
+
+def digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
+    """Decimals for the scores and for the raw scores."""
+    return captions.decimals(s.score for s in systems), captions.decimals(s.raw for s in systems)
+
+
+def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
+    """Where a new cluster starts, the first row left out."""
+    return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
+
+
+def interval(bounds: tuple[float, float] | None, places: int) -> str:
+    """An interval, or a dash."""
+    if bounds is None:
+        return "–"
+    return f"[{captions.number(bounds[0], places)}, {captions.number(bounds[1], places)}]"
+
+
+def named(line: SystemLine) -> str:
+    """A system's key; human translations say so."""
+    return f"{line.system} (human)" if line.kind == "human" else line.system
+
+
+def _whole(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

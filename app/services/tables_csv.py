@@ -1,0 +1,127 @@
+"""A ranking as CSV: full precision, one row a thing, and nothing that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from app.services import captions
+from app.services.ranking_view import PairLine, RankingView, SystemLine
+from app.stats.result import SegmentTable
+
+Cell = str | float | None
+_RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_CSV_BATCH = 5_000
+
+SYSTEM_COLUMNS = (
+    "rank",
+    "system",
+    "kind",
+    "cluster",
+    "rank_low",
+    "rank_high",
+    "rank_set_low",
+    "rank_set_high",
+    "score",
+    "raw",
+    "interval_low",
+    "interval_high",
+    "relative",
+    "relative_low",
+    "relative_high",
+    "n_segments",
+    "n_documents",
+    "n_ratings",
+    "wins",
+    "losses",
+)
+PAIR_COLUMNS = (
+    "better",
+    "worse",
+    "difference",
+    "interval_low",
+    "interval_high",
+    "p_value",
+    "p_reverse",
+    "p_adjusted",
+    "significant",
+    "significant_reverse",
+    "testable",
+    "order_conflict",
+    "minimum_detectable",
+    "n_common",
+    "documents_common",
+)
+ORIGIN_COLUMNS = ("campaign", "data_version", "recipe", "recipe_hash", "seed", "higher_is_better")
+SEGMENT_COLUMNS = ("system", "document", "position", "score", "raw", "n_ratings", "recipe")
+
+
+def systems_csv(view: RankingView) -> bytes:
+    """One row a system in full precision; the last columns say where the figures come from."""
+    return _csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
+
+
+def pairs_csv(view: RankingView) -> bytes:
+    """One row a pair in full precision; the last columns say where the figures come from."""
+    return _csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), ((*_full_pair(p), *_origin(view)) for p in view.pairs))
+
+
+def segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
+    """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
+    yield _csv(SEGMENT_COLUMNS, ())
+    for start in range(0, len(table), _CSV_BATCH):
+        yield _csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
+
+
+def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tuple[Cell, ...]]:
+    for i in rows:
+        score, raw = float(table.score[i]), float(table.raw[i])
+        yield (
+            table.systems[table.system[i]],
+            table.documents[table.document[i]],
+            int(table.position[i]),
+            score if score == score else None,
+            raw if raw == raw else None,
+            int(table.n[i]),
+            recipe,
+        )
+
+
+def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
+    head = (captions.rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
+    scores = (s.score, s.raw, *_bounds(s.interval), s.relative, *_bounds(s.relative_interval))
+    return (*head, *scores, s.n_segments, s.n_documents, s.n_ratings, s.wins, s.losses)
+
+
+def _full_pair(p: PairLine) -> tuple[Cell, ...]:
+    tested = (p.p_value, p.p_reverse, p.p_adjusted, p.significant, p.significant_reverse, p.testable, p.order_conflict)
+    known = (p.minimum_detectable, p.n_common, p.documents_common)
+    return (p.better, p.worse, p.difference, *_bounds(p.interval), *tested, *known)
+
+
+def _origin(view: RankingView) -> tuple[Cell, ...]:
+    recipe = view.recipe
+    return (view.campaign, view.data_version, recipe.name, recipe.hash, view.seed, view.higher_is_better)
+
+
+def _bounds(pair: tuple[float, float] | None) -> tuple[Cell, Cell]:
+    return pair if pair is not None else (None, None)
+
+
+def _csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    if headings is not None:
+        writer.writerow(headings)
+    writer.writerows([_safe(cell) for cell in row] for row in rows)
+    return out.getvalue().encode()
+
+
+def _safe(cell: Cell) -> Cell:
+    """A name that a spreadsheet would run as a formula is marked as text; numbers stay numbers."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, str) and cell.startswith(_RUNS_IN_SPREADSHEETS):
+        return f"'{cell}"
+    return cell

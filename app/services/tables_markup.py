@@ -1,0 +1,70 @@
+"""A ranking as Markdown for a pull request and as LaTeX for a paper; names are shown, never run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from app.services import captions
+from app.services.latex import escape as tex
+from app.services.ranking_view import RankingView
+from app.services.tables import Table
+
+
+def markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
+    """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
+    lines = [f"**{_code(captions.title(view))}**: ranking by `{view.recipe.name}`, {captions.direction(view)}", ""]
+    lines.append(_markdown_row(table.headings))
+    lines.append(_markdown_row([":--" if a == "left" else "--:" for a in table.alignments]))
+    lines.extend(
+        _markdown_row([_code(cell) if i in names else _plain(cell) for i, cell in enumerate(row)]) for row in table.rows
+    )
+    lines += ["", _plain(captions.caption(view))]
+    if view.warnings:
+        lines += ["", *(f"- Warning: {_plain(text)}" for text in view.warnings)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _code(text: str) -> str:
+    """Code span: no mark-up, no mention, no link; a bar still has to be kept from ending the cell."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    fence = "``" if "`" in flat else "`"
+    pad = " " if "`" in flat else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def _plain(text: str) -> str:
+    flat = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_[]|#~" else {"<": "&lt;", ">": "&gt;", "@": "&#64;"}.get(c, c) for c in flat)
+
+
+def latex(view: RankingView, table: Table, *, long: bool) -> bytes:
+    """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
+    spec = "".join("l" if a == "left" else "r" for a in table.alignments)
+    caption = f"{tex(captions.title(view))}, {captions.direction(view)}. {tex(captions.caption(view))}"
+    body = [f"    {_latex_row(row, rule=i in table.breaks)}" for i, row in enumerate(table.rows)]
+    head = ["    \\toprule", f"    {_latex_row(table.headings)}", "    \\midrule"]
+    label = f"\\label{{tab:{_label(view)}}}"
+    notes = [f"% Warning: {tex(text)}" for text in view.warnings]
+    if long:
+        top = ["% \\usepackage{booktabs,longtable}", *notes, f"\\begin{{longtable}}{{{spec}}}"]
+        top.append(f"  \\caption{{{caption}}}{label}\\\\")
+        lines = [*top, *head, "    \\endhead", *body, "    \\bottomrule", "\\end{longtable}"]
+    else:
+        top = ["% \\usepackage{booktabs}", *notes, "\\begin{table}", "  \\centering", f"  \\caption{{{caption}}}"]
+        top += [f"  {label}", f"  \\begin{{tabular}}{{{spec}}}"]
+        lines = [*top, *head, *body, "    \\bottomrule", "  \\end{tabular}", "\\end{table}"]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _latex_row(cells: Sequence[str], *, rule: bool = False) -> str:
+    # A row that starts with a bracket would be taken for the optional argument of the row break before it.
+    text = " & ".join(tex(cell) for cell in cells)
+    return ("\\midrule\n    " if rule else "") + ("{}" if text.startswith("[") else "") + text + " \\\\"
+
+
+def _label(view: RankingView) -> str:
+    return "".join(c if c.isalnum() and c.isascii() else "-" for c in f"{view.campaign}-{view.recipe.name}")
