@@ -1,0 +1,194 @@
+"""Back a database up into one file and restore it from there.
+
+The file is pg_dump's custom format followed by a trailer of fixed length with the length and the SHA-256 of the dump,
+so a truncated or altered file is known before anything is restored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from app.domain.errors import AppError, Conflict, Invalid
+from app.storage.db import translating
+from app.storage.embedded.binaries import client_programs
+from app.storage.embedded.folders import sync_folder
+
+CHUNK = 1 << 20
+_TRAILER = "\nplumbline-backup 1 {length:020d} {digest}\n"
+_TRAILER_LENGTH = len(_TRAILER.format(length=0, digest="0" * 64))
+
+_CONTENT = """
+SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
+  AND n.nspname NOT LIKE 'pg\\_temp%'
+"""
+
+
+class BackupExists(Conflict):
+    """A file of this name exists already."""
+
+
+class BackupDamaged(Invalid):
+    """This backup is truncated or altered; nothing was restored."""
+
+
+class DatabaseNotEmpty(Conflict):
+    """A backup is restored into an empty database only."""
+
+
+class BackupFailed(AppError):
+    """The backup or restore failed; nothing was changed."""
+
+
+def backup(url: str, file: Path, *, bin_dir: Path | None = None, overwrite: bool = False) -> None:
+    """Write one consistent state of the database to a file of mode 0600, which appears when it is whole and on disk.
+
+    Raises BackupExists, unless overwriting is asked for; NoPostgres without a fitting pg_dump; BackupFailed.
+    """
+    if file.exists() and not overwrite:
+        raise BackupExists(str(file))
+    program = client_programs(_server_major(url), bin_dir) / "pg_dump"
+    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password"]
+    scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
+    handle = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            with _client(program, options, url, stdout=subprocess.PIPE) as process:
+                _copy_with_trailer(cast("IO[bytes]", process.stdout), out)
+            out.flush()
+            os.fsync(handle)
+        _publish(scratch, file, overwrite=overwrite)
+    finally:
+        scratch.unlink(missing_ok=True)
+    sync_folder(file.absolute().parent)
+
+
+def _publish(scratch: Path, file: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        scratch.replace(file)
+        return
+    try:
+        file.hardlink_to(scratch)  # unlike a renaming, this refuses an existing file
+    except FileExistsError as error:
+        raise BackupExists(str(file)) from error
+
+
+def _copy_with_trailer(source: IO[bytes], out: BinaryIO) -> None:
+    digest, length = hashlib.sha256(), 0
+    while block := source.read(CHUNK):
+        digest.update(block)
+        length += len(block)
+        out.write(block)
+    out.write(_TRAILER.format(length=length, digest=digest.hexdigest()).encode("ascii"))
+
+
+def restore(url: str, file: Path, *, bin_dir: Path | None = None) -> None:
+    """Restore a backup into an empty database: everything or nothing.
+
+    Owners and privileges are not in a backup: the connecting role owns what is restored, and the next schema upgrade
+    grants the serving role its part.
+
+    Raises BackupDamaged, DatabaseNotEmpty, NoPostgres or BackupFailed.
+    """
+    with _opened(file) as source:
+        length = verified_length(source)
+        major = _server_major(url)
+        _require_empty(url)
+        program = client_programs(major, bin_dir) / "pg_restore"
+        options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-password"]
+        source.seek(0)
+        with _client(program, options, url, stdin=subprocess.PIPE) as process:
+            _feed(source, length, cast("IO[bytes]", process.stdin))
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    try:
+        source = file.open("rb")
+    except OSError as error:
+        raise Invalid(f"{file}: {error.strerror}") from error
+    with source:
+        yield source
+
+
+def verified_length(source: BinaryIO) -> int:
+    """The length of the dump in an opened backup, once its checksum has been found right.
+
+    Raises BackupDamaged.
+    """
+    length = source.seek(0, os.SEEK_END) - _TRAILER_LENGTH
+    if length < 0:
+        raise BackupDamaged("it is too short")
+    source.seek(0)
+    digest, rest = hashlib.sha256(), length
+    while rest and (block := source.read(min(CHUNK, rest))):
+        digest.update(block)
+        rest -= len(block)
+    if source.read() != _TRAILER.format(length=length, digest=digest.hexdigest()).encode("ascii"):
+        raise BackupDamaged("its checksum does not fit")
+    return length
+
+
+def _feed(source: BinaryIO, length: int, sink: IO[bytes]) -> None:
+    try:
+        while length and (block := source.read(min(CHUNK, length))):
+            sink.write(block)
+            length -= len(block)
+    except BrokenPipeError:
+        pass  # the program has ended with an error, which its caller reports
+    finally:
+        with suppress(BrokenPipeError):
+            sink.close()
+
+
+def _require_empty(url: str) -> None:
+    with translating(), psycopg.connect(_libpq(url)) as connection:
+        row = connection.execute(_CONTENT).fetchone()
+    if row and row[0]:
+        raise DatabaseNotEmpty(f"it holds {row[0]} tables, indexes or sequences")
+
+
+def _server_major(url: str) -> int:
+    with translating(), psycopg.connect(_libpq(url)) as connection:
+        return connection.info.server_version // 10_000
+
+
+def _libpq(url: str) -> str:
+    return url.replace("postgresql+psycopg://", "postgresql://", 1)
+
+
+@contextmanager
+def _client(
+    program: Path, options: list[str], url: str, *, stdin: int = subprocess.DEVNULL, stdout: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A running Postgres client. The password goes by environment: a command line can be read by every user.
+
+    Raises BackupFailed with its message where it ends with an error. Left by an error of ours, it is stopped.
+    """
+    parameters = conninfo_to_dict(_libpq(url))
+    secret = parameters.pop("password", None)
+    environment = {**os.environ, **({"PGPASSWORD": str(secret)} if secret else {})}
+    command = [str(program), *options, f"--dbname={make_conninfo('', **parameters)}"]
+    with (
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(command, env=environment, stdin=stdin, stdout=stdout, stderr=messages) as process,
+    ):
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+        if process.wait() != 0:
+            messages.seek(0)
+            lines = messages.read().decode("utf-8", "replace").strip().splitlines()
+            raise BackupFailed(f"{program.name}: {' | '.join(lines[-3:])}")

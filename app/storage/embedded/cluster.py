@@ -1,0 +1,215 @@
+"""One cluster on disk: made whole or not at all, brought up once, taken down."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.storage.embedded import binaries
+from app.storage.embedded.account import Account, initdb_account
+from app.storage.embedded.errors import NotStarting, NotStopping, OtherMajor
+from app.storage.embedded.folders import PORT, give, give_tree, sync_folder
+from app.storage.embedded.settings import ADMIN
+
+START_SECONDS = 300  # crash recovery of a large database takes its time
+STOP_SECONDS = 60
+PAUSE = 0.05
+LOG = "postgres.log"
+LOG_LIMIT = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where a cluster is and who runs it with what.
+
+    home: the data folder. sockets: the folder of its socket. programs: Postgres, where the account can run it.
+    """
+
+    home: Path
+    sockets: Path
+    programs: Path
+    account: Account
+
+    @property
+    def folder(self) -> Path:
+        """The cluster itself, Postgres's own data directory."""
+        return folder_in(self.home)
+
+    @property
+    def log(self) -> Path:
+        """What the server has to say."""
+        return self.home / LOG
+
+
+def folder_in(home: Path) -> Path:
+    """The cluster of a data folder."""
+    return home / "postgres"
+
+
+def make(cluster: Cluster, passwords: dict[str, str]) -> None:
+    """Make the cluster unless it is there: beside its place, then moved there, so that a half-made one is never seen.
+
+    The locale is C: order and case are those of code points, the same on every version, and no update of the C library
+    can break an index.
+
+    Raises OtherMajor where it is there and another version made it; NotStarting where initdb fails.
+    """
+    if cluster.folder.exists():
+        _require_major(cluster)
+        return
+    for left_over in cluster.home.glob("new-*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    maker = initdb_account(cluster.account)
+    scratch = cluster.home / f"new-{os.urandom(8).hex()}"
+    give(cluster.home, maker)
+    try:
+        _initdb(cluster, maker, scratch, passwords)
+        if maker != cluster.account:
+            give_tree(scratch, cluster.account)
+    finally:
+        give(cluster.home, cluster.account)
+    scratch.rename(cluster.folder)
+    sync_folder(cluster.home)
+
+
+def _initdb(cluster: Cluster, maker: Account, scratch: Path, passwords: dict[str, str]) -> None:
+    command: list[str | Path] = [cluster.programs / "initdb", "-D", scratch, "-U", ADMIN, "--auth-host=reject"]
+    command += ["--no-locale", "--encoding=UTF8", "--data-checksums", "--no-instructions"]
+    secret = os.memfd_create("password")
+    try:
+        if passwords:
+            os.write(secret, passwords[ADMIN].encode())
+            command += ["--auth-local=scram-sha-256", f"--pwfile=/proc/self/fd/{secret}"]
+        else:
+            command += ["--auth-local=peer"]
+        answer = maker.run(command, cwd=cluster.home, pass_fds=[secret], timeout=START_SECONDS)
+    finally:
+        os.close(secret)
+    if answer.returncode != 0:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise NotStarting(f"initdb: {_tail(answer.stdout)}")
+
+
+def _require_major(cluster: Cluster) -> None:
+    made_by = (cluster.folder / "PG_VERSION").read_text(encoding="ascii").strip()
+    ours = binaries.major(cluster.programs)
+    if made_by != str(ours):
+        raise OtherMajor(
+            f"{cluster.home} was made by Postgres {made_by}, this is Postgres {ours}. To move it: run "
+            f"`plumbline db backup FILE` with the Postgres {made_by} that made it, start with an empty data folder, "
+            f"and run `plumbline db restore FILE`"
+        )
+
+
+def is_ready(cluster: Cluster) -> bool:
+    """Whether a server accepts connections on our socket."""
+    ask: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
+    ask += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
+    return cluster.account.run(ask).returncode == 0
+
+
+def processes(cluster: Cluster) -> set[int]:
+    """The server processes that work in the cluster's folder.
+
+    A process id in a file says nothing: after a crash it may be another program's. A server stands in its folder.
+    """
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink() == cluster.folder and (entry / "comm").read_text().strip() == "postgres":
+                found.add(int(entry.name))
+        except OSError:
+            continue  # ended meanwhile, or another user's
+    return found
+
+
+def bring_up(cluster: Cluster) -> bool:
+    """Start the server unless it runs; True if it was us who did. The caller holds the lock.
+
+    Raises NotStarting with the end of the log.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    attempts = 0
+    while not is_ready(cluster):
+        if time.monotonic() > deadline:
+            raise NotStarting(f"its processes {sorted(processes(cluster))} do not answer; see {cluster.log}")
+        if processes(cluster):  # left by a starter that was killed, or in recovery, or about to end
+            time.sleep(PAUSE)
+            continue
+        if attempts == 3:
+            raise NotStarting(_log_tail(cluster))
+        attempts += 1
+        _drop_foreign_pid(cluster)
+        if _pg_ctl(cluster, "start", "-l", LOG, "-t", str(START_SECONDS)):
+            return True
+    return False
+
+
+def _drop_foreign_pid(cluster: Cluster) -> None:
+    """Remove a postmaster.pid whose process lives but is no server of ours: Postgres would take it for one and refuse.
+
+    A dead process's file is left to Postgres, which also looks for shared memory still in use. We get here only with
+    no server process in the folder.
+    """
+    file = cluster.folder / "postmaster.pid"
+    try:
+        pid = int(file.read_text(encoding="utf-8").split("\n", 1)[0])
+    except (OSError, ValueError):
+        return
+    if Path("/proc/self").exists() and Path(f"/proc/{pid}").exists() and not processes(cluster):
+        file.unlink(missing_ok=True)
+
+
+def bring_down(cluster: Cluster) -> None:
+    """Stop the server if it runs: connections end, what is committed stays. The caller holds the lock.
+
+    Raises NotStopping.
+    """
+    for mode in ("fast", "immediate"):
+        if not processes(cluster):
+            return
+        if _postmaster(cluster) in processes(cluster):
+            _pg_ctl(cluster, "stop", "-m", mode, "-t", str(STOP_SECONDS))
+        deadline = time.monotonic() + STOP_SECONDS
+        while processes(cluster) and time.monotonic() < deadline:
+            time.sleep(PAUSE)
+    if processes(cluster):
+        raise NotStopping(f"processes {sorted(processes(cluster))} remain; see {cluster.log}")
+
+
+def _postmaster(cluster: Cluster) -> int | None:
+    try:
+        return int((cluster.folder / "postmaster.pid").read_text(encoding="utf-8").split("\n", 1)[0])
+    except (OSError, ValueError):
+        return None
+
+
+def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
+    """Run pg_ctl; True if it did what was asked. Names go by environment and folder, for it passes them to a shell."""
+    command: list[str | Path] = [cluster.programs / "pg_ctl", "-w", "-s", *arguments]
+    try:
+        answer = cluster.account.run(
+            command, cwd=cluster.home, environment={"PGDATA": str(cluster.folder)}, timeout=START_SECONDS + 30
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return answer.returncode == 0
+
+
+def rotate_log(cluster: Cluster) -> None:
+    """Keep one earlier log once the present one is large."""
+    if cluster.log.exists() and cluster.log.lstat().st_size > LOG_LIMIT:
+        cluster.log.replace(cluster.log.with_suffix(".log.1"))
+
+
+def _log_tail(cluster: Cluster) -> str:
+    text = cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log"
+    return f"{_tail(text)} (see {cluster.log})"
+
+
+def _tail(text: str, lines: int = 5) -> str:
+    return " | ".join(text.strip().splitlines()[-lines:])

@@ -1,0 +1,130 @@
+"""Folders and files that nobody else can read, made so that nobody else can get in between."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from app.storage.embedded.account import Account, initdb_account
+from app.storage.embedded.errors import BadDataFolder
+
+LOCK = "start.lock"  # also the sign that a folder is ours
+SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un, without the final NUL
+PORT = 5432  # only a suffix of the socket's name
+
+
+def open_data_folder(path: Path) -> Path:
+    """The data folder by its real path, made if it is missing, with its lock file in it.
+
+    Raises BadDataFolder for a folder with other things in it: its mode and owner are not ours to change.
+    """
+    folder = path.expanduser().resolve()
+    if any(character in str(folder) for character in "\r\n\0"):
+        raise BadDataFolder("its name holds a line break")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = {entry.name for entry in folder.iterdir()} - {"lost+found"}
+    except OSError as error:
+        raise BadDataFolder(f"{folder}: {error.strerror}") from error
+    if content and LOCK not in content:
+        raise BadDataFolder(f"{folder} is not empty and not made by Plumbline: name a new or an empty folder")
+    return folder
+
+
+def own(folder: Path, account: Account) -> None:
+    """Give the data folder to the account, with mode 0700.
+
+    Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.
+    """
+    found = folder.stat()
+    if found.st_uid not in {os.geteuid(), account.uid, initdb_account(account).uid}:
+        raise BadDataFolder(f"{folder} belongs to another user")
+    give(folder, account)
+    folder.chmod(0o700)
+    if not account.is_us and account.run(["test", "-x", folder]).returncode != 0:
+        hint = "under root the server runs as another user, so keep its data in /var/lib/plumbline or the like"
+        raise BadDataFolder(f"{folder} lies in a folder that is closed to other users; {hint}")
+
+
+def give(path: Path, account: Account) -> None:
+    """Make the account the owner of a file or folder, where we are somebody else."""
+    if not account.is_us:
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)
+
+
+def give_tree(folder: Path, account: Account) -> None:
+    """Make the account the owner of everything in a folder; never through a link, hard or symbolic."""
+    for _, folders, files, handle in os.fwalk(folder):
+        for name in folders + files:
+            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode) or found.st_nlink == 1:
+                os.chown(name, account.uid, account.gid, dir_fd=handle, follow_symlinks=False)
+    give(folder, account)
+
+
+def write_private(path: Path, text: str, account: Account | None = None) -> None:
+    """Write a file of mode 0600 as a whole or not at all, following no link; give it to the account if one is named."""
+    scratch = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+            if account and not account.is_us:
+                os.fchown(handle, account.uid, account.gid)
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def socket_folder(home: Path, account: Account) -> Path:
+    """A private folder for the server's socket: in the data folder, or, where that path is too long, a short one.
+
+    The short one has a random name in the runtime folder, and the data folder remembers it, so that every starter
+    looks in the same place.
+    """
+    inside = home / "run"
+    if len(os.fsencode(inside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
+        inside.mkdir(mode=0o700, exist_ok=True)
+        inside.chmod(0o700)
+        give(inside, account)
+        return inside
+    note = home / "socket-folder"
+    if note.exists():
+        noted = Path(note.read_text(encoding="utf-8"))
+        if _is_private(noted, account):
+            return noted
+    short = Path(tempfile.mkdtemp(prefix="plumbline-", dir=_runtime_folder()))
+    give(short, account)
+    write_private(note, str(short))
+    return short
+
+
+def _is_private(folder: Path, account: Account) -> bool:
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid and stat.S_IMODE(found.st_mode) == 0o700
+
+
+def _runtime_folder() -> Path:
+    """Where short-lived private folders belong; a folder made in it has mode 0700 and a name nobody can foresee."""
+    if os.geteuid() == 0:
+        return Path("/run")
+    ours = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
+    return ours if ours.is_dir() and os.access(ours, os.W_OK) and len(os.fsencode(ours)) < 60 else Path("/tmp")  # noqa: S108

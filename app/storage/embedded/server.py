@@ -1,0 +1,163 @@
+"""Start and stop the embedded server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import quote
+
+from app.storage.embedded import binaries, cluster, folders, roles, settings
+from app.storage.embedded.account import server_account
+from app.storage.embedded.cluster import Cluster
+
+Role = Literal["owner", "app", "admin"]
+_LOGINS: dict[Role, str] = {"owner": settings.OWNER, "app": settings.APP, "admin": settings.ADMIN}
+USERS, KEPT = "users.lock", "kept"
+
+
+@dataclass(slots=True)
+class Server:
+    """A running server, as one of its users sees it.
+
+    started: whether this `start` brought it up.
+    """
+
+    cluster: Cluster
+    started: bool
+    _users: int = field(repr=False)  # descriptor of a file locked by every user; -1 after close
+
+    @property
+    def data_dir(self) -> Path:
+        """The data folder."""
+        return self.cluster.home
+
+    def url(self, role: Role = "owner", database: str = roles.DATABASE) -> str:
+        """A libpq address, without a secret in it.
+
+        role: `owner` migrates, and serves under SET ROLE; `app` can only serve; `admin` is the superuser.
+        """
+        address = f"postgresql://{_LOGINS[role]}@:{folders.PORT}/{quote(database, safe='')}"
+        address += f"?host={quote(str(self.cluster.sockets), safe='')}"
+        if not self.cluster.account.is_us:
+            address += f"&passfile={quote(str(self.cluster.home / settings.PASSWORDS), safe='')}"
+        return address
+
+    def close(self) -> None:
+        """End our use; whoever is last stops the server, unless it was started to stay."""
+        if self._users == -1:
+            return
+        with _locked(self.cluster.home):
+            if _is_last(self._users) and not (self.cluster.home / KEPT).exists():
+                cluster.bring_down(self.cluster)
+            os.close(self._users)
+            self._users = -1
+
+    def stop(self) -> None:
+        """Stop the server, whoever uses it."""
+        with _locked(self.cluster.home):
+            _take_down(self.cluster)
+            if self._users != -1:
+                os.close(self._users)
+                self._users = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def start(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) -> Server:
+    """Have a server on this data folder: make it, start it or join it, whatever is needed. Several at once start one.
+
+    bin_dir: folder of the Postgres programs; default those of the wheel, else of the machine.
+    keep: the server stays when its last user leaves, until `stop`.
+
+    Raises BadDataFolder, OtherMajor, CredentialsLost, NoPostgres or NotStarting.
+    """
+    tools = binaries.server_programs(bin_dir)
+    home = folders.open_data_folder(data_dir)
+    with _locked(home):
+        found = _open(home, tools)
+        passwords = settings.passwords(home, found.account, fresh=not found.folder.exists())
+        cluster.make(found, passwords)
+        started = not cluster.is_ready(found) and _bring_up(found)
+        server = Server(found, started, _join(home))
+        try:
+            roles.furnish(server.url("admin", "postgres"), passwords)
+        except BaseException:
+            if started:
+                cluster.bring_down(found)
+            os.close(server._users)
+            raise
+        if started or keep:
+            _note_kept(home, keep=keep)
+        return server
+
+
+def _bring_up(found: Cluster) -> bool:
+    settings.write_settings(found.folder, found.sockets, found.account)
+    cluster.rotate_log(found)
+    return cluster.bring_up(found)
+
+
+def stop(data_dir: Path, *, bin_dir: Path | None = None) -> None:
+    """Stop the server of a data folder, whoever uses it; nothing happens if none runs."""
+    tools = binaries.server_programs(bin_dir)
+    home = folders.open_data_folder(data_dir)
+    with _locked(home):
+        if cluster.folder_in(home).exists():
+            _take_down(_open(home, tools))
+
+
+def _open(home: Path, tools: Path) -> Cluster:
+    account = server_account(cluster.folder_in(home))
+    folders.own(home, account)
+    programs = binaries.reachable_by(account, tools)
+    return Cluster(home, folders.socket_folder(home, account), programs, account)
+
+
+def _take_down(found: Cluster) -> None:
+    cluster.bring_down(found)
+    (found.home / KEPT).unlink(missing_ok=True)
+
+
+def _note_kept(home: Path, *, keep: bool) -> None:
+    if keep:
+        folders.write_private(home / KEPT, "started to stay until it is stopped\n")
+    else:
+        (home / KEPT).unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    """One starter or stopper at a time; the lock of a killed one is free at once."""
+    handle = _open_lock(home / folders.LOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _join(home: Path) -> int:
+    handle = _open_lock(home / USERS)
+    fcntl.flock(handle, fcntl.LOCK_SH)
+    return handle
+
+
+def _is_last(users: int) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _open_lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

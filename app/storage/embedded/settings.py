@@ -1,0 +1,87 @@
+"""What the embedded server is told: its settings, who may connect, and with which password."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from app.storage.embedded.account import Account, user_name
+from app.storage.embedded.errors import CredentialsLost
+from app.storage.embedded.folders import PORT, write_private
+
+ADMIN, OWNER, APP = "plumbline_admin", "plumbline", "plumbline_app"
+PASSWORDS = "pgpass"
+MEGABYTE = 1 << 20
+
+# LOG and above go to one file. Neither the text of a statement nor a value of a row does: both may hold personal data.
+_SETTINGS = """\
+# Written anew at every start. Settings of your own belong in local.conf beside this file.
+listen_addresses = ''
+unix_socket_directories = {sockets}
+unix_socket_permissions = 0700
+port = {port}
+max_connections = 100
+shared_buffers = {buffers}MB
+fsync = on
+full_page_writes = on
+synchronous_commit = on
+password_encryption = 'scram-sha-256'
+timezone = 'UTC'
+log_timezone = 'UTC'
+jit = off
+log_checkpoints = off
+log_error_verbosity = terse
+log_min_error_statement = panic
+log_parameter_max_length_on_error = 0
+include_if_exists = 'local.conf'
+"""
+
+
+def write_settings(cluster: Path, sockets: Path, account: Account) -> None:
+    """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
+    settings = _SETTINGS.format(sockets=_quoted(f'"{_doubled(str(sockets))}"'), port=PORT, buffers=_shared_buffers())
+    write_private(cluster / "postgresql.conf", settings, account)
+    method = "peer map=plumbline" if account.is_us else "scram-sha-256"
+    write_private(cluster / "pg_hba.conf", f"local all all {method}\n", account)
+    write_private(cluster / "pg_ident.conf", _ident(account), account)
+
+
+def _doubled(text: str) -> str:
+    return text.replace('"', '""')
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _ident(account: Account) -> str:
+    """With peer authentication: the operating system user that may be each of the three roles."""
+    name = user_name(account.uid)
+    if not account.is_us or name is None:
+        return ""
+    return "".join(f'plumbline "{_doubled(name)}" {role}\n' for role in (ADMIN, OWNER, APP))
+
+
+def _shared_buffers() -> int:
+    """An eighth of the machine's memory, 32 to 1024 megabytes."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
+    return max(32, min(1024, memory // 8))
+
+
+def passwords(home: Path, account: Account, *, fresh: bool) -> dict[str, str]:
+    """The password of each role; empty where we run the server ourselves, for then it knows us by our user id.
+
+    They stand in a file in libpq's own format that only we can read, so no address and no command line holds one.
+
+    Raises CredentialsLost where the file is missing though the cluster is there.
+    """
+    if account.is_us:
+        return {}
+    file = home / PASSWORDS
+    if not file.exists():
+        if not fresh:
+            raise CredentialsLost(f"put {file} back from a copy, or start with an empty folder and restore a backup")
+        write_private(file, "".join(f"*:*:*:{role}:{secrets.token_urlsafe(32)}\n" for role in (ADMIN, OWNER, APP)))
+    lines = file.read_text(encoding="ascii").splitlines()
+    return {line.split(":")[3]: line.split(":")[4] for line in lines}

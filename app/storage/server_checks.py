@@ -1,0 +1,60 @@
+"""What a Postgres server must do before we keep judgments on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from app.domain.errors import Conflict
+
+OLDEST = 15
+DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
+
+_IN_FORCE = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = 'off' ORDER BY name"
+# Settings that a database or a role carries take force with its next connection, so this connection may not show them.
+_CARRIED = """
+SELECT coalesce('role ' || quote_ident(r.rolname), ''), coalesce('database ' || quote_ident(d.datname), '')
+FROM pg_db_role_setting s
+CROSS JOIN unnest(s.setconfig) AS entry
+LEFT JOIN pg_roles r ON r.oid = s.setrole
+LEFT JOIN pg_database d ON d.oid = s.setdatabase
+WHERE (s.setdatabase = 0 OR d.datname = current_database())
+  AND (s.setrole = 0 OR r.rolname = ANY(%s))
+  AND lower(entry) IN ('synchronous_commit=off', 'synchronous_commit=false', 'synchronous_commit=no',
+                       'synchronous_commit=0')
+ORDER BY 1, 2
+"""
+
+
+class NotDurable(Conflict):
+    """This Postgres server can lose what it has confirmed."""
+
+
+class TooOld(Conflict):
+    """This Postgres server is too old."""
+
+
+def check_url(url: str, *, serving_role: str | None = None) -> None:
+    """`check_server` on a connection of its own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        check_server(connection, serving_role=serving_role)
+
+
+def check_server(connection: psycopg.Connection[Any], *, serving_role: str | None = None) -> None:
+    """Raise unless the server is Postgres 15 or later and a commit on it is on disk.
+
+    Looked at are the settings in force on this connection, and what its role, the serving role and the database carry
+    for their next connections.
+
+    Raises TooOld, or NotDurable naming every setting that is off and where.
+    """
+    major = connection.info.server_version // 10_000
+    if major < OLDEST:
+        raise TooOld(f"it is Postgres {major}; Plumbline needs {OLDEST} or later")
+    off = [f"{name} is off" for (name,) in connection.execute(_IN_FORCE, [list(DURABLE)])]
+    roles = [connection.info.user, *([serving_role] if serving_role else [])]
+    for where in connection.execute(_CARRIED, [roles]):
+        off.append("synchronous_commit is off for " + " in ".join(filter(None, where)))
+    if off:
+        raise NotDurable("; ".join(off))

@@ -1,0 +1,134 @@
+"""A throw-away Postgres for the tests, and the rule for skips."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from app.storage import embedded, migrate
+
+DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
+MEMORY = Path("/dev/shm")  # a disk in memory: fsync stays on, as the checks want it, and costs nothing
+ROOM_NEEDED = 1 << 30
+PREFIX = "plumbline-tests-"
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Path]:
+    """A folder that other users can walk through, for data folders; in memory where there is room."""
+    room = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_NEEDED
+    parent = MEMORY if room else Path(tempfile.gettempdir())
+    _sweep(parent)
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def _sweep(parent: Path) -> None:
+    """Stop and remove what a killed test run left behind."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).split("-")[0]
+        if folder.owner() == Path("/proc/self").owner() and not Path(f"/proc/{pid}").exists():
+            for lock in folder.glob("*/start.lock"):
+                embedded.stop(lock.parent)
+            shutil.rmtree(folder)
+
+
+@pytest.fixture
+def data_dir(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A data folder that does not exist yet; what runs in it is stopped and removed afterwards."""
+    folder = Path(tempfile.mkdtemp(dir=scratch)) / "data"
+    folder.parent.chmod(0o711)
+    yield folder
+    if folder.exists():
+        embedded.stop(folder)
+    shutil.rmtree(folder.parent)
+
+
+@pytest.fixture(scope="session")
+def postgres(scratch: Path) -> Iterator[embedded.Server]:
+    """An embedded server for the whole session."""
+    with embedded.start(scratch / "server") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def bin_dir15() -> Path:
+    """The programs of Debian's Postgres 15."""
+    if not (DEBIAN_15 / "postgres").is_file():
+        pytest.skip(f"Postgres 15 is not installed in {DEBIAN_15}")
+    return DEBIAN_15
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres: embedded.Server) -> str:
+    """The name of a database with the schema in place."""
+    _create(postgres, "migrated", "template0")
+    migrate.upgrade(postgres.url("owner", "migrated"))
+    return "migrated"
+
+
+@pytest.fixture
+def database_url(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+    """The owner's address of a fresh database with the schema in place."""
+    yield from _fresh(postgres, migrated_template)
+
+
+@pytest.fixture
+def empty_database_url(postgres: embedded.Server) -> Iterator[str]:
+    """The owner's address of a fresh, empty database."""
+    yield from _fresh(postgres, "template0")
+
+
+def _fresh(server: embedded.Server, template: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    _create(server, name, template)
+    yield server.url("owner", name)
+    with psycopg.connect(server.url("admin", "postgres"), autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _create(server: embedded.Server, name: str, template: str) -> None:
+    create = sql.SQL("CREATE DATABASE {} OWNER plumbline TEMPLATE {} STRATEGY {}")
+    strategy = sql.SQL("wal_log" if template == "template0" else "file_copy")
+    with psycopg.connect(server.url("admin", "postgres"), autocommit=True) as connection:
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template), strategy))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    _judge_skip(report, needs_data=item.get_closest_marker("golden") is not None)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[None]:
+    report = yield
+    _judge_skip(report, needs_data=False)
+    return report
+
+
+def _judge_skip(report: pytest.TestReport | pytest.CollectReport, *, needs_data: bool) -> None:
+    """Where the public data is present, a test of it that is skipped has failed; every other skip prints its reason."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if DATA.is_dir() and (needs_data or "shared/" in reason):
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} was skipped though {DATA} is there: {reason}"
+    else:
+        print(f"\n{report.nodeid}: {reason}")
