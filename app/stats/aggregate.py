@@ -78,10 +78,8 @@ class Panel:
 
     def means(self) -> Floats:
         """Mean of the segment scores of each system, shape (S,); every system has at least one."""
-        means = np.empty(len(self.systems))
-        for i, (scores, present) in enumerate(zip(self.score, self.present, strict=True)):
-            means[i] = scores[present].sum() / present.sum()
-        return means
+        rows = zip(self.score, self.present, strict=True)
+        return np.array([scores[present].mean() for scores, present in rows], dtype=np.float64)
 
     def document_sums(self) -> Floats:
         """Sum of the segment scores of each system in each document, shape (S, D)."""

@@ -23,8 +23,7 @@ def system_rows(
     if not panel.systems.size:
         return ()
     scores, counts = panel.means(), panel.counts()
-    sums = np.bincount(raw.system, weights=raw.score, minlength=ratings.n_systems)
-    raw_means = sums[panel.systems] / np.bincount(raw.system, minlength=ratings.n_systems)[panel.systems]
+    raw_means = [raw.score[raw.system == code].mean() for code in panel.systems]
     tested = recipe.test != "none"
     cluster = clusters(wins, recipe.clusters) if tested else None
     ranges = rank_ranges(wins)

@@ -68,7 +68,7 @@ def welch(first: Floats, second: Floats) -> OneSided | None:
     >>> import numpy as np
     >>> result = welch(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 9.0]))
     >>> round(result.two_sided, 6)
-    0.162703
+    0.164702
     """
     if min(first.size, second.size) < 2:
         return None
