@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import IO, Literal
+from typing import IO, Literal, Protocol
 
 from app.domain.errors import Invalid, Place
 
@@ -214,7 +214,12 @@ class ReadContext:
 
 
 Reader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[Record]]
-Writer = Callable[[Iterable[Record]], Iterator[bytes]]
+
+
+class Writer(Protocol):
+    """Records in, bytes of one file out; what the format cannot carry is counted in `lost`."""
+
+    def __call__(self, records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,28 +44,27 @@ class JudgmentMaker:
             self._bad(row, f"more than {MOST_ROWS} rows of one rater for one output")
         if not taken:
             return None
+        if len(taken) == 1 and taken[0][0].what == NO_ERROR and not taken[0][1]:
+            return self._judgment(where, rater, taken, [], None)
         errors = self._latest([f for f in taken if f[0].what == ERROR], [f for f in taken if f[0].what == NO_ERROR])
         attention = [f for f in taken if f[0].what == ATTENTION]
         if attention:
             self._log.dropped["attention checks (HOTW-test), kept with the judgment"] += len(attention)
         spans = [self._span(where, row, metadata, tokens) for row, metadata in errors]
-        return self._judgment(where, rater, taken, spans, _meta(taken, errors, attention))
+        return self._judgment(where, rater, taken, spans, _meta(taken, errors, attention) or None)
 
     def _parsed(self, row: Row) -> Found | None:
-        fault = None
-        if row.metadata:
-            try:
-                metadata = parse(row.metadata)
-            except ValueError as problem:
-                fault = str(problem)
-        else:
-            metadata = {}
+        if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
+            return row, {}
+        try:
+            metadata = parse(row.metadata)
+        except ValueError as fault:
+            self._bad(row, str(fault))
+            return None
         if len(row.category) > LONGEST_CATEGORY:
-            fault = f"the category has more than {LONGEST_CATEGORY} characters"
-        if fault is None:
-            return row, metadata
-        self._bad(row, fault)
-        return None
+            self._bad(row, f"the category has more than {LONGEST_CATEGORY} characters")
+            return None
+        return row, metadata
 
     def _bad(self, row: Row, reason: str) -> None:
         self._log.bad_line(At(row.file, int(row.line)), reason)
@@ -131,10 +130,17 @@ class JudgmentMaker:
         return "target", ()
 
     def _judgment(
-        self, where: Where, rater: str, taken: list[Found], spans: list[dict[str, object]], meta: dict[str, object]
+        self,
+        where: Where,
+        rater: str,
+        taken: list[Found],
+        spans: list[dict[str, object]],
+        meta: dict[str, object] | None,
     ) -> JudgmentRow:
-        line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
-        times = [t for _, metadata in taken if (t := timestamp_of(metadata)) is not None]
+        line = taken[0][0]
+        if len(taken) > 1:
+            line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
+        times = [t for _, metadata in taken if metadata and (t := timestamp_of(metadata)) is not None]
         pair = (where.system, where.document)
         item = self._items.get(pair)
         if item is None:
@@ -151,7 +157,7 @@ class JudgmentMaker:
             rater,
             {"protocol": "mqm", "errors": spans},
             submitted_at=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
-            meta=meta or None,
+            meta=meta,
         )
 
 

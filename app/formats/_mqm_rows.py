@@ -35,8 +35,7 @@ OLDER = {
     "note": "metadata",
 }
 _SPELLINGS = {**{name.casefold(): name for name in COLUMNS}, **OLDER}
-LONGEST_NAME = 1000
-LARGEST_POSITION = 10**9
+LONGEST = 1000
 NO_ERROR, ATTENTION, ERROR = "0", "1", "2"
 
 
@@ -129,17 +128,11 @@ class RowReader:
             self._bad(number, f"there are {len(cells)} columns where {layout.width} are needed")
             return None
         cells, metadata = [cells[i] for i in layout.index], self._metadata(cells)
-        system, document, position, rater = (cells[i].strip() for i in (0, 1, 2, 4))
-        what, severity = self._severity(cells[8], cells[7].strip()) if rater else ("", "")
-        fault = (
-            _name_fault(system, "system")
-            or _name_fault(document, "doc")
-            or _position_fault(position)
-            or (_name_fault(rater, "rater") if rater else None)
-            or (f"unknown severity {cells[8][:40]!r}" if rater and not what else None)
-        )
-        if fault:
-            self._bad(number, fault)
+        system, document, position, rater = cells[0].strip(), cells[1].strip(), cells[2].strip(), cells[4].strip()
+        what, severity = self._severity(cells[8], cells[7]) if rater else ("", "")
+        good = position.isascii() and position.isdigit() and len(position) < 10 and system and document
+        if not good or not int(position) or (rater and not what) or len(system) + len(document) + len(rater) > LONGEST:
+            self._bad(number, _fault(system, document, position, rater, cells[8]))
             return None
         source, source_spans = self._text(cells[5])
         target, target_spans = self._text(cells[6])
@@ -167,7 +160,10 @@ class RowReader:
         if found is not None:
             return found
         plain = cell.strip().casefold().replace("_", "-").replace(" ", "-")
-        if plain == "no-error" or (not plain and category.casefold().replace("_", "-") == "no-error"):
+        if plain == "no-error":
+            self._severities[cell] = NO_ERROR, ""
+            return NO_ERROR, ""
+        if not plain and category.strip().casefold().replace("_", "-") == "no-error":
             return NO_ERROR, ""
         if plain.startswith("hotw"):
             return ATTENTION, cell.strip()
@@ -180,6 +176,8 @@ class RowReader:
 
     def _text(self, cell: str) -> tuple[str, str]:
         """The text without marks and without white space at its ends, and the marked spans over it."""
+        if "v>" not in cell and not cell[:1].isspace() and not cell[-1:].isspace():
+            return cell, ""
         plain = unmark(cell)
         text = plain.text.strip()
         spans = plain.spans
@@ -201,16 +199,16 @@ def spans_of(packed: str) -> list[tuple[int, int]]:
     return [(int(span[:7]), int(span[8:])) for span in packed.split(",")] if packed else []
 
 
-def _name_fault(name: str, column: str) -> str | None:
-    if not name:
-        return f"the {column} is empty"
-    return f"the {column} has more than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None
-
-
-def _position_fault(position: str) -> str | None:
-    if position.isascii() and position.isdigit() and len(position) < 10 and int(position) > 0:
-        return None
-    return f"docSegId must be a whole number from 1, not {position[:40]!r}"
+def _fault(system: str, document: str, position: str, rater: str, severity: str) -> str:
+    """What is wrong with a row of which something is."""
+    for name, column in ((system, "system"), (document, "doc")):
+        if not name:
+            return f"the {column} is empty"
+    if len(system) + len(document) + len(rater) > LONGEST:
+        return f"system, doc and rater together have more than {LONGEST} characters"
+    if not position.isascii() or not position.isdigit() or len(position) > 9 or not int(position):
+        return f"docSegId must be a whole number from 1, not {position[:40]!r}"
+    return f"unknown severity {severity[:40]!r}"
 
 
 def timestamp_of(metadata: Mapping[str, object]) -> int | None:

@@ -33,11 +33,10 @@ from app.formats._base import (
 from app.formats._mqm_judgments import JudgmentMaker, Where
 from app.formats._mqm_metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts, tokens_of
 from app.formats._mqm_rows import Row, RowReader, layout_of
+from app.formats._names import Names
 from app.formats._reading import lines, refuse
 from app.formats._sorting import Sorter
 
-MOST_SYSTEMS = 10_000
-MOST_RATERS = 100_000
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
@@ -106,33 +105,13 @@ def _campaign(files: Sequence[Input], languages: dict[tuple[str, str], At]) -> C
     return CampaignRow(at, protocol="mqm", source_language=source, target_language=target, documents_known=True)
 
 
-class _Keys:
-    """Keys of names met so far; bounded, so that a wrong column cannot fill the memory."""
-
-    def __init__(self, noun: str, most: int, log: ReadLog) -> None:
-        self._noun, self._most, self._log = noun, most, log
-        self._known: dict[str, str] = {}
-
-    def of(self, name: str) -> tuple[str, bool]:
-        """The key of a name, and whether a record must keep the name. Raises Invalid beyond the limit."""
-        key = self._known.get(name)
-        if key is not None:
-            return key, False
-        if len(self._known) >= self._most:
-            raise Invalid(f"more than {self._most:,} {self._noun}s: is this the right column?")
-        self._known[name] = key = to_key(name)
-        if key != name:
-            self._log.map_name(self._noun, name, key)
-        return key, key != name
-
-
 class _Records:
     """Declarations where more than a key is known, texts, judgments: document by document, segment by segment."""
 
     def __init__(self, log: ReadLog) -> None:
         self._log = log
-        self._systems = _Keys("system", MOST_SYSTEMS, log)
-        self._raters = _Keys("rater", MOST_RATERS, log)
+        self._systems = Names("system", log)
+        self._raters = Names("rater", log)
         self._make = JudgmentMaker(log)
 
     def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
@@ -178,7 +157,8 @@ class _Records:
             where = Where(system, document, position, first.source, target)
             yield from self._judgments(where, rest)
 
-    def _judgments(self, where: Where, rows: Iterator[Row]) -> Iterator[Record]:
+    def _judgments(self, where: Where, rows: Iterator[Row]) -> list[Record]:
+        found: list[Record] = []
         tokens: dict[str, list[str]] = {}
         for name, group in groupby(rows, key=attrgetter("rater")):
             if not name:
@@ -189,8 +169,9 @@ class _Records:
             if judgment is None:
                 continue
             if is_new:
-                yield RaterRow(judgment.at, rater, name)
-            yield judgment
+                found.append(RaterRow(judgment.at, rater, name))
+            found.append(judgment)
+        return found
 
     def _collect(self, rows: Iterator[Row], references: dict[str, str]) -> None:
         for row in rows:

@@ -1,0 +1,82 @@
+"""Writing `wmt-da`: the twelve columns from judgments of direct assessment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from app.formats._base import CampaignRow, JudgmentRow, Record
+from app.formats._da_rows import COLUMNS, ROLES, UNKNOWN
+from app.formats._gather import gather
+
+_TYPES = {role: kind for kind, role in ROLES.items()}
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    found = gather(records, lost)
+    yield ("\t".join(COLUMNS) + "\n").encode()
+    for judged in found.judged():
+        judgment = judged.judgment
+        kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
+        if kind is None or isinstance(score, bool) or not isinstance(score, int | float):
+            lost["judgments that are no direct assessments"] += 1
+            continue
+        _count_losses(judgment, lost)
+        for key in judgment.systems:
+            system = found.systems.get(key, key)
+            worker = found.raters.get(judgment.rater, judgment.rater)
+            document = found.documents.get(judgment.document, judgment.document)
+            cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
+            yield ("\t".join(_cell(cell, lost) for cell in cells) + "\n").encode()
+
+
+def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
+    if not judgment.accepted:
+        lost["that a task was rejected"] += 1
+    if judgment.started_at or judgment.submitted_at:
+        lost["times of judgments"] += 1
+    if len(judgment.systems) > 1:
+        lost["that identical outputs were judged once"] += 1
+
+
+def _cells(
+    judgment: JudgmentRow,
+    campaign: CampaignRow | None,
+    system: str,
+    worker: str,
+    document: str,
+    kind: str,
+    score: float,
+) -> list[str]:
+    task, item, meta = judgment.task_meta or {}, judgment.item_meta or {}, judgment.meta or {}
+    bare = campaign is not None and campaign.documents_known is False and document == UNKNOWN
+    sid = str(judgment.position) if bare else f"{document}.{judgment.position}"
+    return [
+        _text(task, "HITId", judgment.task),
+        worker,
+        (campaign and campaign.source_language) or "NA",
+        (campaign and campaign.target_language) or "NA",
+        _text(item, "item", "ad"),
+        _text(item, "hit", "NA"),
+        system,
+        _text(item, "rid", judgment.item),
+        kind,
+        _text(meta, "sid", sid),
+        repr(int(score) if score.is_integer() else score),
+        _text(meta, "seconds", "NA"),
+    ]
+
+
+def _text(meta: Mapping[str, object], key: str, otherwise: str) -> str:
+    value = meta.get(key)
+    return otherwise if value is None or value == "" else str(value)
+
+
+def _cell(text: str, lost: Counter[str]) -> str:
+    """A cell; one with blanks goes in double quotes, and what would end it is replaced and counted."""
+    if '"' in text or "\t" in text or "\n" in text or "\r" in text:
+        lost["characters that a cell cannot hold"] += 1
+        text = text.translate({ord('"'): "'", 9: " ", 10: " ", 13: " "})
+    return f'"{text}"' if not text.isascii() or any(c.isspace() for c in text) else text

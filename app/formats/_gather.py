@@ -1,0 +1,105 @@
+"""What a writer of one row per judgment needs: the latest revision of each, its texts and the names behind the keys."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.formats._base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    JudgmentRow,
+    OutputRow,
+    RaterRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.formats._records import decode, encode, identity
+from app.formats._sorting import Sorter
+
+NOWHERE = At("", 0)
+TEXTS, JUDGMENT = "0", "1"
+Address = tuple[str, str, int | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgment that counts at one address, and the texts that it is about, as far as they are known."""
+
+    judgment: JudgmentRow
+    source: str | None
+    segment: SegmentRow | None
+    outputs: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Records brought together for writing; names by key."""
+
+    lost: Counter[str]
+    campaign: CampaignRow | None = None
+    systems: dict[str, str] = field(default_factory=dict)
+    raters: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+    voided: set[Address] = field(default_factory=set)
+    entries: Sorter = field(default_factory=Sorter)
+
+    def judged(self) -> Iterator[Judged]:
+        """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
+        parsed = (_parsed(entry) for entry in self.entries)
+        for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
+            segment: SegmentRow | None = None
+            outputs: dict[str, str] = {}
+            for _, same in groupby(group, key=lambda pair: pair[0][2:8]):
+                for record in self._latest([record for _, record in same]):
+                    if isinstance(record, SegmentRow):
+                        segment = record
+                    elif isinstance(record, OutputRow):
+                        outputs[record.system] = record.text
+                    elif isinstance(record, JudgmentRow):
+                        yield Judged(record, segment.source if segment else None, segment, outputs)
+
+    def _latest(self, records: list[Record]) -> list[Record]:
+        last = records[-1]
+        if not isinstance(last, JudgmentRow):
+            return records
+        if len(records) > 1:
+            self.lost["superseded revisions"] += len(records) - 1
+        if (last.task, last.item, last.position, last.rater) in self.voided:
+            self.lost["voided judgments"] += 1
+            return []
+        return [last]
+
+
+def gather(records: Iterable[Record], lost: Counter[str]) -> Gathered:
+    """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
+    found = Gathered(lost)
+    names = {SystemRow: found.systems, RaterRow: found.raters, DocumentRow: found.documents}
+    for record in records:
+        if isinstance(record, CampaignRow):
+            found.campaign = record
+        elif isinstance(record, SystemRow | RaterRow | DocumentRow):
+            names[type(record)][record.key] = record.name
+        elif isinstance(record, VoidRow):
+            found.voided.add((record.task, record.item, record.position, record.rater))
+        elif record.position is None:
+            lost["judgments of whole items"] += 1
+        else:
+            found.entries.add(_entry(record, record.position).encode())
+    return found
+
+
+def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:
+    kind = f"{JUDGMENT}\0{identity(record)}" if isinstance(record, JudgmentRow) else TEXTS
+    return f"{record.document}\0{position:010d}\0{kind}\0\0{encode(record)}"
+
+
+def _parsed(entry: bytes) -> tuple[list[str], Record]:
+    head, _, text = entry.decode().rpartition("\0\0")
+    return head.split("\0"), decode(json.loads(text), NOWHERE)

@@ -1,0 +1,149 @@
+"""Writing `mqm-tsv`: ten columns from MQM judgments, spans as `<v>…</v>` in the texts.
+
+Tabs and line ends in a text become blanks and `<v>` in a text becomes `‹v›`, one character for one, so that offsets
+hold; both are counted as lost. What the reader keeps under `meta` goes back into the metadata column.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from app.domain.spans import mark
+from app.formats._base import CampaignRow, JudgmentRow, Record
+from app.formats._gather import Gathered, Judged, gather
+from app.formats._json import dumps
+from app.formats._mqm_rows import COLUMNS, timestamp_of
+
+BLANKS = str.maketrans("\t\n\r\0", "    ")
+NO_ERROR = "No-error"
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """One row an error, in canonical order; what has no column is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    found = gather(records, lost)
+    languages = _languages(found.campaign)
+    references = None
+    yield _line(COLUMNS)
+    for judged in found.judged():
+        if judged.judgment.payload.get("protocol") != "mqm":
+            lost["judgments that are not MQM"] += 1
+            continue
+        _count_losses(judged.judgment, lost)
+        about = dict(languages)
+        if judged.segment is not None and judged.segment.references and references is not judged.segment:
+            references = judged.segment
+            about["segment"] = {"references": dict(judged.segment.references)}
+        for system in judged.judgment.systems:
+            for row in _rows(judged, system, found, about, lost):
+                yield _line(row)
+                about = {}
+        languages = {}
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    return ("\t".join(cells) + "\n").encode()
+
+
+def _languages(campaign: CampaignRow | None) -> dict[str, object]:
+    if campaign is None or not campaign.source_language or not campaign.target_language:
+        return {}
+    pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
+    return {"evaluation": pair}
+
+
+def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
+    if judgment.role != "rating":
+        lost[f"that a judgment is of the kind {judgment.role}"] += 1
+    if not judgment.accepted:
+        lost["that a task was rejected"] += 1
+    if judgment.task != judgment.rater:
+        lost["tasks of judgments"] += 1
+    if judgment.started_at:
+        lost["when judgments were begun"] += 1
+    if len(judgment.systems) > 1:
+        lost["that identical outputs were judged once"] += 1
+
+
+def _rows(
+    judged: Judged, system: str, found: Gathered, about: Mapping[str, object], lost: Counter[str]
+) -> Iterator[tuple[str, ...]]:
+    """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
+    judgment, meta = judged.judgment, judged.judgment.meta or {}
+    source, target = _text(judged.source or "", lost), _text(judged.outputs.get(system, ""), lost)
+    segment_meta = (judged.segment.meta if judged.segment else None) or {}
+    place = (
+        _cell(found.systems.get(system, system), lost),
+        _cell(found.documents.get(judgment.document, judgment.document), lost),
+        str(judgment.position),
+        _cell(str(segment_meta.get("globalSegId") or 0), lost),
+        _cell(found.raters.get(judgment.rater, judgment.rater), lost),
+    )
+    errors, attention = _objects(judgment.payload.get("errors")), _objects(meta.get("attention"))
+    kept = meta.get("errors")
+    rests = kept if isinstance(kept, list) and len(kept) == len(errors) else [{}] * len(errors)
+    submitted = judgment.submitted_at
+    for error, rest in zip(errors, rests, strict=True):
+        yield (*place, *_error(error, rest, source, target, about, submitted, lost))
+        about, submitted = {}, None
+    for check in attention:
+        rest = {k: v for k, v in check.items() if k not in ("severity", "category")}
+        cells = str(check.get("category", "")), str(check.get("severity", ""))
+        yield (*place, source, target, *(_cell(c, lost) for c in cells), _metadata({**rest, **about}, None))
+        about = {}
+    if not errors and not attention:
+        clean = meta.get("no_error")
+        rest = clean if isinstance(clean, dict) else {}
+        yield (*place, source, target, NO_ERROR, NO_ERROR, _metadata({**rest, **about}, submitted))
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list | tuple) else []
+
+
+def _error(
+    error: Mapping[str, object],
+    rest: Mapping[str, object],
+    source: str,
+    target: str,
+    about: Mapping[str, object],
+    submitted: datetime | None,
+    lost: Counter[str],
+) -> tuple[str, str, str, str, str]:
+    """Source, target, category, severity and metadata of an error row."""
+    texts = {"source": source, "target": target}
+    rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
+    side, start, end = str(error.get("side", "target")), error.get("start"), error.get("end")
+    if isinstance(start, int) and isinstance(end, int):
+        texts[side] = mark(texts[side], start, end)
+    category = str(error.get("category") or "")
+    if error.get("omission") and "omission" not in category.casefold():
+        lost["that an error is an omission"] += 1
+    if error.get("prefill"):
+        lost["which prefilled error an error came from"] += 1
+    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {})}
+    severity = str(error.get("severity", "")).capitalize()
+    return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
+
+
+def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:
+    """The metadata column; it says when a judgment was handed in unless it says when its errors were marked."""
+    if submitted is not None and timestamp_of(metadata) is None:
+        metadata = {**metadata, "timestamp": round(submitted.timestamp() * 1000)}
+    return dumps(metadata) if metadata else ""
+
+
+def _text(text: str, lost: Counter[str]) -> str:
+    if "v>" in text and ("<v>" in text or "</v>" in text):
+        lost["<v> that stands in a text"] += 1
+        text = text.replace("<v>", "‹v›").replace("</v>", "‹/v›")
+    return _cell(text, lost)
+
+
+def _cell(text: str, lost: Counter[str]) -> str:
+    plain = text.translate(BLANKS)
+    if plain != text:
+        lost["tabs and line ends in cells"] += 1
+    return plain

@@ -1,0 +1,63 @@
+"""Texts without white space at their ends, and the spans of judgments over them, as records stream by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.domain.errors import Invalid
+from app.domain.spans import clip
+from app.formats._base import JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
+
+MOST_STRIPPED = 200_000
+Text = tuple[str, str, int]
+
+
+class Stripper:
+    """Strips texts and clips the spans of judgments that come after them."""
+
+    def __init__(self, log: ReadLog) -> None:
+        self._log = log
+        self._stripped: dict[Text, tuple[int, int]] = {}
+
+    def __call__(self, record: Record) -> Record:
+        """The record with its text stripped or its spans clipped."""
+        if isinstance(record, SegmentRow) and record.source is not None:
+            source = self._strip(record.source, ("", record.document, record.position))
+            return record if source is record.source else replace(record, source=source)
+        if isinstance(record, OutputRow):
+            text = self._strip(record.text, (record.system, record.document, record.position))
+            return record if text is record.text else replace(record, text=text)
+        if isinstance(record, JudgmentRow) and self._stripped and record.position is not None:
+            return self._clipped(record, record.position)
+        return record
+
+    def _strip(self, text: str, key: Text) -> str:
+        stripped = text.strip()
+        if len(stripped) == len(text):
+            return text
+        if len(self._stripped) >= MOST_STRIPPED:
+            raise Invalid(f"more than {MOST_STRIPPED:,} texts with white space at their ends")
+        self._log.repaired["white space at the ends of a text"] += 1
+        self._stripped[key] = len(text) - len(text.lstrip()) if stripped else len(text), len(stripped)
+        return stripped
+
+    def _clipped(self, record: JudgmentRow, position: int) -> JudgmentRow:
+        errors = record.payload.get("errors")
+        if not isinstance(errors, list):
+            return record
+        places = {
+            "source": self._stripped.get(("", record.document, position)),
+            "target": self._stripped.get((record.systems[0], record.document, position)),
+        }
+        clipped = [self._clip(error, places) for error in errors]
+        return replace(record, payload={**record.payload, "errors": clipped})
+
+    @staticmethod
+    def _clip(error: object, places: dict[str, tuple[int, int] | None]) -> object:
+        if not isinstance(error, dict):
+            return error
+        place, start, end = places.get(str(error.get("side", "target"))), error.get("start"), error.get("end")
+        if place is None or type(start) is not int or type(end) is not int:
+            return error
+        start, end = clip((start, end), *place)
+        return {**error, "start": start, "end": end}

@@ -1,0 +1,161 @@
+"""`jsonl`: our own interchange, one object a line; loses nothing.
+
+The first line is the header `{"sealed":true,"type":"plumbline","version":1}`. A sealed file ends with
+`{"lines":…,"sha256":"…","type":"end"}`, which counts and hashes every line before it, so that a cut or altered file is
+refused; a file written by hand leaves out `sealed` and the end. Between them the order of lines is irrelevant. What is
+written is canonical: export → import → export gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from app.formats._base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats._json import NotStrictError, dumps, loads
+from app.formats._reading import lines, refuse
+from app.formats._records import decode, encode, identity
+from app.formats._sorting import Sorter
+from app.formats._whitespace import Stripper
+
+VERSION = 1
+HEADER = dumps({"type": "plumbline", "version": VERSION, "sealed": True})
+WITHOUT_ORDER = "judged twice with neither revision nor submitted_at to say which is the later"
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together, in canonical order. Raises Invalid with every bad line."""
+    sorter = Sorter()
+    for file in files:
+        for record, text in _records(file, context, log):
+            place = f"{record.at.file}\0{record.at.line}"
+            sorter.add(f"{identity(record)}\0\0{text}\0\0{place}".encode())
+    log.finish()
+    strip = Stripper(log)
+    for record in _without_repetition(sorter, log):
+        yield strip(record)
+    log.finish()
+
+
+def _records(file: Input, context: ReadContext, log: ReadLog) -> Iterator[tuple[Record, str]]:
+    seal: _Seal | None = None
+    number = 0
+    for number, line in lines(file, context.limits, log):
+        at = At(file.name, number)
+        if seal is None:
+            seal = _Seal(line, at, log)
+            continue
+        if seal.ended:
+            refuse(log, at, "there is something after the end line")
+        try:
+            plain = loads(line)
+            if not isinstance(plain, dict):
+                raise NotStrictError("not a JSON object")
+            if plain.get("type") == "end":
+                seal.end(plain, at)
+                continue
+            record = decode(plain, at)
+        except ValueError as fault:
+            log.bad_line(at, str(fault))
+        else:
+            yield record, line
+        seal.add(line)
+    if seal is None:
+        refuse(log, At(file.name, 1), f"the file is empty; its first line must be {HEADER}")
+    seal.close(At(file.name, number + 1))
+
+
+class _Seal:
+    """Header and end of one file, and whether they agree with what is between."""
+
+    def __init__(self, header: str, at: At, log: ReadLog) -> None:
+        self._log = log
+        try:
+            plain = loads(header)
+        except NotStrictError:
+            plain = None
+        if not isinstance(plain, dict) or plain.get("type") != "plumbline":
+            refuse(log, at, f"the first line must be the header {HEADER}")
+        if type(plain.get("version")) is not int or plain["version"] != VERSION:
+            refuse(log, at, f"version: this program reads version {VERSION}")
+        if set(plain) - {"type", "version", "sealed"} or not isinstance(plain.get("sealed", False), bool):
+            refuse(log, at, "the header has type, version and sealed (true or false) only")
+        self._sealed = bool(plain.get("sealed", False))
+        self._lines, self._hash = 0, hashlib.sha256()
+        self.ended = False
+        self.add(header)
+
+    def add(self, line: str) -> None:
+        """Take one more line into account."""
+        self._lines += 1
+        if self._sealed:
+            self._hash.update(line.encode() + b"\n")
+
+    def end(self, plain: dict[str, object], at: At) -> None:
+        """Compare with the end line. Raises Invalid where it does not fit."""
+        self.ended = True
+        if self._sealed and (plain.get("lines"), plain.get("sha256")) != (self._lines, self._hash.hexdigest()):
+            refuse(self._log, at, "the file was altered after it was sealed: count or hash of its lines differ")
+
+    def close(self, at: At) -> None:
+        """Raise Invalid where a sealed file has no end."""
+        if self._sealed and not self.ended:
+            refuse(self._log, at, "the file is cut: it was sealed, and its end line is missing")
+
+
+def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Record]:
+    """One record a thing; the same line again is dropped, another one about the same thing is a bad line."""
+    split = (entry.decode().rsplit("\0\0", 2) for entry in entries)
+    for _, group in groupby(split, key=itemgetter(0)):
+        first: Record | None = None
+        stated = ""
+        for _, text, place in group:
+            if first is None:
+                first, stated = _decoded(text, place), text
+                yield first
+                continue
+            other = _decoded(text, place)
+            if text == stated or encode(other) == encode(first):
+                log.repaired["identical lines"] += 1
+            else:
+                log.bad_line(other.at, _contradiction(first))
+
+
+def _decoded(text: str, place: str) -> Record:
+    """The record of a line that was checked before."""
+    file, _, line = place.partition("\0")
+    return decode(json.loads(text), At(file, int(line)))
+
+
+def _contradiction(first: Record) -> str:
+    where = f"contradicts line {first.at.line} of {first.at.file}"
+    if isinstance(first, JudgmentRow) and first.revision is None and first.submitted_at is None:
+        return f"{where}: {WITHOUT_ORDER}"
+    return f"{where}, which is about the same thing"
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001
+    """A sealed file in canonical order; nothing is lost."""
+    sorter = Sorter()
+    for record in records:
+        sorter.add(f"{identity(record)}\0\0{encode(record)}".encode())
+    digest, n = hashlib.sha256(), 0
+    for text in _with_header(sorter):
+        line = text + b"\n"
+        digest.update(line)
+        n += 1
+        yield line
+    yield dumps({"type": "end", "lines": n, "sha256": digest.hexdigest()}).encode() + b"\n"
+
+
+def _with_header(entries: Iterable[bytes]) -> Iterator[bytes]:
+    yield HEADER.encode()
+    for entry in entries:
+        yield entry.rpartition(b"\0\0")[2]
+
+
+FORMAT = Format(name="jsonl", title="Plumbline's own interchange, one object a line", read=read, write=write)

@@ -1,0 +1,218 @@
+"""`wmt-da`: WMT's table of direct assessments, separated by white space, twelve columns with a header.
+
+Conventions: the segment is `sid`, with the document before its last dot and the position after it; a bare number knows
+no document: then all segments are positions of one document `unknown`, and the campaign says so. One worker's HIT is
+one task, one presentation (rid, system, type, document) one item. `accepted=FILE` names the filtered file of two: rows
+that only the other file has were rejected by quality control. The order of rows is irrelevant; a row that stands twice
+alike counts once, two that contradict each other are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import PurePath
+
+from app.domain.errors import Invalid, Place
+from app.formats._base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    Format,
+    Input,
+    JudgmentRow,
+    RaterRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    SystemRow,
+)
+from app.formats._da_rows import ROLES, UNKNOWN, Row, RowReader, cells_of, header_fault
+from app.formats._da_write import write
+from app.formats._names import Names
+from app.formats._reading import lines, refuse
+from app.formats._sorting import Sorter
+
+OPTIONS = {
+    "accepted": "name of the filtered file; rows that only the other file has were rejected",
+    "scale": "z where the scores are standardised already (no range check)",
+}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the rows of all files have in common, with the first place of each value."""
+
+    pairs: dict[tuple[str, str], At] = field(default_factory=dict)
+    documents: dict[bool, At] = field(default_factory=dict)
+
+    def add(self, row: Row, pair: tuple[str, str]) -> None:
+        if pair not in self.pairs and len(self.pairs) < 100:
+            self.pairs[pair] = row.at
+        if bool(row.document) not in self.documents:
+            self.documents[bool(row.document)] = row.at
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    standardised, accepted = _options(files, context)
+    rows, seen = Sorter(), _Seen()
+    for file in files:
+        for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
+            seen.add(row, pair)
+            rows.add(row.pack())
+    log.finish()
+    yield _campaign(files, seen, standardised=standardised)
+    yield from _Records(log, two_files=accepted is not None).of(rows)
+    log.finish()
+
+
+def _options(files: Sequence[Input], context: ReadContext) -> tuple[bool, str | None]:
+    """Whether scores are standardised, and the name of the filtered file. Raises Invalid."""
+    options = context.options
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"wmt-da has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    scale, accepted = options.get("scale"), options.get("accepted")
+    if scale not in (None, "z"):
+        raise Invalid("option scale: only z is known")
+    if accepted is None:
+        return scale == "z", None
+    named = [f.name for f in files if accepted in (f.name, PurePath(f.name).name)]
+    if len(named) != 1 or len(files) < 2:
+        raise Invalid(f"option accepted: name one of at least two files; there are {', '.join(f.name for f in files)}")
+    return scale == "z", named[0]
+
+
+def _rows(
+    file: Input, context: ReadContext, log: ReadLog, *, unfiltered: bool, z: bool
+) -> Iterator[tuple[Row, tuple[str, str]]]:
+    reader: RowReader | None = None
+    for number, line in lines(file, context.limits, log):
+        if reader is not None:
+            found = reader.read(number, line)
+            if found is not None:
+                yield found
+            continue
+        header = cells_of(line.replace('"', ""))
+        fault = header_fault(header)
+        if fault:
+            refuse(log, At(file.name, number), fault)
+        reader = RowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
+
+
+def _campaign(files: Sequence[Input], seen: _Seen, *, standardised: bool) -> CampaignRow:
+    if not seen.pairs:
+        raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
+    if len(seen.pairs) > 1:
+        values = ", ".join(sorted(f"{s}-{t}" for s, t in seen.pairs))
+        places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in seen.pairs.items())
+        raise Invalid(f"several language pairs in one import: {values}; a campaign has one", places=places)
+    if len(seen.documents) > 1:
+        places = tuple(
+            Place((at.file, at.line), "a document" if known else "no document") for known, at in seen.documents.items()
+        )
+        raise Invalid("some sids name a document and some do not; import them apart", places=places)
+    source, target = next(iter(seen.pairs))
+    return CampaignRow(
+        At(files[0].name, 1),
+        protocol="da",
+        source_language=source,
+        target_language=target,
+        options={"standardised": True} if standardised else None,
+        documents_known=True in seen.documents,
+    )
+
+
+class _Records:
+    """Declarations where more than a key is known, and judgments, segment by segment."""
+
+    def __init__(self, log: ReadLog, *, two_files: bool) -> None:
+        self._log, self._two_files = log, two_files
+        self._systems, self._raters = Names("system", log), Names("rater", log)
+        self._documents = Names("document", log)
+        self._tasks = Names("task", log, report=False)
+        self._items = Names("item", log, report=False)
+
+    def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
+        """All records of sorted rows."""
+        for _, segment in groupby(map(Row.unpack, rows), key=itemgetter(0, 1)):
+            stated: Row | None = None
+            for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
+                same = list(group)
+                stated = stated or same[0]
+                if same[0].sid != stated.sid:
+                    self._bad(same, f"sid {same[0].sid!r} is the same segment as {stated.sid!r}", stated)
+                else:
+                    yield from self._judgment(same)
+
+    def _bad(self, rows: list[Row], what: str, stated: Row) -> None:
+        for row in rows:
+            self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
+
+    def _judgment(self, same: list[Row]) -> Iterator[Record]:
+        """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
+        row = same[0]
+        other = [r for r in same if (r.score, r.time) != (row.score, row.time)]
+        if other:
+            self._bad(other, "another score or time for the same presentation than", row)
+            return
+        filtered = sum(r.unfiltered == "0" for r in same)
+        unfiltered = len(same) - filtered
+        if self._two_files and not unfiltered:
+            self._log.bad_line(row.at, "this row of the filtered file is not in the unfiltered one")
+            return
+        if filtered > 1 or unfiltered > 1:
+            self._log.repaired["rows that stand twice alike"] += max(filtered - 1, 0) + max(unfiltered - 1, 0)
+        yield from self._records(row, accepted=bool(filtered))
+
+    def _records(self, row: Row, *, accepted: bool) -> Iterator[Record]:
+        at = row.at
+        system, is_new = self._systems.of(row.system)
+        if is_new:
+            yield SystemRow(at, system, row.system)
+        rater, is_new = self._raters.of(row.worker)
+        if is_new:
+            yield RaterRow(at, rater, row.worker)
+        document, is_new = self._documents.of(row.document or UNKNOWN)
+        if is_new:
+            yield DocumentRow(at, document, row.document)
+        yield self._row(row, at, system, rater, document, accepted=accepted)
+
+    def _row(self, row: Row, at: At, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
+        position = int(row.position)
+        presented = f"{row.rid}:{system}:{row.type}"
+        meta: dict[str, object] = {}
+        if row.sid != (f"{row.document}.{position}" if row.document else str(position)):
+            meta["sid"] = row.sid
+        if row.time:
+            meta["seconds"] = float(row.time)
+        item_meta: dict[str, object] = {"rid": row.rid, "hit": row.hit}
+        if row.item != "ad":
+            item_meta["item"] = row.item
+        return JudgmentRow(
+            at,
+            self._tasks.of(f"{row.hit_id}:{rater}")[0],
+            self._items.of(f"{presented}:{document}" if row.document else presented)[0],
+            (system,),
+            document,
+            position,
+            rater,
+            {"protocol": "da", "score": float(row.score)},
+            role=ROLES[row.type],
+            accepted=accepted,
+            task_meta={"HITId": row.hit_id},
+            item_meta=item_meta,
+            meta=meta or None,
+        )
+
+
+FORMAT = Format(
+    name="wmt-da",
+    title="Direct assessments as WMT published them (12 columns)",
+    read=read,
+    write=write,
+    options=OPTIONS,
+)
