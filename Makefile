@@ -1,0 +1,74 @@
+# Everything a developer does. Each target sets up .venv by itself; a second run of that takes no time.
+.DEFAULT_GOAL := help
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+
+PY := .venv/bin/python
+PLUMBLINE := .venv/bin/plumbline
+SOURCES := $(wildcard app migrations tests benchmarks)
+PLUMBLINE_DEMO_FLAGS ?=
+T ?=
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: setup ## load a campaign made up here, print its ranking and serve it (PLUMBLINE_DEMO_FLAGS=--exit: print only)
+	@$(PLUMBLINE) demo $(PLUMBLINE_DEMO_FLAGS)
+
+.PHONY: serve
+serve: setup ## serve the database that the settings name, or an embedded Postgres
+	@$(PLUMBLINE) serve
+
+.PHONY: test
+test: check ## every check and every test but the long ones (T="-k mqm" selects)
+	@$(PY) -m pytest -q $(T)
+
+.PHONY: soak
+soak: setup ## the long tests: seeded and bounded, but minutes
+	@$(PY) -m pytest -q -m soak $(T)
+
+.PHONY: check
+check: lint types contracts ## the checks that run nothing: lint, types, import contracts
+
+.PHONY: lint
+lint: setup ## what ruff finds, and whether the code is formatted
+	@$(PY) -m ruff check --quiet $(SOURCES)
+	@$(PY) -m ruff format --quiet --check $(SOURCES)
+
+.PHONY: format
+format: setup ## format the code and mend what ruff can mend
+	@$(PY) -m ruff check --quiet --fix $(SOURCES)
+	@$(PY) -m ruff format --quiet $(SOURCES)
+
+.PHONY: types
+types: setup ## mypy, strict
+	@$(PY) -m mypy --no-error-summary
+
+.PHONY: contracts
+contracts: setup ## who may import whom
+	@.venv/bin/lint-imports --no-logo >.venv/contracts.log 2>&1 || { cat .venv/contracts.log; exit 1; }
+
+.PHONY: migration
+migration: setup ## write a migration for what changed in app/storage/tables (m="what changed")
+	@$(PY) migrations/new.py "$(m)"
+
+.PHONY: openapi
+openapi: setup ## write openapi.json anew
+	@$(PLUMBLINE) openapi >openapi.json.new && mv openapi.json.new openapi.json
+
+.PHONY: constraints
+constraints: ## pin the newest fitting versions of what requirements.in names (needs uv; see CONTRIBUTING.md)
+	@command -v uv >/dev/null || { echo "uv is needed: python3 -m pip install uv" >&2; exit 1; }
+	@uv pip compile --quiet --upgrade --generate-hashes --universal --no-header --no-annotate \
+		--python-version 3.11 --output-file constraints.txt requirements.in
+
+.PHONY: clean
+clean: ## remove what these targets made, but no database
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	@find app tests benchmarks migrations -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: setup
+setup: ## make .venv from constraints.txt (PYTHON=/path/to/python3 chooses the interpreter)
+	@.ci/setup
