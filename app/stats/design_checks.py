@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from app.stats.aggregate import Panel
 from app.stats.ratings import Bools, Ratings
@@ -24,23 +23,14 @@ def share_with_same_raters(ratings: Ratings) -> float:
     """
     if not len(ratings):
         return 0.0
-    unit = ratings.document if ratings.documents_known else ratings.segment
-    cells = [np.unique(codes, return_inverse=True)[1] for codes in (unit, ratings.system)]
-    shape = (int(cells[0].max()) + 1, int(cells[1].max()) + 1)
-    cell = cells[0] * shape[1] + cells[1]
-    same = np.ones(shape[0], dtype=np.bool_)
-    for _, rows in _by_rater(ratings):
-        rated = np.zeros(shape[0] * shape[1], dtype=np.bool_)
-        rated[cell[rows]] = True
-        by_system = rated.reshape(shape)
-        same &= by_system.all(axis=1) | ~by_system.any(axis=1)
-    return float(same.mean())
-
-
-def _by_rater(ratings: Ratings) -> list[tuple[int, npt.NDArray[np.intp]]]:
-    order = np.argsort(ratings.rater, kind="stable")
-    raters, starts = np.unique(ratings.rater[order], return_index=True)
-    return list(zip(raters.tolist(), np.split(order, starts[1:]), strict=True))
+    unit = (ratings.document if ratings.documents_known else ratings.segment).astype(np.int64)
+    n_raters, n_systems = len(ratings.labels.raters), ratings.n_systems
+    cells = np.unique((unit * n_raters + ratings.rater) * n_systems + ratings.system)
+    # Every rater of a document must have every system on it.
+    visits, systems_seen = np.unique(cells // n_systems, return_counts=True)
+    documents, visit_of = np.unique(visits // n_raters, return_inverse=True)
+    partial = systems_seen < np.unique(ratings.system).size
+    return 1 - np.unique(visit_of[partial]).size / documents.size
 
 
 def connected_systems(ratings: Ratings) -> list[list[str]]:

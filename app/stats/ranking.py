@@ -51,7 +51,7 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
         smallest_p=floor.smallest,
         smallest_p_adjusted=floor.adjusted,
         documents_needed=floor.documents_needed,
-        population="documents=new, raters=these",
+        population=_population(rows, resolved),
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
@@ -68,6 +68,16 @@ NOTES = (
     "rank_range counts pairwise wins and losses; it is not simultaneous",
     "flips_without (influence) is not computed in this release",
 )
+
+
+def _population(ratings: Ratings, recipe: Recipe) -> str:
+    """What tests and intervals speak about: which units stand for new ones, which are these alone."""
+    by_document, by_segment = "documents=new, raters=these", "segments=new, raters=these"
+    if not ratings.documents_known:
+        return by_segment
+    if recipe.unit == "segment" and recipe.test != "none":
+        return f"tests: {by_segment}; intervals: {by_document}"
+    return by_document
 
 
 def _judgments(ratings: Ratings) -> int:
