@@ -9,6 +9,7 @@ from itertools import islice
 
 from app.domain.keys import to_key
 from app.formats._base import At, JudgmentRow, ReadLog
+from app.formats._json import dumps
 from app.formats._mqm_metadata import EVALUATION, TEXTS, parse, token_spans
 from app.formats._mqm_rows import ATTENTION, ERROR, NO_ERROR, Row, spans_of, timestamp_of
 
@@ -50,8 +51,10 @@ class JudgmentMaker:
         attention = [f for f in taken if f[0].what == ATTENTION]
         if attention:
             self._log.dropped["attention checks (HOTW-test), kept with the judgment"] += len(attention)
-        spans = [self._span(where, row, metadata, tokens) for row, metadata in errors]
-        return self._judgment(where, rater, taken, spans, _meta(taken, errors, attention) or None)
+        marked = [(self._span(where, row, metadata, tokens), _rest(metadata)) for row, metadata in errors]
+        marked.sort(key=_order)
+        meta = _meta(taken, [rest for _, rest in marked], attention)
+        return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
     def _parsed(self, row: Row) -> Found | None:
         if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
@@ -125,7 +128,7 @@ class JudgmentMaker:
                 places = token_spans(ranges, tokens.get(side), text)
                 if places:
                     self._log.repaired["spans taken from token ranges"] += 1
-                    return side, places
+                    return side, sorted(places)
                 self._log.notes["token ranges that do not fit the tokens: span unknown, ranges kept"] += 1
         return "target", ()
 
@@ -161,20 +164,30 @@ class JudgmentMaker:
         )
 
 
-def _meta(taken: list[Found], errors: list[Found], attention: list[Found]) -> dict[str, object]:
+def _order(marked: tuple[dict[str, object], dict[str, object]]) -> tuple[object, ...]:
+    """Where an error stands among those of its judgment, whatever the order of the rows."""
+    span, rest = marked
+    texts = (span["severity"], span.get("category", ""), span.get("note", ""), dumps(rest) if rest else "")
+    return (span.get("side", "target"), span.get("start", -1), span.get("end", -1), *texts)
+
+
+def _meta(taken: list[Found], rests: list[dict[str, object]], attention: list[Found]) -> dict[str, object]:
     """What no payload can hold: the rest of the metadata by error, attention checks, and that of No-error."""
     meta: dict[str, object] = {}
-    rest = [_rest(metadata) for _, metadata in errors]
-    if any(rest):
-        meta["errors"] = rest
+    if any(rests):
+        meta["errors"] = rests
     if attention:
-        meta["attention"] = [
-            {"severity": row.severity, "category": row.category, **_rest(metadata)} for row, metadata in attention
-        ]
-    clean = next((kept for row, metadata in taken if row.what == NO_ERROR and (kept := _rest(metadata))), None)
-    if clean:
-        meta["no_error"] = clean
+        meta["attention"] = sorted((_attention(row, metadata) for row, metadata in attention), key=dumps)
+    clean = (_rest(metadata) for row, metadata in taken if row.what == NO_ERROR)
+    said = min(filter(None, clean), key=dumps, default=None)
+    if said and not rests:
+        meta["no_error"] = said
     return meta
+
+
+def _attention(row: Row, metadata: dict[str, object]) -> dict[str, object]:
+    rest = _rest(metadata)
+    return {"severity": row.severity, "category": row.category, **({"meta": rest} if rest else {})}
 
 
 def _rest(metadata: dict[str, object]) -> dict[str, object]:

@@ -89,11 +89,12 @@ def _rows(
         yield (*place, *_error(error, rest, source, target, about, submitted, lost))
         about, submitted = {}, None
     for check in attention:
-        rest = {k: v for k, v in check.items() if k not in ("severity", "category")}
+        rest = check.get("meta")
         cells = str(check.get("category", "")), str(check.get("severity", ""))
-        yield (*place, source, target, *(_cell(c, lost) for c in cells), _metadata({**rest, **about}, None))
+        metadata = {**(rest if isinstance(rest, dict) else {}), **about}
+        yield (*place, source, target, *(_cell(c, lost) for c in cells), _metadata(metadata, None))
         about = {}
-    if not errors and not attention:
+    if not errors and (not attention or "no_error" in meta):
         clean = meta.get("no_error")
         rest = clean if isinstance(clean, dict) else {}
         yield (*place, source, target, NO_ERROR, NO_ERROR, _metadata({**rest, **about}, submitted))
@@ -114,10 +115,13 @@ def _error(
 ) -> tuple[str, str, str, str, str]:
     """Source, target, category, severity and metadata of an error row."""
     texts = {"source": source, "target": target}
-    rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
     side, start, end = str(error.get("side", "target")), error.get("start"), error.get("end")
     if isinstance(start, int) and isinstance(end, int):
-        texts[side] = mark(texts[side], start, end)
+        texts[side] = _marked(texts[side], rest.get("spans") or [[start, end]], lost)
+        texts["source"] = _marked(texts["source"], rest.get("source_marks") or [], lost)
+    elif side != "target":
+        lost["the side of errors without a place"] += 1
+    rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
     category = str(error.get("category") or "")
     if error.get("omission") and "omission" not in category.casefold():
         lost["that an error is an omission"] += 1
@@ -126,6 +130,17 @@ def _error(
     metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {})}
     severity = str(error.get("severity", "")).capitalize()
     return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
+
+
+def _marked(text: str, spans: object, lost: Counter[str]) -> str:
+    """The text with marks around each span, as far as they lie in it and apart from each other."""
+    limit = len(text)
+    for start, end in reversed(spans if isinstance(spans, list) else []):
+        if not 0 <= start <= end <= limit:
+            lost["spans outside a text or across each other"] += 1
+            continue
+        text, limit = mark(text, start, end), start
+    return text
 
 
 def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from app.domain.errors import Invalid
 from app.formats._base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
 from app.formats._json import NotStrictError, dumps, loads
 from app.formats._reading import lines, refuse
@@ -29,6 +30,8 @@ WITHOUT_ORDER = "judged twice with neither revision nor submitted_at to say whic
 
 def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together, in canonical order. Raises Invalid with every bad line."""
+    if context.options:
+        raise Invalid(f"jsonl takes no options, not {min(context.options)[:40]!r}")
     sorter = Sorter()
     for file in files:
         for record, text in _records(file, context, log):

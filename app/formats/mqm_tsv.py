@@ -33,6 +33,7 @@ from app.formats._base import (
 from app.formats._mqm_judgments import JudgmentMaker, Where
 from app.formats._mqm_metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts, tokens_of
 from app.formats._mqm_rows import Row, RowReader, layout_of
+from app.formats._mqm_write import write
 from app.formats._names import Names
 from app.formats._reading import lines, refuse
 from app.formats._sorting import Sorter
@@ -42,6 +43,8 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    if context.options:
+        raise Invalid(f"mqm-tsv takes no options, not {min(context.options)[:40]!r}")
     rows = Sorter()
     languages: dict[tuple[str, str], At] = {}
     for file in files:
@@ -138,7 +141,7 @@ class _Records:
                 first, rest = _peek(group)
                 if stated is None:
                     stated = first
-                    meta = {"globalSegId": first.global_id} if first.global_id else None
+                    meta = {"globalSegId": first.global_id} if first.global_id not in ("", "0") else None
                     yield SegmentRow(_at(first), document, position, source, references or None, meta)
                 yield from self._outputs(document, position, system, rest)
 
@@ -196,4 +199,4 @@ def _at(row: Row) -> At:
     return At(row.file, int(row.line))
 
 
-FORMAT = Format(name="mqm-tsv", title="MQM table of WMT and Marot (10 columns)", read=read)
+FORMAT = Format(name="mqm-tsv", title="MQM table of WMT and Marot (10 columns)", read=read, write=write)
