@@ -1,0 +1,51 @@
+"""The command line: one file per noun, each found by its `register`."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from importlib import import_module
+
+import typer
+
+from app.domain.errors import AppError
+
+FAILED = 2
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        name="plumbline",
+        help="Human evaluation of machine translation, from design to defended ranking.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for module in sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")):
+        import_module(f"{__name__}.{module}").register(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line; what the input or the state does not allow is one clear line and exit code 2."""
+    try:
+        build()()
+    except AppError as error:
+        print(explain(error), file=sys.stderr)  # noqa: T201  (this is the command line)
+        sys.exit(FAILED)
+    except BrokenPipeError:
+        sys.exit(FAILED)
+
+
+def explain(error: AppError) -> str:
+    """An error in one line; the places that are wrong stand on lines of their own below it.
+
+    >>> explain(AppError("no"))
+    'plumbline: something went wrong: no'
+    """
+    title = error.title()
+    said = title if error.detail in ("", title) else f"{title}: {error.detail}"
+    lines = [f"plumbline: {said[0].lower()}{said[1:]}"]
+    lines += [f"  {':'.join(map(str, place.loc))}: {place.msg}" for place in error.places]
+    return "\n".join(lines)

@@ -1,0 +1,41 @@
+"""What commands share: the database that the settings name, opened and closed around a command."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.config import Settings
+from app.storage import embedded, migrate
+from app.storage.db import APP_ROLE, Database
+from app.storage.embedded.roles import prepare_roles
+
+
+@contextmanager
+def owner_url() -> Iterator[str]:
+    """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
+    settings = Settings()
+    if settings.database_url:
+        yield settings.database_url
+        return
+    with embedded.start(settings.data_dir) as server:
+        yield server.url("owner")
+
+
+@contextmanager
+def database() -> Iterator[Database]:
+    """The database under the serving role, its schema brought up to this version first."""
+    with owner_url() as url:
+        role = prepare_roles(url)
+        migrate.upgrade(url)
+        handle = Database(url, size=2, role=role and APP_ROLE)
+        try:
+            yield handle
+        finally:
+            handle.close()
+
+
+def actor() -> str:
+    """Who acts, for the record of versions."""
+    return f"cli:{getpass.getuser()}"

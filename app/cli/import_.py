@@ -1,0 +1,108 @@
+"""`plumbline import`: files into a campaign."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from app.cli import _context
+from app.domain.errors import Invalid, Place
+from app.formats._base import Input
+from app.services import imports
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("import")(import_files)
+
+
+def import_files(
+    campaign: Annotated[str, typer.Argument(help="Key of the campaign; created if there is none.")],
+    files: Annotated[list[Path], typer.Argument(help="Files that belong together, gzipped or not.")],
+    format: Annotated[str, typer.Option("--format", "-f", help="mqm-tsv, wmt-da, jsonl, …")],
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="An option of the format: key=value.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything, store nothing.")] = False,
+    skip_bad_lines: Annotated[
+        bool, typer.Option("--skip-bad-lines", help="Store the rest and list the lines left out.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+) -> None:
+    """Create or fill a campaign from files: all of it or nothing."""
+    inputs = [_input(path) for path in files]
+    console = Console(stderr=True)
+    with _context.database() as database, _progress(console) as progress:
+        bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
+        report = imports.run(
+            database,
+            campaign,
+            format=format,
+            files=inputs,
+            options=_options(option or []),
+            dry_run=dry_run,
+            skip_bad_lines=skip_bad_lines,
+            actor=_context.actor(),
+            progress=lambda n: progress.update(bar, completed=n),
+        )
+        progress.update(bar, total=progress.tasks[bar].completed, description="stored" if not dry_run else "checked")
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    else:
+        Console().print(_table(report))
+
+
+def _input(path: Path) -> Input:
+    if not path.is_file():
+        raise Invalid("a file cannot be read", places=(Place((str(path),), "there is no such file"),))
+    return Input(path.name, lambda: path.open("rb"))
+
+
+def _options(given: list[str]) -> dict[str, str]:
+    options = {}
+    for text in given:
+        key, found, value = text.partition("=")
+        if not found:
+            raise Invalid("the options are not valid", places=(Place(("--option", text), "must be key=value"),))
+        options[key] = value
+    return options
+
+
+def _progress(console: Console) -> Progress:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def _table(report: dict[str, object]) -> Table:
+    """What was read, stored, mapped, repaired and dropped, a line each."""
+    table = Table(title="dry run: nothing was stored" if report["dry_run"] else "imported", show_header=False)
+    table.add_row("lines", f"{report['lines']:,}")
+    for group in ("stored", "repaired", "dropped", "notes"):
+        counts = report[group]
+        assert isinstance(counts, dict)  # noqa: S101  (the report's own shape)
+        for name, n in counts.items():
+            if n:
+                table.add_row(
+                    f"{group}: {name}" if group != "stored" else name, f"{n:,}" if isinstance(n, int) else str(n)
+                )
+    mapped = report["mapped"]
+    assert isinstance(mapped, dict)  # noqa: S101
+    for noun, names in mapped.items():
+        table.add_row(f"mapped: {noun}", ", ".join(f"{name} → {key}" for key, name in list(names.items())[:10]))
+    bad = report["bad_lines"]
+    assert isinstance(bad, dict)  # noqa: S101
+    for place in bad["first"]:
+        table.add_row("left out", f"{':'.join(map(str, place['loc']))}: {place['msg']}", style="yellow")
+    return table
