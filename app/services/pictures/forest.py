@@ -21,9 +21,9 @@ ROW = 17.0
 BLOCK_GAP = 1.25  # rows between human translations and systems
 TOP, AXIS_BELOW, LINE, MARGIN = 62.0, 46.0, 11.5, 16.0
 RIGHT = 118.0
-LONGEST_NAME = 44
+LONGEST_NAME = 40
 CHARACTER = 5.6  # width of a character of the name column, in points; generous, so that any font fits
-CAPTION_COLUMNS = 118
+CAPTION_COLUMNS = 136
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _lay_out(view: RankingView) -> Layout:
         rows=tuple(rows),
         relative=view.is_paired,
         places=captions.decimals(s.score for s in view.systems),
-        left=max(120.0, 62.0 + longest * CHARACTER),
+        left=max(130.0, 78.0 + longest * CHARACTER),
         depth=max(1.0, len(rows) + gap),
         caption=_caption(view),
     )
@@ -139,9 +139,9 @@ def _axis_text(view: RankingView, layout: Layout) -> str:
     what = captions.score_name(view)
     level = f"{view.interval_level:.0%} interval"
     if layout.relative:
-        return f"{what} minus the mean of all systems on the same documents, {level}   {better}"
+        return f"{what} minus the mean of all systems on the same documents, {level}  ·  {better}"
     known = any(row.line.interval for row in layout.rows)
-    return f"{what}{f', {level} for new documents' if known else ''}   {better}"
+    return f"{what}{f', {level} for new documents' if known else ''}  ·  {better}"
 
 
 def _limits(layout: Layout) -> Range:
@@ -186,7 +186,7 @@ def _bands(axes: Axes, layout: Layout) -> None:
                     zorder=-1,
                 )
             )
-        _text(axes, across + 12, (top + bottom) / 2, str(cluster), ha="center", weight="bold", color=QUIET)
+        _text(axes, across + 20, (top + bottom) / 2, str(cluster), ha="center", weight="bold", color=QUIET)
 
 
 def _intervals(axes: Axes, layout: Layout) -> None:
@@ -213,14 +213,15 @@ def _columns(axes: Axes, layout: Layout) -> None:
     plot = WIDTH - RIGHT - layout.left
     right = (("Score", plot + 52), ("Rank range", plot + 106))
     left = -layout.left
-    _text(axes, left + 20, -0.75, "Cluster", ha="center", color=QUIET, size=7.5)
-    _text(axes, left + 54, -0.75, "Rank", ha="right", color=QUIET, size=7.5)
+    if any(row.line.cluster is not None for row in layout.rows):
+        _text(axes, left + 28, -0.75, "Cluster", ha="center", color=QUIET, size=7.5)
+    _text(axes, left + 70, -0.75, "Rank", ha="right", color=QUIET, size=7.5)
     _text(axes, -8, -0.75, "System", ha="right", color=QUIET, size=7.5)
     for heading, x in right:
         _text(axes, x, -0.75, heading, ha="right", color=QUIET, size=7.5)
     for row in layout.rows:
         line = row.line
-        _text(axes, left + 54, row.y, captions.rank(line.rank), ha="right", color=QUIET)
+        _text(axes, left + 70, row.y, captions.rank(line.rank), ha="right", color=QUIET)
         _text(axes, -8, row.y, _name(line), ha="right")
         _text(axes, right[0][1], row.y, captions.number(line.score, layout.places), ha="right")
         _text(axes, right[1][1], row.y, captions.span(line.rank_range), ha="right", color=QUIET)

@@ -1,0 +1,32 @@
+"""A synthetic MQM campaign that the project makes itself: texts, systems of known quality, simulated raters."""
+
+from __future__ import annotations
+
+from app.domain.errors import NotFound
+from app.formats._base import ReadLog
+from app.services.campaigns import NewCampaign, create, get
+from app.services.demo.campaign import PLANTED_ORDER, TITLE, records
+from app.services.intake import Intake, Progress, take_in
+from app.storage.db import Database
+
+__all__ = ["DEMO_SEED", "PLANTED_ORDER", "load_demo"]
+
+DEMO_SEED = 20261120
+_ACTOR = "demo"
+
+
+def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
+    """Load the demo campaign, once; its key. Another seed is another campaign.
+
+    The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far.
+    """
+    key = "demo" if seed == DEMO_SEED else f"demo-{seed}"
+    with database.transaction() as session:
+        try:
+            campaign = get(session, key)
+        except NotFound:
+            campaign = create(session, NewCampaign(key=key, name=TITLE, protocol="mqm"), actor=_ACTOR)
+        if campaign.data_version == 0:
+            intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign", progress=progress)
+            take_in(intake, records(seed), ReadLog())
+    return key
