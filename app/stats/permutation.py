@@ -19,6 +19,9 @@ from app.stats.ratings import Floats
 
 MOST_PERMUTATIONS = 1_000_000
 _CHUNK_BYTES = 8 << 20
+_CACHE_BYTES = 1 << 19
+
+Tallies = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +48,26 @@ class Block:
 class Counts:
     """How the permuted sums compare with the observed one, for each pair.
 
-    at_least: permutations with a sum ≥ the observed. at_most: ≤. as_extreme: |sum| ≥ |observed|.
-    total: number of permutations. exact: all 2^units were enumerated, the observed one among them.
+    beyond: permutations whose sum is ≥ the observed, or for two sides |sum| ≥ |observed|. reverse: sum ≤ the observed,
+    None for two sides. total: number of permutations. exact: all 2^units were enumerated, the observed one among them.
     """
 
-    at_least: npt.NDArray[np.int64]
-    at_most: npt.NDArray[np.int64]
-    as_extreme: npt.NDArray[np.int64]
-    total: npt.NDArray[np.int64]
+    beyond: Tallies
+    reverse: Tallies | None
+    total: Tallies
     exact: npt.NDArray[np.bool_]
 
-    def p_values(self, counts: npt.NDArray[np.int64], *, plus_one: bool) -> Floats:
-        """Counts as p-values: #/2^D where enumerated, else (# + 1)/(B + 1), or #/B without `plus_one`."""
+    def p_values(self, *, plus_one: bool) -> Floats:
+        """p of `beyond`: #/2^D where enumerated, else (# + 1)/(B + 1), or #/B without `plus_one`."""
+        return self._p(self.beyond, plus_one=plus_one)
+
+    def p_reverse(self, *, plus_one: bool) -> Floats:
+        """p of `reverse` in the same way, NaN for two sides."""
+        if self.reverse is None:
+            return np.full(self.total.size, np.nan)
+        return self._p(self.reverse, plus_one=plus_one)
+
+    def _p(self, counts: Tallies, *, plus_one: bool) -> Floats:
         add = np.where(self.exact | (not plus_one), 0, 1)
         return np.asarray((counts + add) / (self.total + add), dtype=np.float64)
 
@@ -67,7 +78,14 @@ def number_of_permutations(hypotheses: int, alpha: float) -> int:
 
 
 def flip_signs(
-    blocks: Sequence[Block], n_pairs: int, n_units: int, *, permutations: int, seed: int, enumerate_small: bool = True
+    blocks: Sequence[Block],
+    n_pairs: int,
+    n_units: int,
+    *,
+    permutations: int,
+    seed: int,
+    two_sided: bool,
+    enumerate_small: bool = True,
 ) -> Counts:
     """Count permuted sums of every pair against the observed sum.
 
@@ -76,61 +94,60 @@ def flip_signs(
 
     Sources: Riley et al. 2024, §5; the fast path is the matrix form of their statistic.
     """
-    tally = _Tally(n_pairs)
-    total = np.full(n_pairs, permutations, dtype=np.int64)
-    exact = np.zeros(n_pairs, dtype=np.bool_)
+    beyond, reverse = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
+    counts = Counts(
+        beyond,
+        None if two_sided else reverse,
+        total=np.full(n_pairs, permutations, dtype=np.int64),
+        exact=np.zeros(n_pairs, dtype=np.bool_),
+    )
     sampled = []
     for block in blocks:
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
-            total[block.pair], exact[block.pair] = 2**block.units.size, True
-            part = replace(block, sums=block.sums[:, block.units])
-            tally.add(_Stack([part]), _all_patterns(block.units.size))
+            counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
+            _Stack([replace(block, sums=block.sums[:, block.units])]).count(_all_patterns(block.units.size), counts)
         else:
             sampled.append(block)
     if sampled:
         stack = _Stack(sampled)
         for flips in _drawn_patterns(n_units, permutations, seed):
-            tally.add(stack, flips)
-    return Counts(tally.at_least, tally.at_most, tally.as_extreme, total, exact)
+            stack.count(flips, counts)
+    return counts
 
 
 class _Stack:
     """The sums of several blocks under one another, so that one product permutes them all."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
-        differences = [block.differences() for block in blocks]
-        # A block with fewer pairs than systems is cheaper as differences.
-        rows = [d if len(d) <= len(b.sums) else b.sums for b, d in zip(blocks, differences, strict=True)]
-        self.matrix = np.ascontiguousarray(np.concatenate(rows).T)
-        self.totals = self.matrix.sum(axis=0)
         self.blocks = blocks
-        self.edges = np.cumsum([0, *(len(r) for r in rows)])
-        self.observed = [d.sum(axis=1) for d in differences]
+        self.observed = [block.differences().sum(axis=1) for block in blocks]
+        # A block with fewer pairs than systems is cheaper as differences.
+        self.direct = [block.pair.size <= len(block.sums) for block in blocks]
+        rows = [b.differences() if direct else b.sums for b, direct in zip(blocks, self.direct, strict=True)]
+        self.matrix = np.concatenate(rows)
+        self.totals = self.matrix.sum(axis=1, keepdims=True)
+        self.ends = np.cumsum([len(r) for r in rows])
 
-    def permuted(self, flips: Floats) -> Iterator[tuple[Block, Floats, Floats]]:
-        """Block, observed sums (pairs,) and permuted sums (permutations, pairs)."""
-        sums = 2.0 * (flips @ self.matrix) - self.totals
-        for block, start, stop, observed in zip(self.blocks, self.edges, self.edges[1:], self.observed, strict=False):
-            part = sums[:, start:stop]
-            direct = stop - start == len(observed) and len(observed) <= len(block.sums)
-            yield block, observed, part if direct else part[:, block.first] - part[:, block.second]
+    def count(self, flips: Floats, counts: Counts) -> None:
+        """Add the permutations `flips` (1 keeps the sign of a unit, 0 changes it; shape (n, units)) to `counts`."""
+        sums = 2.0 * (self.matrix @ flips.T) - self.totals
+        parts = np.split(sums, self.ends[:-1])
+        for block, direct, observed, part in zip(self.blocks, self.direct, self.observed, parts, strict=True):
+            # A few pairs at a time, so that the comparisons stay in the processor's cache.
+            step = max(1, _CACHE_BYTES // (8 * len(flips)))
+            for start in range(0, block.pair.size, step):
+                pairs = slice(start, start + step)
+                permuted = part[pairs] if direct else part[block.first[pairs]] - part[block.second[pairs]]
+                _compare(permuted, observed[pairs], block.pair[pairs], counts)
 
 
-class _Tally:
-    """Counts so far: sums at least, at most, and as extreme as the observed ones."""
-
-    def __init__(self, n_pairs: int) -> None:
-        self.at_least = np.zeros(n_pairs, dtype=np.int64)
-        self.at_most = np.zeros(n_pairs, dtype=np.int64)
-        self.as_extreme = np.zeros(n_pairs, dtype=np.int64)
-
-    def add(self, stack: _Stack, flips: Floats) -> None:
-        """Count the permutations `flips`: 1 keeps the sign of a unit, 0 changes it."""
-        for block, observed, permuted in stack.permuted(flips):
-            tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
-            self.at_least[block.pair] += (permuted >= observed - tolerance).sum(axis=0)
-            self.at_most[block.pair] += (permuted <= observed + tolerance).sum(axis=0)
-            self.as_extreme[block.pair] += (np.abs(permuted) >= np.abs(observed) - tolerance).sum(axis=0)
+def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Counts) -> None:
+    tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
+    if counts.reverse is None:
+        counts.beyond[pair] += (np.abs(permuted) >= (np.abs(observed) - tolerance)[:, None]).sum(axis=1)
+    else:
+        counts.beyond[pair] += (permuted >= (observed - tolerance)[:, None]).sum(axis=1)
+        counts.reverse[pair] += (permuted <= (observed + tolerance)[:, None]).sum(axis=1)
 
 
 def _drawn_patterns(n_units: int, permutations: int, seed: int) -> Iterator[Floats]:

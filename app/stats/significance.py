@@ -142,19 +142,19 @@ def draws(recipe: Recipe, n_pairs: int) -> int:
 def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
+    two_sided = recipe.alternative == "two-sided"
     counts = flip_signs(
         shared.blocks,
         n_pairs,
         panel.n_documents if by_document else panel.segments.size,
         permutations=draws(recipe, n_pairs),
         seed=recipe.seed,
+        two_sided=two_sided,
         enumerate_small=recipe.test != "marot",
     )
     units = shared.documents if by_document else shared.segments
     testable = units >= (FEWEST_DOCUMENTS if by_document else 1)
-    two_sided = recipe.alternative == "two-sided"
-    p = counts.p_values(counts.as_extreme if two_sided else counts.at_least, plus_one=recipe.plus_one)
-    reverse = np.full(n_pairs, np.nan) if two_sided else counts.p_values(counts.at_most, plus_one=recipe.plus_one)
+    p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.p_reverse(plus_one=recipe.plus_one)
     p[~testable] = reverse[~testable] = np.nan
     lean = np.where(testable, np.sign(rounded(np.nan_to_num(shared.difference))), 0).astype(np.int8)
     sides = 2.0 if two_sided else 1.0

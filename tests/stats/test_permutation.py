@@ -21,21 +21,31 @@ def one_pair(differences: list[float]) -> Block:
     return Block(sums, np.array([0]), np.array([1]), np.array([0]), np.arange(len(differences)))
 
 
-def flips(differences: list[float], *, permutations: int = 10_000, exact: bool = True, seed: int = 1) -> Counts:
+def flips(
+    differences: list[float], *, permutations: int = 10_000, exact: bool = True, seed: int = 1, two_sided: bool = True
+) -> Counts:
     block = one_pair([float(d) for d in differences])
-    return flip_signs([block], 1, len(differences), permutations=permutations, seed=seed, enumerate_small=exact)
+    return flip_signs(
+        [block],
+        1,
+        len(differences),
+        permutations=permutations,
+        seed=seed,
+        two_sided=two_sided,
+        enumerate_small=exact,
+    )
 
 
 def test_the_worked_example_f4_is_met_by_documents() -> None:
-    counts = flips([sum(document) for document in F4])
-    assert counts.exact[0]
-    assert counts.p_values(counts.as_extreme, plus_one=True)[0] == 0.125
-    assert counts.p_values(counts.at_most, plus_one=True)[0] == 0.0625
+    sums = [float(sum(document)) for document in F4]
+    assert flips(sums).exact[0]
+    assert flips(sums).p_values(plus_one=True)[0] == 0.125
+    assert flips(sums, two_sided=False).p_reverse(plus_one=True)[0] == 0.0625
 
 
 def test_the_worked_example_f4_has_another_p_with_segments_as_the_wrong_unit() -> None:
-    counts = flips([d for document in F4 for d in document])
-    assert counts.p_values(counts.as_extreme, plus_one=True)[0] == 0.07421875
+    counts = flips([float(d) for document in F4 for d in document])
+    assert counts.p_values(plus_one=True)[0] == 0.07421875
 
 
 SUMS = st.lists(st.integers(-50, 50).map(lambda n: n / 10), min_size=1, max_size=9)
@@ -47,11 +57,13 @@ def test_enumeration_agrees_with_its_slow_twin(sums: list[float]) -> None:
     observed = sum(sums)
     tolerance = 1e-9 * max(1, abs(observed))
     permuted = [sum(s * d for s, d in zip(signs, sums, strict=True)) for signs in product((1, -1), repeat=len(sums))]
-    counts = flips(sums)
+    counts, one_sided = flips(sums), flips(sums, two_sided=False)
     assert counts.total[0] == 2 ** len(sums)
-    assert counts.at_least[0] == sum(p >= observed - tolerance for p in permuted)
-    assert counts.at_most[0] == sum(p <= observed + tolerance for p in permuted)
-    assert counts.as_extreme[0] == sum(abs(p) >= abs(observed) - tolerance for p in permuted)
+    assert one_sided.beyond[0] == sum(p >= observed - tolerance for p in permuted)
+    assert one_sided.reverse[0] == sum(p <= observed + tolerance for p in permuted)
+    assert counts.beyond[0] == sum(abs(p) >= abs(observed) - tolerance for p in permuted)
+    assert counts.reverse is None
+    assert np.isnan(counts.p_reverse(plus_one=True)).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -63,16 +75,16 @@ def test_sampling_agrees_with_its_slow_twin(sums: list[float], seed: int) -> Non
     for pattern in np.concatenate(list(permutation._drawn_patterns(len(sums), 300, seed))):
         permuted = sum(d if keep else -d for keep, d in zip(pattern, sums, strict=True))
         found += abs(permuted) >= abs(observed) - 1e-9 * max(1, abs(observed))
-    assert counts.as_extreme[0] == found
-    assert counts.p_values(counts.as_extreme, plus_one=True)[0] == (found + 1) / 301
-    assert counts.p_values(counts.as_extreme, plus_one=False)[0] == found / 300
+    assert counts.beyond[0] == found
+    assert counts.p_values(plus_one=True)[0] == (found + 1) / 301
+    assert counts.p_values(plus_one=False)[0] == found / 300
 
 
 def test_sampling_comes_near_the_enumerated_p() -> None:
     sums = [3.0, -1.0, 2.5, 4.0, -0.5, 1.0, 2.0, 3.5, -2.0, 1.5]
     exact, drawn = flips(sums), flips(sums, permutations=200_000, exact=False)
-    p = exact.as_extreme[0] / exact.total[0]
-    assert drawn.as_extreme[0] / 200_000 == pytest.approx(p, abs=5 * np.sqrt(p * (1 - p) / 200_000))
+    p = exact.beyond[0] / exact.total[0]
+    assert drawn.beyond[0] / 200_000 == pytest.approx(p, abs=5 * np.sqrt(p * (1 - p) / 200_000))
 
 
 @settings(max_examples=25, deadline=None)
@@ -81,11 +93,12 @@ def test_pairs_tested_together_get_what_they_get_alone(n_systems: int, n_units: 
     sums = np.round(np.random.default_rng(seed).normal(size=(n_systems, n_units)), 1)
     first, second = np.triu_indices(n_systems, k=1)
     block = Block(sums, first, second, np.arange(first.size), np.arange(n_units))
-    together = flip_signs([block], first.size, n_units, permutations=500, seed=seed)
+    together = flip_signs([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        alone = flip_signs([one_pair((sums[i] - sums[j]).tolist())], 1, n_units, permutations=500, seed=seed)
-        assert together.as_extreme[pair] == alone.as_extreme[0]
-        assert together.at_least[pair] == alone.at_least[0]
+        apart = (sums[i] - sums[j]).tolist()
+        alone = flips(apart, permutations=500, seed=seed, two_sided=False)
+        assert together.beyond[pair] == alone.beyond[0]
+        assert together.reverse[pair] == alone.reverse[0]
 
 
 def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
@@ -97,22 +110,22 @@ def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
         Block(many, *ends, np.array([0]), np.arange(40)),
         Block(few, *ends, np.array([1]), np.arange(4)),
     ]
-    counts = flip_signs(blocks, 2, 40, permutations=1000, seed=3)
+    counts = flip_signs(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
     assert counts.exact.tolist() == [False, True]
     assert counts.total.tolist() == [1000, 16]
-    assert counts.as_extreme[1] == flips((few[0] - few[1])[:4].tolist()).as_extreme[0]
+    assert counts.beyond[1] == flips((few[0] - few[1])[:4].tolist()).beyond[0]
 
 
 def test_the_chunk_size_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     sums = np.random.default_rng(2).normal(size=70).tolist()
     whole = flips(sums, permutations=1000)
     monkeypatch.setattr(permutation, "_CHUNK_BYTES", 8 * 70 * 37)
-    assert flips(sums, permutations=1000).as_extreme.tolist() == whole.as_extreme.tolist()
+    assert flips(sums, permutations=1000).beyond.tolist() == whole.beyond.tolist()
 
 
 def test_equal_systems_are_never_significant() -> None:
     counts = flips([0.0] * 30)
-    assert counts.p_values(counts.as_extreme, plus_one=True)[0] == 1.0
+    assert counts.p_values(plus_one=True)[0] == 1.0
 
 
 def test_p_is_uniform_when_there_is_no_difference() -> None:
@@ -120,7 +133,7 @@ def test_p_is_uniform_when_there_is_no_difference() -> None:
     p = []
     for _ in range(400):
         counts = flips(rng.normal(size=10).tolist(), permutations=1024)
-        p.append(float(counts.p_values(counts.as_extreme, plus_one=True)[0]))
+        p.append(float(counts.p_values(plus_one=True)[0]))
     # four standard errors of a share of .05 and .5 among 400
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.044)
     assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.1)
