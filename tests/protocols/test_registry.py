@@ -1,0 +1,72 @@
+"""What holds for every protocol, whichever there are."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import app.protocols
+from app.domain.errors import NotFound
+from app.domain.keys import is_key
+from app.protocols import ALL
+from app.protocols._base import Example, Options, Protocol, Shown
+from app.stats.scoring import resolve
+
+EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
+EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() for e in p.examples]
+
+
+def test_every_module_is_found() -> None:
+    modules = [m.name for m in pkgutil.iter_modules(app.protocols.__path__) if not m.name.startswith("_")]
+    assert len(ALL) == len(modules) >= 2
+
+
+def test_an_unknown_protocol_is_not_found_and_those_there_are_are_named() -> None:
+    with pytest.raises(NotFound, match="da, mqm"):
+        app.protocols.get("no-such")
+
+
+@pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
+def test_every_example_fits_its_texts_and_scores_as_stated(protocol: Protocol[Any], example: Example[Any]) -> None:
+    shown, options = Shown(example.source, example.output), Options(resolve(example.profile))
+    protocol.check(example.payload, shown, options)
+    assert protocol.score(example.payload, shown, options).score == pytest.approx(example.score, abs=1e-12)
+
+
+@pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
+def test_every_payload_survives_json(protocol: Protocol[Any], example: Example[Any]) -> None:
+    assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload
+    assert protocol.payload.model_validate(json.loads(example.payload.model_dump_json())) == example.payload
+
+
+@pytest.mark.parametrize("protocol", EVERY)
+def test_every_form_asks_for_every_field(protocol: Protocol[Any]) -> None:
+    assert {widget.field for widget in protocol.form} == set(protocol.payload.model_fields) - {"protocol"}
+
+
+@pytest.mark.parametrize("protocol", EVERY)
+def test_every_payload_names_its_protocol_and_refuses_another(protocol: Protocol[Any]) -> None:
+    plain = json.loads(protocol.examples[0].payload.model_dump_json())
+    assert plain["protocol"] == protocol.name
+    with pytest.raises(ValidationError):
+        protocol.payload.model_validate({**plain, "protocol": "another"})
+
+
+@pytest.mark.parametrize("protocol", EVERY)
+def test_no_payload_takes_a_field_that_is_not_declared(protocol: Protocol[Any]) -> None:
+    plain = json.loads(protocol.examples[0].payload.model_dump_json())
+    with pytest.raises(ValidationError):
+        protocol.payload.model_validate({**plain, "surprise": 1})
+
+
+@pytest.mark.parametrize("protocol", EVERY)
+def test_every_protocol_says_what_it_is(protocol: Protocol[Any]) -> None:
+    assert is_key(protocol.name)
+    assert protocol.version >= 1
+    assert protocol.title
+    assert protocol.rubric
+    assert len(protocol.examples) >= 3
