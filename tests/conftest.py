@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,8 @@ from app.storage import embedded, migrate
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
-MEMORY = Path("/dev/shm")  # a disk in memory: fsync stays on, as the checks want it, and costs nothing
+# A disk in memory: fsync stays on, as the checks want it, and costs nothing.
+MEMORY = Path("/dev/shm")  # noqa: S108
 ROOM_NEEDED = 1 << 30
 PREFIX = "plumbline-tests-"
 
@@ -38,7 +40,7 @@ def _sweep(parent: Path) -> None:
     """Stop and remove what a killed test run left behind."""
     for folder in parent.glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        if folder.owner() == Path("/proc/self").owner() and not Path(f"/proc/{pid}").exists():
+        if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
             for lock in folder.glob("*/start.lock"):
                 embedded.stop(lock.parent)
             shutil.rmtree(folder)
@@ -108,6 +110,35 @@ def _create(server: embedded.Server, name: str, template: str) -> None:
         connection.execute(create.format(sql.Identifier(name), sql.Identifier(template), strategy))
 
 
+@pytest.fixture(scope="session")
+def run_as() -> Callable[[int, Callable[[], object]], object]:
+    """Run a function as another user in a forked child and hand back what it returns or raises."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    return _run_as
+
+
+def _run_as(uid: int, function: Callable[[], object]) -> object:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            answer: object = function()
+        except BaseException as error:  # noqa: BLE001, the parent gets it whatever it is
+            answer = error
+        with os.fdopen(writer, "wb") as pipe:
+            pickle.dump(answer, pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pickle.load(pipe)  # noqa: S301, from our own child
+    os.waitpid(child, 0)
+    return answer
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
@@ -123,12 +154,10 @@ def pytest_make_collect_report() -> Iterator[None]:
 
 
 def _judge_skip(report: pytest.TestReport | pytest.CollectReport, *, needs_data: bool) -> None:
-    """Where the public data is present, a test of it that is skipped has failed; every other skip prints its reason."""
+    """Where the public data is present, a skipped test of it has failed; `-ra` lists the other skips with reasons."""
     if not report.skipped or hasattr(report, "wasxfail"):
         return
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     if DATA.is_dir() and (needs_data or "shared/" in reason):
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} was skipped though {DATA} is there: {reason}"
-    else:
-        print(f"\n{report.nodeid}: {reason}")

@@ -54,7 +54,7 @@ def check_server(connection: psycopg.Connection[Any], *, serving_role: str | Non
         raise TooOld(f"it is Postgres {major}; Plumbline needs {OLDEST} or later")
     off = [f"{name} is off" for (name,) in connection.execute(_IN_FORCE, [list(DURABLE)])]
     roles = [connection.info.user, *([serving_role] if serving_role else [])]
-    for where in connection.execute(_CARRIED, [roles]):
-        off.append("synchronous_commit is off for " + " in ".join(filter(None, where)))
+    carried = connection.execute(_CARRIED, [roles])
+    off += ["synchronous_commit is off for " + " in ".join(filter(None, where)) for where in carried]
     if off:
         raise NotDurable("; ".join(off))

@@ -18,6 +18,7 @@ from app.storage.embedded.settings import ADMIN
 START_SECONDS = 300  # crash recovery of a large database takes its time
 STOP_SECONDS = 60
 PAUSE = 0.05
+PID_FILE = "postmaster.pid"
 LOG = "postgres.log"
 LOG_LIMIT = 16 << 20
 
@@ -143,25 +144,30 @@ def bring_up(cluster: Cluster) -> bool:
         if attempts == 3:
             raise NotStarting(_log_tail(cluster))
         attempts += 1
-        _drop_foreign_pid(cluster)
+        _drop_foreign_pids(cluster)
         if _pg_ctl(cluster, "start", "-l", LOG, "-t", str(START_SECONDS)):
             return True
     return False
 
 
-def _drop_foreign_pid(cluster: Cluster) -> None:
-    """Remove a postmaster.pid whose process lives but is no server of ours: Postgres would take it for one and refuse.
+def _drop_foreign_pids(cluster: Cluster) -> None:
+    """Remove the server's lock files whose process lives but is no server: Postgres would take it for one and refuse.
 
-    A dead process's file is left to Postgres, which also looks for shared memory still in use. We get here only with
+    That is another program with the number of a server that crashed, or its corpse where nobody collects the dead. The
+    files of a dead process are left to Postgres, which also looks for shared memory still in use. We get here only with
     no server process in the folder.
     """
-    file = cluster.folder / "postmaster.pid"
+    for file in (cluster.folder / PID_FILE, cluster.sockets / f".s.PGSQL.{PORT}.lock"):
+        pid = _first_number(file)
+        if pid and Path("/proc/self").exists() and Path(f"/proc/{pid}").exists() and not processes(cluster):
+            file.unlink(missing_ok=True)
+
+
+def _first_number(file: Path) -> int | None:
     try:
-        pid = int(file.read_text(encoding="utf-8").split("\n", 1)[0])
+        return int(file.read_text(encoding="utf-8").split("\n", 1)[0])
     except (OSError, ValueError):
-        return
-    if Path("/proc/self").exists() and Path(f"/proc/{pid}").exists() and not processes(cluster):
-        file.unlink(missing_ok=True)
+        return None
 
 
 def bring_down(cluster: Cluster) -> None:
@@ -172,20 +178,13 @@ def bring_down(cluster: Cluster) -> None:
     for mode in ("fast", "immediate"):
         if not processes(cluster):
             return
-        if _postmaster(cluster) in processes(cluster):
+        if _first_number(cluster.folder / PID_FILE) in processes(cluster):
             _pg_ctl(cluster, "stop", "-m", mode, "-t", str(STOP_SECONDS))
         deadline = time.monotonic() + STOP_SECONDS
         while processes(cluster) and time.monotonic() < deadline:
             time.sleep(PAUSE)
     if processes(cluster):
         raise NotStopping(f"processes {sorted(processes(cluster))} remain; see {cluster.log}")
-
-
-def _postmaster(cluster: Cluster) -> int | None:
-    try:
-        return int((cluster.folder / "postmaster.pid").read_text(encoding="utf-8").split("\n", 1)[0])
-    except (OSError, ValueError):
-        return None
 
 
 def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:

@@ -92,13 +92,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def socket_folder(home: Path, account: Account) -> Path:
-    """A private folder for the server's socket: in the data folder, or, where that path is too long, a short one.
+    """A private folder for the server's socket: in the data folder, or a short one where no socket can lie there.
+
+    The path of a socket is bounded, and libpq reads a comma in it as the end of a host's name.
 
     The short one has a random name in the runtime folder, and the data folder remembers it, so that every starter
     looks in the same place.
     """
     inside = home / "run"
-    if len(os.fsencode(inside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
+    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_LIMIT and "," not in str(inside):
         inside.mkdir(mode=0o700, exist_ok=True)
         inside.chmod(0o700)
         give(inside, account)

@@ -34,7 +34,7 @@ log_checkpoints = off
 log_error_verbosity = terse
 log_min_error_statement = panic
 log_parameter_max_length_on_error = 0
-include_if_exists = 'local.conf'
+include = 'local.conf'
 """
 
 
@@ -42,6 +42,8 @@ def write_settings(cluster: Path, sockets: Path, account: Account) -> None:
     """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
     settings = _SETTINGS.format(sockets=_quoted(f'"{_doubled(str(sockets))}"'), port=PORT, buffers=_shared_buffers())
     write_private(cluster / "postgresql.conf", settings, account)
+    if not os.path.lexists(cluster / "local.conf"):
+        write_private(cluster / "local.conf", "# Settings of your own\n", account)
     method = "peer map=plumbline" if account.is_us else "scram-sha-256"
     write_private(cluster / "pg_hba.conf", f"local all all {method}\n", account)
     write_private(cluster / "pg_ident.conf", _ident(account), account)

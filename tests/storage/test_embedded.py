@@ -1,0 +1,147 @@
+"""P17: one command on an empty folder has a server."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.storage import embedded
+from app.storage.embedded.cluster import Cluster, processes
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTER = """
+import sys
+from pathlib import Path
+from app.storage import embedded
+server = embedded.start(Path(sys.argv[1]))
+print(server.started, flush=True)
+sys.stdin.read()
+{end}
+"""
+
+
+def starter(data_dir: Path, end: str = "server.close()") -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", STARTER.format(end=end), str(data_dir)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def ask(url: str, query: str) -> object:
+    with psycopg.connect(url) as connection:
+        row = connection.execute(query).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def postmasters(cluster: Cluster) -> set[int]:
+    """The server processes whose parent is no server process."""
+    found = processes(cluster)
+    status = {pid: Path(f"/proc/{pid}/status").read_text() for pid in found}
+    return {pid for pid in found if int(status[pid].split("PPid:")[1].split()[0]) not in found}
+
+
+def test_an_empty_folder_has_a_server_after_one_call(data_dir: Path) -> None:
+    before = time.perf_counter()
+    with embedded.start(data_dir) as server:
+        sys.stdout.write(f"served after {time.perf_counter() - before:.2f} s\n")
+        assert ask(server.url(), "SELECT current_user") == "plumbline"
+        assert server.started
+
+
+def test_folders_are_closed_to_others_and_no_address_holds_a_secret(data_dir: Path) -> None:
+    with embedded.start(data_dir) as server:
+        folders = [data_dir, data_dir / "postgres", server.cluster.sockets]
+        assert [mode(folder) for folder in folders] == [0o700, 0o700, 0o700]
+        files = [path for path in data_dir.rglob("*") if path.is_file()]
+        assert not [path for path in files if mode(path) & 0o077]
+        if os.geteuid() == 0:
+            secret = (data_dir / "pgpass").read_text().splitlines()[1].split(":")[4]
+            assert len(secret) > 40
+            assert secret not in server.url()
+
+
+def test_there_is_no_network_address_and_commits_are_durable(postgres: embedded.Server) -> None:
+    wanted = {"listen_addresses": "", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+    wanted |= {"data_checksums": "on", "server_encoding": "UTF8", "TimeZone": "UTC", "max_connections": "100"}
+    assert {name: ask(postgres.url(), f"SHOW {name}") for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("role", ["owner", "app"])
+def test_neither_owner_nor_serving_role_has_any_power_over_the_server(
+    postgres: embedded.Server, role: embedded.Role
+) -> None:
+    query = "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles"
+    assert ask(postgres.url(role), f"{query} WHERE rolname = current_user") is False
+
+
+def test_text_sorts_by_code_point_on_every_version(data_dir: Path, bin_dir15: Path, postgres: embedded.Server) -> None:
+    query = "SELECT string_agg(w, '' ORDER BY w) FROM unnest(ARRAY['é', 'a', 'Z', 'z', 'ß', '_', '字', '😀']) AS w"
+    with embedded.start(data_dir, bin_dir=bin_dir15) as server:
+        assert str(ask(server.url(), "SHOW server_version")).startswith("15.")
+        assert ask(server.url(), query) == ask(postgres.url(), query) == "".join(sorted("éaZzß_字😀"))
+
+
+def test_six_starters_at_once_have_one_server_and_the_last_one_stops_it(data_dir: Path) -> None:
+    starters = [starter(data_dir) for _ in range(6)]
+    answers = [process.stdout.readline().strip() for process in starters if process.stdout]
+    assert sorted(answers) == ["False"] * 5 + ["True"]
+    with embedded.start(data_dir) as server:
+        assert len(postmasters(server.cluster)) == 1
+        for process in starters:
+            process.communicate("")
+        assert ask(server.url(), "SELECT 1") == 1
+    assert processes(server.cluster) == set()
+
+
+def test_a_server_outlives_a_user_that_ends_without_a_word(data_dir: Path) -> None:
+    process = starter(data_dir, end="import os; os._exit(1)")
+    process.communicate("")
+    with embedded.start(data_dir) as server:
+        assert not server.started
+        assert ask(server.url(), "SELECT 1") == 1
+
+
+def test_a_server_started_to_stay_stays_until_it_is_stopped(data_dir: Path) -> None:
+    with embedded.start(data_dir, keep=True):
+        pass
+    with embedded.start(data_dir) as server:
+        assert not server.started
+    embedded.stop(data_dir)
+    assert processes(server.cluster) == set()
+    with embedded.start(data_dir) as server:
+        assert server.started
+    assert processes(server.cluster) == set()
+
+
+def test_a_path_too_long_for_a_socket_gets_a_short_private_one_that_all_starters_agree_on(data_dir: Path) -> None:
+    deep = data_dir.parent / ("d" * 100)
+    with embedded.start(deep) as server, embedded.start(deep) as joined:
+        assert ask(server.url(), "SELECT 1") == 1
+        assert not joined.started
+        assert mode(server.cluster.sockets) == 0o700
+    server.cluster.sockets.rmdir()
+
+
+def test_a_name_full_of_special_characters_is_a_name_like_any_other(data_dir: Path) -> None:
+    odd = data_dir.parent / "a b'c\"d,$(touch x)%20é"
+    with embedded.start(odd) as server:
+        assert ask(server.url("app"), "SELECT current_user") == "plumbline_app"
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(data_dir: Path) -> None:
+    data_dir.mkdir(mode=0o755)
+    (data_dir / "letter.txt").touch()
+    with pytest.raises(embedded.BadDataFolder, match="not empty"):
+        embedded.start(data_dir)
+    assert mode(data_dir) == 0o755
+    (data_dir / "letter.txt").unlink()

@@ -1,0 +1,128 @@
+"""P17: root and other users; nobody but the one who started the server gets in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.storage import embedded
+from app.storage.embedded import binaries
+from app.storage.embedded.account import Account
+from app.storage.embedded.cluster import processes
+
+RunAs = Callable[[int, Callable[[], object]], object]
+NOBODY = 65534
+STRANGER = 61183  # a number that no user of the machine has
+
+
+def connect(url: str) -> str:
+    """The user that the server takes us for, or why it does not."""
+    try:
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT current_user").fetchone()
+    except psycopg.OperationalError as error:
+        return str(error)
+    return str(row[0]) if row else ""
+
+
+def open_folders(server: embedded.Server) -> None:
+    for path in (server.data_dir, server.cluster.sockets, *server.cluster.sockets.glob(".s.PGSQL.*")):
+        path.chmod(0o777)
+
+
+def test_another_user_cannot_connect(data_dir: Path, run_as: RunAs) -> None:
+    with embedded.start(data_dir) as server:
+        for role in ("owner", "app", "admin"):
+            assert "Permission denied" in str(run_as(STRANGER, lambda role=role: connect(server.url(role))))
+        assert isinstance(run_as(STRANGER, lambda: list(data_dir.iterdir())), PermissionError)
+
+
+def test_another_user_cannot_connect_even_through_open_folders(data_dir: Path, run_as: RunAs) -> None:
+    with embedded.start(data_dir) as server:
+        open_folders(server)
+        for uid in (STRANGER, NOBODY, server.cluster.account.uid):
+            for role in ("owner", "app", "admin"):
+                answer = str(run_as(uid, lambda role=role: connect(server.url(role))))
+                assert "no password supplied" in answer
+        # The control: with authentication off, the same attempt succeeds.
+        (server.cluster.folder / "pg_hba.conf").write_text("local all all trust\n")
+        with psycopg.connect(server.url("admin")) as connection:
+            connection.execute("SELECT pg_reload_conf()")
+        answers = {str(run_as(STRANGER, lambda: connect(server.url()))) for _ in range(50)}
+        assert "plumbline" in answers
+
+
+def test_a_user_who_is_not_root_has_a_server_of_their_own(data_dir: Path, run_as: RunAs) -> None:
+    data_dir.mkdir()
+    os.chown(data_dir, NOBODY, NOBODY)
+    if run_as(NOBODY, lambda: os.access(binaries.server_programs() / "postgres", os.X_OK)) is not True:
+        pytest.skip("the programs lie where other users cannot reach them")
+
+    def life() -> tuple[str, int, int]:
+        with embedded.start(data_dir) as server:
+            found = connect(server.url()), len(list(data_dir.glob("pgpass"))), data_dir.stat().st_mode & 0o777
+        assert processes(server.cluster) == set()
+        return found
+
+    assert run_as(NOBODY, life) == ("plumbline", 0, 0o700)
+    shutil.rmtree(data_dir)
+
+
+def test_peer_authentication_refuses_another_user_even_through_open_folders(data_dir: Path, run_as: RunAs) -> None:
+    data_dir.mkdir()
+    os.chown(data_dir, NOBODY, NOBODY)
+    if run_as(NOBODY, lambda: os.access(binaries.server_programs() / "postgres", os.X_OK)) is not True:
+        pytest.skip("the programs lie where other users cannot reach them")
+
+    def begin() -> str:
+        server = embedded.start(data_dir, keep=True)
+        open_folders(server)
+        return server.url("admin")
+
+    url = str(run_as(NOBODY, begin))
+    refusals = {uid: run_as(uid, lambda: connect(url)) for uid in (1, 0)}
+    assert all("Peer authentication failed" in str(answer) for answer in refusals.values())
+    assert run_as(NOBODY, lambda: connect(url)) == "plumbline_admin"
+    run_as(NOBODY, lambda: embedded.stop(data_dir))
+    with pytest.raises(embedded.BadDataFolder, match="belongs to user nobody"):
+        embedded.start(data_dir)
+    shutil.rmtree(data_dir)
+
+
+def test_under_root_a_user_without_a_name_runs_the_server(data_dir: Path, run_as: RunAs) -> None:
+    with embedded.start(data_dir) as server:
+        assert server.cluster.account.uid not in {0, NOBODY}
+        owners = {path.lstat().st_uid for path in server.cluster.folder.rglob("*")}
+        assert owners == {server.cluster.account.uid}
+        for pid in processes(server.cluster):
+            assert Path(f"/proc/{pid}").stat().st_uid == server.cluster.account.uid
+
+
+def test_under_root_a_folder_closed_to_the_servers_user_is_refused(data_dir: Path, run_as: RunAs) -> None:
+    closed = data_dir.parent / "closed"
+    closed.mkdir(mode=0o700)
+    with pytest.raises(embedded.BadDataFolder, match="/var/lib/plumbline"):
+        embedded.start(closed / "data")
+    assert closed.stat().st_uid == 0
+
+
+def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -> None:
+    wheel = binaries.server_programs().parents[1]
+    if wheel.name != binaries.WHEEL:
+        pytest.skip("the wheel with the programs is not installed")
+    hidden, copies = data_dir.parent / "hidden", data_dir.parent / "copies"
+    hidden.mkdir(mode=0o700)
+    install = binaries.server_programs().parent.name
+    shutil.copytree(wheel / install, hidden / wheel.name / install)
+    shutil.copytree(wheel.parent / f"{wheel.name}.libs", hidden / f"{wheel.name}.libs")
+    account = Account(STRANGER, STRANGER)
+    programs = binaries.reachable_by(account, hidden / wheel.name / install / "bin", copies)
+    assert programs.is_relative_to(copies)
+    for program in binaries.SERVER_PROGRAMS:
+        assert "PostgreSQL" in account.run([programs / program, "--version"]).stdout
+    assert binaries.reachable_by(account, programs) == programs

@@ -1,0 +1,142 @@
+"""P17: the embedded server after kills, with stale files, and on folders that are not for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.storage import embedded
+from app.storage.embedded.cluster import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+START = "import sys; from pathlib import Path; from app.storage import embedded; embedded.start(Path(sys.argv[1]))"
+
+
+def tables(server: embedded.Server) -> int:
+    with psycopg.connect(server.url()) as connection:
+        row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def make_table(server: embedded.Server, name: str) -> None:
+    with psycopg.connect(server.url()) as connection:
+        connection.execute(f"CREATE TABLE {name} ()")
+
+
+@pytest.fixture
+def stopped(data_dir: Path) -> embedded.Server:
+    """A server that was started, given one table and stopped."""
+    with embedded.start(data_dir) as server:
+        make_table(server, "kept")
+    return server
+
+
+@pytest.fixture
+def bystander(stopped: embedded.Server) -> Iterator[subprocess.Popen[bytes]]:
+    """A living process of the server's user that is no server, named in postmaster.pid."""
+    account = stopped.cluster.account
+    ours = account.is_us
+    process = subprocess.Popen(
+        ["sleep", "60"], user=None if ours else account.uid, group=None if ours else account.gid, cwd="/"
+    )
+    folder = stopped.cluster.folder
+    (folder / "postmaster.pid").write_text(f"{process.pid}\n{folder}\n1700000000\n5432\n\n\n  1 1\nready\n")
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_starter_killed_at_any_moment_leaves_nothing_that_stops_the_next(data_dir: Path) -> None:
+    command = [sys.executable, "-c", START, str(data_dir)]
+    seen = set()
+    for delay in (0.25, 0.4, 0.55, 0.7, 0.9, 1.2):
+        with subprocess.Popen(command, cwd=ROOT) as process:
+            time.sleep(delay)
+            process.kill()
+        names = {path.name.split("-")[0] for path in data_dir.glob("*")}
+        seen.add("made" if "postgres" in names else "half made" if "new" in names else "nothing")
+    assert seen - {"made"}, "no kill came early enough to mean anything"
+    with embedded.start(data_dir) as server:
+        make_table(server, "first")
+        assert tables(server) == 1
+    assert not list(data_dir.glob("new-*"))
+
+
+@pytest.mark.parametrize("victims", ["postmaster", "all"])
+def test_a_killed_server_comes_back_with_its_data(data_dir: Path, victims: str) -> None:
+    with embedded.start(data_dir) as server:
+        make_table(server, "kept")
+        pid = int((server.cluster.folder / "postmaster.pid").read_text().split()[0])
+        for victim in {pid} if victims == "postmaster" else {pid} | processes(server.cluster):
+            os.kill(victim, signal.SIGKILL)
+        with embedded.start(data_dir) as again:
+            assert again.started
+            assert tables(again) == 1
+
+
+def test_a_half_made_cluster_is_made_again(data_dir: Path) -> None:
+    data_dir.mkdir()
+    (data_dir / "start.lock").touch()
+    (data_dir / "new-0123" / "base").mkdir(parents=True)
+    with embedded.start(data_dir) as server:
+        assert tables(server) == 0
+    assert not (data_dir / "new-0123").exists()
+
+
+def test_postgres_itself_takes_a_living_bystander_for_a_server(
+    stopped: embedded.Server, bystander: subprocess.Popen[bytes]
+) -> None:
+    """The control of the next two tests: without our care the server does not start."""
+    cluster = stopped.cluster
+    answer = cluster.account.run(
+        [cluster.programs / "pg_ctl", "-w", "-D", cluster.folder, "-l", "log", "start"], cwd=cluster.home
+    )
+    assert answer.returncode != 0
+
+
+def test_a_living_bystander_in_the_pid_file_does_not_stop_a_start(
+    stopped: embedded.Server, bystander: subprocess.Popen[bytes]
+) -> None:
+    with embedded.start(stopped.data_dir) as server:
+        assert server.started
+        assert tables(server) == 1
+    assert bystander.poll() is None
+
+
+def test_stopping_never_signals_a_bystander(stopped: embedded.Server, bystander: subprocess.Popen[bytes]) -> None:
+    embedded.stop(stopped.data_dir)
+    assert bystander.poll() is None
+
+
+def test_a_server_that_cannot_start_says_why(stopped: embedded.Server) -> None:
+    (stopped.cluster.folder / "local.conf").write_text("no_such_setting = 1\n")
+    with pytest.raises(embedded.NotStarting, match="no_such_setting"):
+        embedded.start(stopped.data_dir)
+
+
+def test_a_folder_of_another_major_version_is_refused_with_the_way_to_move_it(data_dir: Path, bin_dir15: Path) -> None:
+    with embedded.start(data_dir, bin_dir=bin_dir15):
+        pass
+    with pytest.raises(embedded.OtherMajor, match=r"Postgres 15.*db backup.*db restore"):
+        embedded.start(data_dir)
+    with embedded.start(data_dir, bin_dir=bin_dir15) as server:
+        assert server.started
+
+
+def test_lost_passwords_are_named(data_dir: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only under root are there passwords")
+    with embedded.start(data_dir):
+        pass
+    (data_dir / "pgpass").rename(data_dir.parent / "pgpass")
+    with pytest.raises(embedded.CredentialsLost, match="pgpass"):
+        embedded.start(data_dir)

@@ -1,0 +1,86 @@
+"""A server that can lose what it confirmed is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.storage import embedded
+from app.storage.server_checks import NotDurable, check_url
+
+
+@pytest.fixture(scope="module")
+def careless(scratch: Path) -> Iterator[embedded.Server]:
+    """A server of this module's own, to be misconfigured."""
+    with embedded.start(scratch / "careless") as server:
+        yield server
+
+
+def admin(server: embedded.Server, statement: str) -> None:
+    with psycopg.connect(server.url("admin"), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def test_our_own_server_passes(empty_database_url: str) -> None:
+    check_url(empty_database_url, serving_role="plumbline_app")
+
+
+def test_postgres_15_passes(data_dir: Path, bin_dir15: Path) -> None:
+    with embedded.start(data_dir, bin_dir=bin_dir15) as server:
+        check_url(server.url(), serving_role="plumbline_app")
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
+def test_a_server_with_a_safeguard_off_is_refused(careless: embedded.Server, setting: str) -> None:
+    check_url(careless.url())
+    (careless.cluster.folder / "local.conf").write_text(f"{setting} = off\n")
+    admin(careless, "SELECT pg_reload_conf()")
+    with pytest.raises(NotDurable, match=f"{setting} is off"):
+        _check_until_refused(careless)
+    (careless.cluster.folder / "local.conf").write_text("")
+    admin(careless, "SELECT pg_reload_conf()")
+    _check_until_accepted(careless)
+
+
+def _check_until_refused(server: embedded.Server) -> None:
+    for _ in range(100):  # a reload takes a moment
+        check_url(server.url())
+
+
+def _check_until_accepted(server: embedded.Server) -> None:
+    for _ in range(99):
+        try:
+            return check_url(server.url())
+        except NotDurable:
+            continue
+    return check_url(server.url())
+
+
+@pytest.mark.parametrize(
+    ("carrier", "named"),
+    [
+        ("ROLE plumbline", "role plumbline"),
+        ("ROLE plumbline_app", "role plumbline_app"),
+        ("DATABASE plumbline", "database plumbline"),
+        ("ROLE plumbline IN DATABASE plumbline", "role plumbline in database plumbline"),
+    ],
+)
+def test_a_safeguard_off_for_one_role_or_database_is_refused(
+    careless: embedded.Server, carrier: str, named: str
+) -> None:
+    check_url(careless.url(), serving_role="plumbline_app")
+    admin(careless, f"ALTER {carrier} SET synchronous_commit = off")
+    try:
+        with pytest.raises(NotDurable, match=f"synchronous_commit is off for {named}"):
+            check_url(careless.url(), serving_role="plumbline_app")
+    finally:
+        admin(careless, f"ALTER {carrier} RESET synchronous_commit")
+
+
+def test_a_setting_of_a_role_that_does_not_serve_is_its_own_affair(careless: embedded.Server) -> None:
+    admin(careless, "ALTER ROLE plumbline_admin SET synchronous_commit = off")
+    check_url(careless.url(), serving_role="plumbline_app")
+    admin(careless, "ALTER ROLE plumbline_admin RESET synchronous_commit")
