@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats._base import CampaignRow, JudgmentRow, Record
 from app.formats._da_rows import COLUMNS, ROLES, UNKNOWN
-from app.formats._gather import gather
+from app.formats._gather import Gathered, gather
 
 _TYPES = {role: kind for kind, role in ROLES.items()}
 
@@ -15,21 +15,28 @@ _TYPES = {role: kind for kind, role in ROLES.items()}
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
     """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
-    found = gather(records, lost)
-    yield ("\t".join(COLUMNS) + "\n").encode()
-    for judged in found.judged():
-        judgment = judged.judgment
-        kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
-        if kind is None or isinstance(score, bool) or not isinstance(score, int | float):
-            lost["judgments that are no direct assessments"] += 1
-            continue
-        _count_losses(judgment, lost)
-        for key in judgment.systems:
-            system = found.systems.get(key, key)
-            worker = found.raters.get(judgment.rater, judgment.rater)
-            document = found.documents.get(judgment.document, judgment.document)
-            cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
-            yield ("\t".join(_cell(cell, lost) for cell in cells) + "\n").encode()
+    yield _line(COLUMNS)
+    with gather(records, lost) as found:
+        for judged in found.judged():
+            yield from _rows(judged.judgment, found, lost)
+
+
+def _rows(judgment: JudgmentRow, found: Gathered, lost: Counter[str]) -> Iterator[bytes]:
+    kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
+    if kind is None or isinstance(score, bool) or not isinstance(score, int | float):
+        lost["judgments that are no direct assessments"] += 1
+        return
+    _count_losses(judgment, lost)
+    worker = found.raters.get(judgment.rater, judgment.rater)
+    document = found.documents.get(judgment.document, judgment.document)
+    for key in judgment.systems:
+        system = found.systems.get(key, key)
+        cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
+        yield _line(_cell(cell, lost) for cell in cells)
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    return ("\t".join(cells) + "\n").encode()
 
 
 def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -43,12 +44,29 @@ class Gathered:
     """Records brought together for writing; names by key."""
 
     lost: Counter[str]
+    entries: Sorter
     campaign: CampaignRow | None = None
     systems: dict[str, str] = field(default_factory=dict)
     raters: dict[str, str] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
     voided: set[Address] = field(default_factory=set)
-    entries: Sorter = field(default_factory=Sorter)
+
+    def add(self, record: Record) -> None:
+        """Take one record in."""
+        if isinstance(record, CampaignRow):
+            self.campaign = record
+        elif isinstance(record, SystemRow):
+            self.systems[record.key] = record.name
+        elif isinstance(record, RaterRow):
+            self.raters[record.key] = record.name
+        elif isinstance(record, DocumentRow):
+            self.documents[record.key] = record.name
+        elif isinstance(record, VoidRow):
+            self.voided.add((record.task, record.item, record.position, record.rater))
+        elif record.position is None:
+            self.lost["judgments of whole items"] += 1
+        else:
+            self.entries.add(_entry(record, record.position).encode())
 
     def judged(self) -> Iterator[Judged]:
         """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
@@ -77,22 +95,14 @@ class Gathered:
         return [last]
 
 
-def gather(records: Iterable[Record], lost: Counter[str]) -> Gathered:
+@contextmanager
+def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[Gathered]:
     """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
-    found = Gathered(lost)
-    names = {SystemRow: found.systems, RaterRow: found.raters, DocumentRow: found.documents}
-    for record in records:
-        if isinstance(record, CampaignRow):
-            found.campaign = record
-        elif isinstance(record, SystemRow | RaterRow | DocumentRow):
-            names[type(record)][record.key] = record.name
-        elif isinstance(record, VoidRow):
-            found.voided.add((record.task, record.item, record.position, record.rater))
-        elif record.position is None:
-            lost["judgments of whole items"] += 1
-        else:
-            found.entries.add(_entry(record, record.position).encode())
-    return found
+    with Sorter() as entries:
+        found = Gathered(lost, entries)
+        for record in records:
+            found.add(record)
+        yield found
 
 
 def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:

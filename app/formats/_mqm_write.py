@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from app.domain.spans import mark
-from app.formats._base import CampaignRow, JudgmentRow, Record
+from app.formats._base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats._gather import Gathered, Judged, gather
 from app.formats._json import dumps
 from app.formats._mqm_rows import COLUMNS, timestamp_of
@@ -23,35 +23,41 @@ NO_ERROR = "No-error"
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
     """One row an error, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
-    found = gather(records, lost)
-    languages = _languages(found.campaign)
-    references = None
     yield _line(COLUMNS)
-    for judged in found.judged():
-        if judged.judgment.payload.get("protocol") != "mqm":
-            lost["judgments that are not MQM"] += 1
-            continue
-        _count_losses(judged.judgment, lost)
-        about = dict(languages)
-        if judged.segment is not None and judged.segment.references and references is not judged.segment:
-            references = judged.segment
-            about["segment"] = {"references": dict(judged.segment.references)}
-        for system in judged.judgment.systems:
-            for row in _rows(judged, system, found, about, lost):
-                yield _line(row)
-                about = {}
-        languages = {}
+    with gather(records, lost) as found:
+        about = _About(found.campaign)
+        for judged in found.judged():
+            if judged.judgment.payload.get("protocol") != "mqm":
+                lost["judgments that are not MQM"] += 1
+                continue
+            _count_losses(judged.judgment, lost)
+            for system in judged.judgment.systems:
+                for row in _rows(judged, system, found, about.next(judged), lost):
+                    yield _line(row)
+
+
+class _About:
+    """What the metadata says of campaign and segment: once for each, in its first row."""
+
+    def __init__(self, campaign: CampaignRow | None) -> None:
+        self._segment: SegmentRow | None = None
+        self._languages: dict[str, object] = {}
+        if campaign is not None and campaign.source_language and campaign.target_language:
+            pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
+            self._languages = {"evaluation": pair}
+
+    def next(self, judged: Judged) -> dict[str, object]:
+        """What to add to the first row of this judgment."""
+        about, self._languages = self._languages, {}
+        if judged.segment is not None and judged.segment is not self._segment:
+            self._segment = judged.segment
+            if judged.segment.references:
+                about = {**about, "segment": {"references": dict(judged.segment.references)}}
+        return about
 
 
 def _line(cells: Iterable[str]) -> bytes:
     return ("\t".join(cells) + "\n").encode()
-
-
-def _languages(campaign: CampaignRow | None) -> dict[str, object]:
-    if campaign is None or not campaign.source_language or not campaign.target_language:
-        return {}
-    pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
-    return {"evaluation": pair}
 
 
 def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:

@@ -19,7 +19,7 @@ BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-RATIO_FROM = 16 << 20  # a small file may well be made of one line repeated
+RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
 
 
 def refuse(log: ReadLog, at: At, reason: str) -> NoReturn:

@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from app.domain.errors import StorageFull
 
@@ -38,6 +38,17 @@ class Sorter:
         self._levels: list[list[Run]] = [[]]
         self._file: IO[bytes] | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the temporary file."""
+        if self._file is not None:
+            self._file.close()
+
     def add(self, entry: bytes) -> None:
         """Take one entry. Raises StorageFull where the temporary file cannot grow."""
         self._held.append(entry)
@@ -53,8 +64,7 @@ class Sorter:
         try:
             yield from heapq.merge(*runs, held) if runs else held
         finally:
-            if self._file is not None:
-                self._file.close()
+            self.close()
 
     def _spill(self) -> None:
         self._held.sort()

@@ -32,15 +32,15 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     """Records of all files together, in canonical order. Raises Invalid with every bad line."""
     if context.options:
         raise Invalid(f"jsonl takes no options, not {min(context.options)[:40]!r}")
-    sorter = Sorter()
-    for file in files:
-        for record, text in _records(file, context, log):
-            place = f"{record.at.file}\0{record.at.line}"
-            sorter.add(f"{identity(record)}\0\0{text}\0\0{place}".encode())
-    log.finish()
-    strip = Stripper(log)
-    for record in _without_repetition(sorter, log):
-        yield strip(record)
+    with Sorter() as sorter:
+        for file in files:
+            for record, text in _records(file, context, log):
+                place = f"{record.at.file}\0{record.at.line}"
+                sorter.add(f"{identity(record)}\0\0{text}\0\0{place}".encode())
+        log.finish()
+        strip = Stripper(log)
+        for record in _without_repetition(sorter, log):
+            yield strip(record)
     log.finish()
 
 
@@ -143,15 +143,15 @@ def _contradiction(first: Record) -> str:
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001
     """A sealed file in canonical order; nothing is lost."""
-    sorter = Sorter()
-    for record in records:
-        sorter.add(f"{identity(record)}\0\0{encode(record)}".encode())
     digest, n = hashlib.sha256(), 0
-    for text in _with_header(sorter):
-        line = text + b"\n"
-        digest.update(line)
-        n += 1
-        yield line
+    with Sorter() as sorter:
+        for record in records:
+            sorter.add(f"{identity(record)}\0\0{encode(record)}".encode())
+        for text in _with_header(sorter):
+            line = text + b"\n"
+            digest.update(line)
+            n += 1
+            yield line
     yield dumps({"type": "end", "lines": n, "sha256": digest.hexdigest()}).encode() + b"\n"
 
 

@@ -45,18 +45,18 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     if context.options:
         raise Invalid(f"mqm-tsv takes no options, not {min(context.options)[:40]!r}")
-    rows = Sorter()
     languages: dict[tuple[str, str], At] = {}
-    for file in files:
-        for row in _rows(file, context, log):
-            for one in _with_metadata(row, log, languages):
-                rows.add(one.pack())
-    log.finish()
-    yield _campaign(files, languages)
     n = 0
-    for record in _Records(log).of(rows):
-        n += isinstance(record, JudgmentRow)
-        yield record
+    with Sorter() as rows:
+        for file in files:
+            for row in _rows(file, context, log):
+                for one in _with_metadata(row, log, languages):
+                    rows.add(one.pack())
+        log.finish()
+        yield _campaign(files, languages)
+        for record in _Records(log).of(rows):
+            n += isinstance(record, JudgmentRow)
+            yield record
     log.finish()
     if not n:
         raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")

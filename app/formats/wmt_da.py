@@ -58,14 +58,15 @@ class _Seen:
 def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     standardised, accepted = _options(files, context)
-    rows, seen = Sorter(), _Seen()
-    for file in files:
-        for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
-            seen.add(row, pair)
-            rows.add(row.pack())
-    log.finish()
-    yield _campaign(files, seen, standardised=standardised)
-    yield from _Records(log, two_files=accepted is not None).of(rows)
+    seen = _Seen()
+    with Sorter() as rows:
+        for file in files:
+            for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
+                seen.add(row, pair)
+                rows.add(row.pack())
+        log.finish()
+        yield _campaign(files, seen, standardised=standardised)
+        yield from _Records(log, two_files=accepted is not None).of(rows)
     log.finish()
 
 

@@ -1,0 +1,227 @@
+"""Files that are broken or meant to hurt: each is refused in bounded time and memory, with file, line and reason."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app import formats
+from app.domain.errors import Invalid
+from app.formats._base import MOST_ERRORS, Input, Limits, ReadContext, ReadLog
+from tests.formats.conftest import Read
+
+MQM = (
+    "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
+    "A\td1\t1\t1\tr1\tGood dog.\tGuter <v>Hund</v>.\tStyle/Awkward\tMinor\t\n"
+    "A\td1\t2\t2\tr1\tBad dog.\tÄrger.\tNo-error\tNo-error\t\n"
+).encode()
+DA = (
+    "HITId WorkerId Input.src Input.trg Input.item hit sys_id rid type sid score time\n"
+    "h1\tw1\tcs\ten\tad\t1\tA\t7\tSYSTEM\t1\t55\t10\n"
+    'h1\tw1\tcs\ten\tad 1 "Bär" 8 SYSTEM 2 0 10\n'
+).encode()
+JSONL = (
+    '{"type":"plumbline","version":1}\n'
+    '{"type":"output","system":"A","document":"d1","position":1,"text":"Ärger."}\n'
+    '{"type":"judgment","task":"t","item":"i","systems":["A"],"document":"d1","position":1,"rater":"r",'
+    '"payload":{"protocol":"da","score":0}}\n'
+).encode()
+GOOD = {"mqm-tsv": MQM, "wmt-da": DA, "jsonl": JSONL}
+ALL = pytest.mark.parametrize("name", GOOD)
+
+
+def refusal(read: Read, name: str, data: bytes, **options: object) -> Invalid:
+    with pytest.raises(Invalid) as refused:
+        read(name, {"bad.file": data}, **options)
+    assert refused.value.places, "a refusal says where"
+    assert all(place.loc[0] == "bad.file" and place.msg for place in refused.value.places)
+    return refused.value
+
+
+@ALL
+def test_the_good_files_of_these_tests_are_good(read: Read, name: str) -> None:
+    found = read(name, GOOD[name])
+    assert found.judgments
+    assert not found.log.bad
+
+
+@ALL
+@pytest.mark.parametrize("kind", ["byte order mark", "CR LF line ends", "gzip", "two gzip members", "no last line end"])
+def test_harmless_oddities_are_read_and_counted(read: Read, name: str, kind: str) -> None:
+    data = {
+        "byte order mark": b"\xef\xbb\xbf" + GOOD[name],
+        "CR LF line ends": GOOD[name].replace(b"\n", b"\r\n"),
+        "gzip": gzip.compress(GOOD[name]),
+        "two gzip members": gzip.compress(GOOD[name][:50]) + gzip.compress(GOOD[name][50:]),
+        "no last line end": GOOD[name].rstrip(b"\n"),
+    }[kind]
+    found = read(name, data)
+    assert found.plain == read(name, GOOD[name]).plain
+    assert (kind in found.log.repaired) is (kind in ("byte order mark", "CR LF line ends"))
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda good: gzip.compress(good)[:-9], "cut"),
+        (lambda good: gzip.compress(good)[:12], "cut"),
+        (lambda good: gzip.compress(good) + b"PK", "after the end"),
+        (lambda good: gzip.compress(good) + b"\0", "after the end"),
+        (lambda good: gzip.compress(good)[:-8] + b"\0" * 8, "damaged"),
+        (lambda _: b"\x1f\x8b\x08\x00garbage", "damaged|cut"),
+        (lambda good: good.decode().encode("utf-16"), "UTF-16"),
+        (lambda _: b"", "empty|no judgments"),
+    ],
+)
+def test_a_file_that_cannot_be_read_on_is_refused_even_when_bad_lines_are_skipped(
+    read: Read, name: str, damage: object, reason: str
+) -> None:
+    data = damage(GOOD[name])  # type: ignore[operator]
+    for skip in (False, True):
+        with pytest.raises(Invalid, match=reason):
+            read(name, {"bad.file": data}, skip=skip)
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("bytes_", "reason"),
+    [
+        (b"\xff", "UTF-8"),
+        (b"\xc3", "UTF-8"),
+        (b"\xc0\xaf", "UTF-8"),
+        (b"\xed\xa0\x80", "lone surrogate"),
+        (b"\xed\xa0\xbd\xed\xb8\x80", "lone surrogate"),
+        (b"\0", "NUL"),
+    ],
+)
+def test_what_is_no_text_is_refused_by_line(read: Read, name: str, bytes_: bytes, reason: str) -> None:
+    lines = GOOD[name].split(b"\n")
+    lines[2] = lines[2].replace("Ä".encode(), bytes_).replace("ä".encode(), bytes_) + b" " + bytes_
+    error = refusal(read, name, b"\n".join(lines))
+    assert error.places[0].loc == ("bad.file", 3)
+    assert reason in error.places[0].msg
+
+
+class Endless(io.RawIOBase):
+    """A file of one long line, made as it is read; remembers how much was."""
+
+    def __init__(self, start: bytes, filler: bytes, size: int) -> None:
+        self.given, self._start, self._filler, self._size = 0, start, filler, size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, n: int = -1) -> bytes:
+        n = min(n, self._size - self.given)
+        start = self._start[self.given : self.given + n]
+        part = start + self._filler * (n - len(start))
+        self.given += len(part)
+        return part
+
+
+def consume(name: str, raw: io.RawIOBase, limits: Limits | None = None) -> Iterator[object]:
+    reader = formats.get(name).read
+    assert reader is not None
+    inputs = [Input("bad.file", lambda: raw)]  # type: ignore[arg-type, return-value]
+    return reader(inputs, ReadContext({}, limits or Limits()), ReadLog())
+
+
+@ALL
+def test_a_line_of_a_gigabyte_is_refused_when_about_the_limit_was_read(name: str) -> None:
+    raw = Endless(GOOD[name], b"x", 1 << 30)
+    begun = time.monotonic()
+    with pytest.raises(Invalid, match="longer than") as refused:
+        list(consume(name, raw))
+    assert refused.value.places[0].loc == ("bad.file", 4)
+    assert raw.given < 2 * Limits().line_bytes
+    assert time.monotonic() - begun < 2
+
+
+@ALL
+def test_a_million_empty_lines_are_refused_early_with_bounded_errors(name: str) -> None:
+    raw = Endless(GOOD[name], b"\n", 1_000_000)
+    begun = time.monotonic()
+    with pytest.raises(Invalid) as refused:
+        list(consume(name, raw))
+    assert 0 < len(refused.value.places) <= MOST_ERRORS
+    assert refused.value.places[0].loc == ("bad.file", 4)
+    assert time.monotonic() - begun < 2
+
+
+@ALL
+def test_a_gzip_bomb_is_refused_before_it_is_unpacked(name: str) -> None:
+    line = GOOD[name].split(b"\n")[1] + b"\n"
+    packed = gzip.compress(GOOD[name] + line * ((8 << 20) // len(line)), 6)
+    raw = io.BytesIO(packed)
+    with pytest.raises(Invalid, match="gzip bomb"):
+        list(consume(name, raw))
+    assert raw.closed
+
+
+@ALL
+def test_more_bytes_than_allowed_are_refused(read: Read, name: str) -> None:
+    error = refusal(read, name, gzip.compress(GOOD[name]), limits=Limits(unpacked_bytes=100))
+    assert "more than 100 bytes unpacked" in error.places[0].msg
+
+
+@ALL
+def test_more_lines_than_allowed_are_refused(read: Read, name: str) -> None:
+    error = refusal(read, name, GOOD[name], limits=Limits(lines=2))
+    assert error.places[-1].loc == ("bad.file", 3)
+
+
+@ALL
+def test_a_bad_line_among_good_ones_is_named_and_can_be_skipped(read: Read, name: str) -> None:
+    lines = GOOD[name].split(b"\n")
+    bad = b"\n".join([*lines[:2], b"no such line", *lines[2:]])
+    assert refusal(read, name, bad).places[0].loc == ("bad.file", 3)
+    skipped = read(name, bad, skip=True)
+    assert skipped.plain == read(name, GOOD[name]).plain
+    assert [place.loc for place in skipped.log.bad] == [("file", 3)]
+
+
+@ALL
+def test_all_bad_lines_of_all_files_are_named_at_once(read: Read, name: str) -> None:
+    bad = GOOD[name] + b"one\ntwo\n"
+    with pytest.raises(Invalid) as refused:
+        read(name, {"a": bad, "b": bad})
+    assert [place.loc for place in refused.value.places] == [("a", 4), ("a", 5), ("b", 4), ("b", 5)]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("NaN", "NaN"),
+        ("Infinity", "Infinity"),
+        ("1e999", "too large"),
+        ("1" * 5000, "64 bits"),
+        (str(2**63), "64 bits"),
+        ("[" * 100_000, "deeper"),
+        ('{"a":1,"a":2}', "twice"),
+        ('"\\ud800"', "surrogate"),
+        ('{"\\u0000":1}', "NUL"),
+        ("{'a':1}", "not JSON"),
+    ],
+)
+@pytest.mark.parametrize("name", ["jsonl", "mqm-tsv"])
+def test_json_that_a_lenient_parser_would_take_is_refused(read: Read, name: str, value: str, reason: str) -> None:
+    if name == "jsonl":
+        data = JSONL.replace(b'"payload":', b'"meta":{"x":' + value.encode() + b'},"payload":')
+    else:
+        data = MQM.replace(b"Minor\t", b'Minor\t{"x":' + value.encode() + b"}")
+    error = refusal(read, name, data)
+    assert reason in error.places[0].msg
+    assert error.places[0].loc[1] == (3 if name == "jsonl" else 2)
+    assert len(str(error)) + len(error.places[0].msg) < 500, "no echo of the input"
+
+
+def test_json_escapes_of_whole_characters_are_taken(read: Read) -> None:
+    escaped = json.dumps({"note": "🐶 Zalgo̷"}).encode()
+    found = read("mqm-tsv", MQM.replace(b"Minor\t", b"Minor\t" + escaped))
+    assert found.judgments[0].payload["errors"][0]["note"] == "🐶 Zalgo̷"  # type: ignore[index]
