@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 PY := .venv/bin/python
 PLUMBLINE := .venv/bin/plumbline
-SOURCES := $(wildcard app migrations tests benchmarks)
+SOURCES := $(wildcard app migrations tests benchmarks .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
 T ?=
 
@@ -52,7 +52,7 @@ contracts: setup ## who may import whom
 
 .PHONY: migration
 migration: setup ## write a migration for what changed in app/storage/tables (m="what changed")
-	@$(PY) migrations/new.py "$(m)"
+	@$(PY) .ci/new_migration.py "$(m)"
 
 .PHONY: openapi
 openapi: setup ## write openapi.json anew

@@ -1,0 +1,34 @@
+# syntax=docker/dockerfile:1
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /src
+# Every file that is downloaded is checked against constraints.txt. What follows takes from these files only, so the
+# image holds the pinned versions of what the package needs at run time, and none of the tools for checking it.
+COPY constraints.txt ./
+RUN pip download --quiet --only-binary :all: --require-hashes --requirement constraints.txt --dest /wheels
+COPY LICENSE README.md pyproject.toml ./
+COPY migrations migrations
+COPY app app
+RUN pip wheel --quiet --no-index --find-links /wheels --no-deps --wheel-dir /package . \
+ && python -m venv --without-pip /opt/plumbline \
+ && pip --python /opt/plumbline install --quiet --no-index --find-links /wheels --no-warn-script-location /package/*.whl
+
+FROM python:3.11-slim-bookworm
+LABEL org.opencontainers.image.title="Plumbline" org.opencontainers.image.licenses="Apache-2.0"
+RUN useradd --uid 10001 --home-dir /var/lib/plumbline --create-home --shell /usr/sbin/nologin plumbline \
+ && chmod 0700 /var/lib/plumbline
+COPY --from=build /opt/plumbline /opt/plumbline
+ENV PATH=/opt/plumbline/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    PLUMBLINE_DATA_DIR=/var/lib/plumbline \
+    PLUMBLINE_HOST=0.0.0.0 \
+    MPLCONFIGDIR=/tmp/matplotlib
+USER 10001:10001
+WORKDIR /var/lib/plumbline
+# The root file system may be read-only; the data folder and /tmp are written to.
+VOLUME /var/lib/plumbline
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+CMD ["plumbline", "serve"]

@@ -1,0 +1,27 @@
+"""The repository itself as a test object."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def files() -> list[Path]:
+    """Every file that is committed or would be, relative to the root."""
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    return [path for name in sorted(set(listed.split("\0")) - {""}) if (REPOSITORY / (path := Path(name))).is_file()]
