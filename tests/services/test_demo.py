@@ -1,0 +1,122 @@
+"""The demo campaign: errors are where the raters mark them, and the ranking finds the planted order."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+
+import pytest
+
+from app.domain.recipe import NAMED
+from app.formats._base import JudgmentRow, OutputRow, SegmentRow
+from app.services import reports
+from app.services.demo import PLANTED_ORDER, load_demo
+from app.services.demo.campaign import SYSTEMS, records, translate
+from app.services.demo.phrases import DOMAINS, POOR_TERMS
+from app.storage.db import Database
+
+SEED = 3
+
+
+@pytest.fixture
+def database(database_url):
+    handle = Database(database_url, size=2)
+    yield handle
+    handle.close()
+
+
+def test_the_same_seed_makes_the_same_campaign_and_another_seed_another():
+    assert list(records(SEED)) == list(records(SEED))
+    assert list(records(SEED)) != list(records(SEED + 1))
+
+
+def test_every_sentence_fills_its_slots_in_both_languages():
+    for domain in DOMAINS:
+        for side in (0, 1):
+            filling = {name: options[0][side] for name, options in domain.slots.items()}
+            for sentence in domain.sentences:
+                assert "{" not in (sentence.english, *sentence.german)[side].format_map(filling)
+                assert "{" not in (sentence.english, *sentence.german)[2 * side].format_map(filling)
+
+
+def test_every_poor_term_has_a_word_to_stand_for():
+    german = " ".join(text for domain in DOMAINS for s in domain.sentences for text in s.german)
+
+    assert [word for word in POOR_TERMS if word not in german] == []
+
+
+def test_planted_errors_lie_where_the_text_differs():
+    outputs = translate(SEED)
+    for document in outputs.documents:
+        for system in SYSTEMS:
+            translations = outputs.translations[system.key, document.key]
+            for segment, translation in zip(document.segments, translations, strict=True):
+                clean = {"".join(p.text for p in segment.pieces(v)) for v in (0, 1)}
+                assert (translation.text in clean) == (not translation.mistakes)
+                for mistake in translation.mistakes:
+                    if mistake.omission:
+                        omitted = segment.source[mistake.start : mistake.end]
+                        assert omitted in {english for english, _ in segment.filling.values()}
+                        assert dict(segment.filling.values())[omitted] not in translation.text
+                    else:
+                        assert translation.text[mistake.start : mistake.end].strip()
+
+
+def test_simulated_raters_mark_spans_inside_the_texts_and_miss_some():
+    sources, texts, marked = {}, {}, 0
+    for record in records(SEED):
+        if isinstance(record, SegmentRow):
+            sources[record.document, record.position] = record.source
+        elif isinstance(record, OutputRow):
+            texts[record.system, record.document, record.position] = record.text
+        elif isinstance(record, JudgmentRow):
+            for error in record.payload["errors"]:
+                where = (record.document, record.position)
+                text = sources[where] if error["side"] == "source" else texts[record.systems[0], *where]
+                assert 0 <= error["start"] < error["end"] <= len(text)
+                marked += 1
+    planted = sum(len(t.mistakes) for ts in translate(SEED).translations.values() for t in ts)
+
+    assert 0.7 * planted < marked < 1.3 * planted
+
+
+def test_all_systems_of_a_document_go_to_the_same_raters():
+    seen = defaultdict(set)
+    for record in records(SEED):
+        if isinstance(record, JudgmentRow):
+            seen[record.document, record.rater].add(record.systems[0])
+
+    assert all(systems == set(PLANTED_ORDER) for systems in seen.values())
+
+
+def test_the_ranking_recovers_the_planted_order_in_clusters(database):
+    campaign = load_demo(database, seed=SEED)
+
+    found = json.loads(reports.ranking(database, campaign, recipe=NAMED["recommended"]).body)
+
+    assert tuple(s["system"] for s in found["systems"]) == PLANTED_ORDER
+    assert found["recipe"]["normalize"] == "z"
+    assert found["systems"][0]["kind"] == "human"
+    clusters = [s["cluster"] for s in found["systems"]]
+    assert clusters[0] == 1
+    assert clusters[-1] >= 4
+    assert all(b - a in (0, 1) for a, b in pairwise(clusters))
+
+
+def test_loading_the_demo_again_changes_nothing(database):
+    campaign = load_demo(database, seed=SEED)
+    before = reports.ranking(database, campaign, recipe=NAMED["google-mqm"]).body
+
+    assert load_demo(database, seed=SEED) == campaign
+
+    assert reports.ranking(database, campaign, recipe=NAMED["google-mqm"]).body == before
+    assert json.loads(before)["data_version"] == 1
+
+
+def test_progress_counts_the_records(database):
+    told = []
+
+    load_demo(database, seed=SEED, progress=told.append)
+
+    assert told[-1] == sum(1 for _ in records(SEED))
