@@ -52,11 +52,15 @@ def count_tables(url: str) -> int:
     return int(row[0])
 
 
-@pytest.fixture
-def filled_url(empty_database_url: str) -> str:
-    with psycopg.connect(empty_database_url) as connection:
+@pytest.fixture(scope="module")
+def filled_url(postgres: embedded.Server) -> str:
+    """A database with content, which no test here changes."""
+    with psycopg.connect(postgres.url("admin", "postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE to_back_up OWNER plumbline TEMPLATE template0")
+    url = postgres.url("owner", "to_back_up")
+    with psycopg.connect(url) as connection:
         connection.execute(ROWS)
-    return empty_database_url
+    return url
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +74,8 @@ def fresh(scratch: Path) -> Iterator[embedded.Server]:
 def target_url(fresh: embedded.Server) -> Iterator[str]:
     """An empty database in a fresh cluster."""
     yield fresh.url()
-    with psycopg.connect(fresh.url("admin", "postgres"), autocommit=True) as connection:
-        connection.execute("DROP DATABASE plumbline WITH (FORCE)")
-        connection.execute("CREATE DATABASE plumbline OWNER plumbline TEMPLATE template0")
+    with psycopg.connect(fresh.url()) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
 
 @pytest.fixture
@@ -159,11 +162,11 @@ def test_a_missing_file_is_named(target_url: str, tmp_path: Path) -> None:
         restore(target_url, tmp_path / "no such backup")
 
 
-def test_a_failed_backup_leaves_no_file(filled_url: str, tmp_path: Path, fresh: embedded.Server) -> None:
-    with psycopg.connect(filled_url.replace("plumbline@", "plumbline_admin@")) as connection:
+def test_a_failed_backup_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
+    with psycopg.connect(empty_database_url.replace("plumbline@", "plumbline_admin@")) as connection:
         connection.execute("CREATE TABLE secret ()")
     with pytest.raises(BackupFailed, match="secret"):
-        backup(filled_url, tmp_path / "backup")
+        backup(empty_database_url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 
 
