@@ -12,7 +12,7 @@ from app.domain.recipe import Recipe
 from app.stats import design_checks
 from app.stats.aggregate import Panel
 from app.stats.ratings import Ratings
-from app.stats.significance import FEWEST_DOCUMENTS, PairTests, Shared, draws
+from app.stats.significance import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, Shared, draws
 
 _MOST_NAMES = 8
 
@@ -42,9 +42,8 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     family = hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
     sides = 2 if one_sided and recipe.adjust != "none" else 1
     adjusted = min(1.0, tests.smallest * sides * family)
-    reached = adjusted <= recipe.alpha if recipe.inclusive else adjusted < recipe.alpha
     by_document = recipe.test == "permutation" and recipe.unit == "document"
-    if reached or not by_document or not tests.enumerated:
+    if _reached(adjusted, recipe) or not by_document or not tests.enumerated:
         return Floor(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
@@ -52,13 +51,19 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     return Floor(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
 
 
-def find(ratings: Ratings, panel: Panel, shared: Shared, limit: Floor, recipe: Recipe) -> tuple[str, ...]:
+def find(
+    ratings: Ratings, panel: Panel, shared: Shared, tests: PairTests, limit: Floor, recipe: Recipe
+) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
         return ("nothing is rated yet that this recipe counts",)
     found = [*_systems(ratings, panel), *_raters(ratings)]
-    if len(panel.systems) > 1:
-        found += [*_documents(ratings, panel, limit, recipe), *_overlap(shared, recipe)]
+    if not ratings.documents_known:
+        found.append("documents are unknown: no intervals, and segments are tested as independent")
+    if len(panel.systems) > 1 and recipe.test != "none":
+        if ratings.documents_known:
+            found += _documents(panel, recipe)
+        found += [*_power(limit, shared.segments.size, recipe), *_overlap(shared), *_untested(tests, recipe)]
     return tuple(found)
 
 
@@ -79,49 +84,48 @@ def _raters(ratings: Ratings) -> list[str]:
     return [f"disconnected raters: no rater links these groups of systems, so they cannot be compared: {named}"]
 
 
-def _documents(ratings: Ratings, panel: Panel, limit: Floor, recipe: Recipe) -> list[str]:
-    if recipe.test == "none":
-        return []
-    if not ratings.documents_known:
-        unknown = "documents are unknown: no intervals, and segments are tested as independent"
-        return [unknown]
+def _documents(panel: Panel, recipe: Recipe) -> list[str]:
     found = []
     if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
         found.append("segments of one document are tested as independent")
     lowest = 2.0 ** (1 - panel.n_documents)
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
         found.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
-    if limit.documents_needed is not None:
-        found.append(
-            f"no pair can be significant: the smallest p this design can reach is {limit.adjusted:g} after adjustment;"
-            f" {limit.documents_needed} documents would be needed"
-        )
-    elif limit.adjusted is not None and limit.smallest is not None and not _reached(limit.adjusted, recipe):
-        found.append(f"no pair can be significant with {draws(recipe, shared_pairs(panel))} permutations")
     return found
+
+
+def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:
+    if limit.documents_needed is not None:
+        lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
+        return [f"no pair can be significant: {lowest}; {limit.documents_needed} documents would be needed"]
+    if limit.adjusted is not None and not _reached(limit.adjusted, recipe):
+        return [f"no pair can be significant with {draws(recipe, n_pairs)} permutations"]
+    return []
 
 
 def _reached(p_value: float, recipe: Recipe) -> bool:
     return p_value <= recipe.alpha if recipe.inclusive else p_value < recipe.alpha
 
 
-def shared_pairs(panel: Panel) -> int:
-    """Number of pairs of systems."""
-    return len(panel.systems) * (len(panel.systems) - 1) // 2
-
-
-def _overlap(shared: Shared, recipe: Recipe) -> list[str]:
-    n_pairs, paired = shared.segments.size, recipe.test in {"permutation", "marot"} or recipe.matched_only
+def _overlap(shared: Shared) -> list[str]:
     if not shared.segments.any():
         return ["unpaired segments: no two systems share a segment, so systems are compared on different texts"]
-    found = []
     few = int((shared.share < 0.5).sum())
-    if few:
-        found.append(f"unpaired segments: {few} of {n_pairs} pairs share less than half of their segments")
-    short = int((shared.documents < FEWEST_DOCUMENTS).sum())
-    if paired and recipe.unit == "document" and short:
-        found.append(f"{short} of {n_pairs} pairs have fewer than {FEWEST_DOCUMENTS} common documents: not testable")
-    return found
+    if not few:
+        return []
+    return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
+
+
+def _untested(tests: PairTests, recipe: Recipe) -> list[str]:
+    n = int((~tests.testable).sum())
+    if not n:
+        return []
+    why = "have no common segment"
+    if recipe.unit == "document":
+        common = "common documents" if recipe.test in PAIRED_TESTS or recipe.matched_only else "documents on a side"
+        why = f"have fewer than {FEWEST_DOCUMENTS} {common}"
+    varied = " or no variation" if recipe.test == "welch" else ""
+    return [f"{n} of {tests.testable.size} pairs {why}{varied}: not testable"]
 
 
 def _listed(names: list[str]) -> str:

@@ -105,12 +105,14 @@ def flip_signs(
     for block in blocks:
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
             counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
-            _Stack([replace(block, sums=block.sums[:, block.units])]).count(_all_patterns(block.units.size), counts)
+            stack = _Stack([replace(block, sums=block.sums[:, block.units])])
+            for flips in _all_patterns(block.units.size, _rows_at_once(stack)):
+                stack.count(flips, counts)
         else:
             sampled.append(block)
     if sampled:
         stack = _Stack(sampled)
-        for flips in _drawn_patterns(n_units, permutations, seed):
+        for flips in _drawn_patterns(n_units, permutations, seed, _rows_at_once(stack)):
             stack.count(flips, counts)
     return counts
 
@@ -150,18 +152,24 @@ def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Counts) 
         counts.reverse[pair] += (permuted <= (observed + tolerance)[:, None]).sum(axis=1)
 
 
-def _drawn_patterns(n_units: int, permutations: int, seed: int) -> Iterator[Floats]:
+def _rows_at_once(stack: _Stack) -> int:
+    """Permutations that fit into one chunk, with their signs and their sums."""
+    rows, units = stack.matrix.shape
+    return max(1, _CHUNK_BYTES // (8 * max(1, rows, units)))
+
+
+def _drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
     """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
     rng = np.random.Generator(np.random.PCG64(seed))
     row_bytes = 8 * ceil(n_units / 64)
-    chunk = max(1, _CHUNK_BYTES // (8 * max(n_units, 1)))
     for start in range(0, permutations, chunk):
         rows = min(chunk, permutations - start)
         drawn = np.frombuffer(rng.bytes(rows * row_bytes), dtype=np.uint8).reshape(rows, row_bytes)
         yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
 
 
-def _all_patterns(n_units: int) -> Floats:
-    """All 2^n rows of 0 and 1, shape (2^n, n)."""
-    numbers = np.arange(2**n_units, dtype=np.int64)[:, None]
-    return ((numbers >> np.arange(n_units)) & 1).astype(np.float64)
+def _all_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
+    """All 2^n rows of 0 and 1 in chunks."""
+    for start in range(0, 2**n_units, chunk):
+        numbers = np.arange(start, min(start + chunk, 2**n_units), dtype=np.int64)[:, None]
+        yield ((numbers >> np.arange(n_units)) & 1).astype(np.float64)

@@ -41,6 +41,7 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
     shared = shared_data(laid, rows.better_sign, unit=resolved.unit)
     verdict = judge(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
+    found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
     return Ranking(
         recipe=resolved,
         requested=recipe,
@@ -57,7 +58,7 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
         systems=assemble.system_rows(rows, laid, raw, verdict.wins, resolved),
         pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
-        warnings=(*warnings, *more, *normalized.warnings, *caveats.find(ranked, laid, shared, floor, resolved)),
+        warnings=(*warnings, *more, *normalized.warnings, *found),
         notes=NOTES,
         segments=assemble.segment_table(rows, scores, raw),
     )
@@ -65,6 +66,7 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
 
 NOTES = (
     "rank_set (simultaneous rank sets) is not computed in this release",
+    "intervals are of one system or one pair each, not adjusted for their number",
     "rank_range counts pairwise wins and losses; it is not simultaneous",
     "flips_without (influence) is not computed in this release",
 )

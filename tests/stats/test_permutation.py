@@ -72,7 +72,7 @@ def test_sampling_agrees_with_its_slow_twin(sums: list[float], seed: int) -> Non
     counts = flips(sums, permutations=300, exact=False, seed=seed)
     observed = sum(sums)
     found = 0
-    for pattern in np.concatenate(list(permutation._drawn_patterns(len(sums), 300, seed))):
+    for pattern in np.concatenate(list(permutation._drawn_patterns(len(sums), 300, seed, 64))):
         permuted = sum(d if keep else -d for keep, d in zip(pattern, sums, strict=True))
         found += abs(permuted) >= abs(observed) - 1e-9 * max(1, abs(observed))
     assert counts.beyond[0] == found
@@ -116,11 +116,14 @@ def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
     assert counts.beyond[1] == flips((few[0] - few[1])[:4].tolist()).beyond[0]
 
 
-def test_the_chunk_size_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    sums = np.random.default_rng(2).normal(size=70).tolist()
+@pytest.mark.parametrize("units", [9, 70])
+def test_the_chunk_size_changes_nothing(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = np.random.default_rng(2).normal(size=units).tolist()
     whole = flips(sums, permutations=1000)
-    monkeypatch.setattr(permutation, "_CHUNK_BYTES", 8 * 70 * 37)
-    assert flips(sums, permutations=1000).beyond.tolist() == whole.beyond.tolist()
+    monkeypatch.setattr(permutation, "_CHUNK_BYTES", 8 * units * 37)
+    monkeypatch.setattr(permutation, "_CACHE_BYTES", 8)
+    again = flips(sums, permutations=1000)
+    assert (again.beyond.tolist(), again.total.tolist()) == (whole.beyond.tolist(), whole.total.tolist())
 
 
 def test_equal_systems_are_never_significant() -> None:
