@@ -154,8 +154,7 @@ def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Counts) 
 
 def _rows_at_once(stack: _Stack) -> int:
     """Permutations that fit into one chunk, with their signs and their sums."""
-    rows, units = stack.matrix.shape
-    return max(1, _CHUNK_BYTES // (8 * max(1, rows, units)))
+    return max(1, _CHUNK_BYTES // (8 * int(max(1, *stack.matrix.shape))))
 
 
 def _drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
