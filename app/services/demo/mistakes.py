@@ -85,7 +85,7 @@ def plant(
 def _edit(place: _Place, severity: Severity, rng: np.random.Generator) -> Edit | None:
     makers = MAKERS[severity]
     for i in rng.permutation(len(makers)):
-        edit = makers[i](place, rng)
+        edit: Edit | None = makers[int(i)](place, rng)
         if edit is not None:
             return edit
     return None

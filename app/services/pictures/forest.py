@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from app.services import captions
 from app.services.pictures import _canvas
@@ -227,11 +227,21 @@ def _columns(axes: Axes, layout: Layout) -> None:
         _text(axes, right[1][1], row.y, captions.span(line.rank_range), ha="right", color=QUIET)
 
 
-def _text(axes: Axes, x: float, y: float, text: str, *, ha: str, **style: object) -> None:
+def _text(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    *,
+    ha: str,
+    color: str = INK,
+    size: float = 9.0,
+    weight: Literal["normal", "bold"] = "normal",
+) -> None:
     """A text at x points from the plot's left edge, in row y."""
-    width = axes.get_position().width * WIDTH
-    style = {"size": 9, "color": INK, **style}
-    axes.text(x / width, y, text, transform=axes.get_yaxis_transform(), ha=ha, va="center_baseline", **style)
+    across = x / (axes.get_position().width * WIDTH)
+    place = axes.get_yaxis_transform()
+    axes.text(across, y, text, transform=place, ha=ha, va="center_baseline", color=color, size=size, weight=weight)
 
 
 def _words(figure: Figure, view: RankingView, layout: Layout) -> None:
