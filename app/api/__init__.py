@@ -1,0 +1,14 @@
+"""REST under /v1, one file per noun; every module here without a leading underscore holds one `router`."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from fastapi import APIRouter
+
+
+def routers() -> list[APIRouter]:
+    """The routers of this package, by name of their module."""
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return [import_module(f"{__name__}.{name}").router for name in names]

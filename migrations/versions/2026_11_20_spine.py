@@ -263,6 +263,7 @@ def upgrade() -> None:
         sa.Column("status", sa.SmallInteger(), nullable=True),
         sa.Column("body", sa.LargeBinary(), nullable=True),
         sa.Column("content_type", sa.Text(), nullable=True),
+        sa.Column("location", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.ForeignKeyConstraint(
             ["token_id"], ["tokens.id"], name=op.f("fk_idempotency_token_id_tokens"), ondelete="CASCADE"

@@ -55,6 +55,7 @@ idempotency = Table(
     Column("status", SmallInteger),
     Column("body", LargeBinary),
     label("content_type", nullable=True),
+    label("location", nullable=True),
     moment("created_at", now=True),
     ForeignKeyConstraint(["token_id"], ["tokens.id"], ondelete="CASCADE"),
 )

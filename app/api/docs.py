@@ -1,0 +1,49 @@
+"""The OpenAPI document, and Swagger UI from its wheel: our own start-up file, no inline script, no other host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import swagger_ui_bundle
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, JSONResponse
+
+from app import web
+from app.web.access import Public
+
+OURS = Path(web.__file__).parent / "static"
+VENDORED = Path(swagger_ui_bundle.swagger_ui_path)
+FILES = {
+    "start.js": OURS,
+    "swagger-ui.css": VENDORED,
+    "swagger-ui-bundle.js": VENDORED,
+    "favicon-32x32.png": VENDORED,
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+CACHED = {"Cache-Control": "public, max-age=3600"}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/openapi.json")
+async def openapi(_: Public, request: Request) -> JSONResponse:
+    """The document."""
+    return JSONResponse(request.app.openapi(), headers={"Cache-Control": "public, max-age=60"})
+
+
+@router.get("/docs")
+async def docs(_: Public) -> FileResponse:
+    """The page."""
+    return FileResponse(OURS / "docs.html", headers={"Content-Security-Policy": POLICY, **CACHED})
+
+
+@router.get("/docs/{file}")
+async def docs_file(
+    _: Public, file: Literal["start.js", "swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]
+) -> FileResponse:
+    """What the page loads."""
+    return FileResponse(FILES[file] / file, headers=CACHED)

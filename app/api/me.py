@@ -1,0 +1,102 @@
+"""Who you are, and browser sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field, StringConstraints
+
+from app.api._times import Time
+from app.services import sessions
+from app.services.tokens import Caller, Role
+from app.web.access import AnyRole, Public
+from app.web.bodies import Input, json_body
+from app.web.cookies import check_not_cross_site, clear_session_cookie, session_cookie, set_session_cookie
+from app.web.deps import SessionDep, get_options
+from app.web.examples import shows
+
+router = APIRouter(prefix="/v1", tags=["access"])
+NO_SECRET = "plb_0f3a9c51d27e_" + "x" * 43
+
+
+class Me(BaseModel):
+    """The caller as the service sees it."""
+
+    prefix: str = Field(description="Names the token.")
+    role: Role
+    name: str
+    campaign: str | None = Field(description="The only campaign that this token is good for; null for all.")
+    expires_at: Time | None
+
+
+class SessionIn(Input):
+    """A token to exchange for a cookie."""
+
+    token: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class SessionOut(BaseModel):
+    """A browser session; its secret is in the cookie only."""
+
+    me: Me
+    csrf: str = Field(description="Send it as `X-CSRF-Token` with every change.")
+    expires_at: Time
+
+
+EXAMPLE = Me.model_validate(
+    {"prefix": "0f3a9c51d27e", "role": "manager", "name": "Ada", "campaign": None, "expires_at": None}
+)
+SESSION = SessionOut.model_validate({"me": EXAMPLE, "csrf": "5e" * 32, "expires_at": "2026-11-21T00:00:00Z"})
+
+
+@router.get("/me", summary="Who am I", responses=shows(200, EXAMPLE))
+def get_me(caller: AnyRole) -> Me:
+    """Role, campaign and end of the credential that was sent."""
+    return _me(caller)
+
+
+@router.post("/session", status_code=201, summary="Sign a browser in", responses=shows(201, SESSION))
+def open_session(
+    _: Public,
+    request: Request,
+    response: Response,
+    body: Annotated[SessionIn, json_body(SessionIn, token={"token": NO_SECRET})],
+    session: SessionDep,
+) -> SessionOut:
+    """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
+    check_not_cross_site(request)
+    opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
+    set_session_cookie(request, response, opened.secret)
+    return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
+
+
+@router.get("/session", summary="Look at the browser's session", responses=shows(200, SESSION))
+def get_session(caller: AnyRole, request: Request, session: SessionDep) -> SessionOut:
+    """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
+    secret = _cookie(request)
+    return SessionOut(me=_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.expiry(session, secret))
+
+
+@router.delete("/session", status_code=204, summary="Sign the browser out", response_description="Signed out.")
+def close_session(caller: AnyRole, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001
+    """End the session of the cookie that was sent. The token stays."""
+    sessions.close_session(session, _cookie(request))
+    clear_session_cookie(request, response)
+
+
+def _cookie(request: Request) -> str:
+    secret = session_cookie(request)
+    if secret is None:
+        raise sessions.NoSession
+    return secret
+
+
+def _me(caller: Caller) -> Me:
+    return Me(
+        prefix=caller.prefix,
+        role=caller.role,
+        name=caller.name,
+        campaign=caller.campaign,
+        expires_at=caller.expires_at,
+    )

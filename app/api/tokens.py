@@ -1,0 +1,125 @@
+"""Bearer tokens: make, list, revoke."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api._times import Time, TimeIn
+from app.domain.keys import KEY_PATTERN
+from app.services import tokens
+from app.services.replay import Answer
+from app.services.tokens import Role
+from app.web.access import AnyRole, Manager
+from app.web.bodies import Input, json_body
+from app.web.deps import SessionDep
+from app.web.examples import shows
+from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.once import OnceDep, created
+
+router = APIRouter(prefix="/v1/tokens", tags=["access"])
+
+Prefix = Annotated[
+    str, Path(pattern="^[0-9a-f]{12}$", description="The part of a token that names it.", examples=["0f3a9c51d27e"])
+]
+
+
+class TokenIn(Input):
+    """A token to make."""
+
+    role: Role
+    campaign: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
+        None, description="The only campaign it is good for; null for all."
+    )
+    name: Annotated[str, StringConstraints(max_length=tokens.LONGEST_NAME)] = Field(
+        "", description="What it is for, for those who manage tokens."
+    )
+    expires_at: TimeIn | None = Field(None, description="When it stops working; null for never.")
+
+
+class TokenOut(BaseModel):
+    """A token, without its secret."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    prefix: str
+    role: Role
+    campaign: str | None
+    name: str
+    created_at: Time
+    expires_at: Time | None
+    revoked_at: Time | None
+    live: bool = Field(description="Neither expired nor revoked.")
+
+
+class TokenIssued(TokenOut):
+    """A new token with its secret, which is shown this once."""
+
+    token: str = Field(description="Send it as `Authorization: Bearer …`.")
+
+
+EXAMPLE = {
+    "prefix": "0f3a9c51d27e",
+    "role": "viewer",
+    "campaign": "ted-ende",
+    "name": "nightly report",
+    "created_at": "2026-11-20T12:00:00Z",
+    "expires_at": "2027-11-20T12:00:00Z",
+    "revoked_at": None,
+    "live": True,
+}
+SECRET = "plb_0f3a9c51d27e_" + "x" * 43
+OUT = TokenOut.model_validate(EXAMPLE)
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Make a token",
+    responses=shows(201, TokenIssued.model_validate({**EXAMPLE, "token": SECRET}), "Made; the secret is shown once."),
+)
+def create_token(
+    caller: Manager,
+    body: Annotated[
+        TokenIn,
+        json_body(
+            TokenIn,
+            viewer={"role": "viewer", "campaign": "ted-ende", "name": "CI", "expires_at": "2027-11-20T12:00:00Z"},
+            manager={"role": "manager", "name": "Ada"},
+        ),
+    ],
+    session: SessionDep,
+    once: OnceDep,
+) -> Response:
+    """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
+
+    def make() -> Answer:
+        issued = tokens.issue(
+            session, role=body.role, campaign=body.campaign, name=body.name, expires_at=body.expires_at, by=caller
+        )
+        shown = TokenOut.model_validate(issued.token).model_dump()
+        made = TokenIssued.model_validate({**shown, "token": issued.secret})
+        return created(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
+
+    return once(session, caller, make)
+
+
+@router.get("", summary="List tokens", responses=shows(200, Page[TokenOut](items=[OUT], next=None)))
+def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
+    """The tokens that you manage, without their secrets."""
+    found = tokens.page(session, by=caller, after=after(cursor), limit=limit + 1)
+    return page_of([TokenOut.model_validate(view) for view in found], limit, lambda token: token.prefix)
+
+
+@router.get("/{prefix}", summary="Look at a token", responses=shows(200, OUT))
+def get_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> TokenOut:
+    """A token that you manage, or your own."""
+    return TokenOut.model_validate(tokens.get(session, prefix, by=caller))
+
+
+@router.delete("/{prefix}", status_code=204, summary="Revoke a token", response_description="Revoked, at once.")
+def revoke_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> None:
+    """A token that you manage, or your own; its sessions end with it."""
+    tokens.revoke(session, prefix, by=caller)

@@ -1,0 +1,95 @@
+"""Settings from `PLUMBLINE_*`, an optional `.env` and `/run/secrets`, read at the edge only. Importing does nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource
+from pydantic_settings import SettingsConfigDict as ConfigDict
+
+from app.domain.errors import Invalid, Place
+
+SECRETS = Path("/run/secrets")
+
+
+def default_data_dir() -> Path:
+    """Where the embedded database and the first credential live when nobody says otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/plumbline")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "plumbline"
+
+
+class Settings(BaseSettings):
+    """What an installation chooses.
+
+    database_url: libpq URL of the schema's owner; none for the embedded server.
+    database_role: role to serve under after connecting as the owner; `plumbline serve` finds it out.
+    pool_size: database connections and request threads of one process.
+    public_url: address under which browsers reach the service, where a proxy stands before it.
+    body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
+    body_timeout: longest silence within a request body, in seconds.
+    session_hours: how long a browser stays signed in.
+    """
+
+    model_config = ConfigDict(
+        env_prefix="PLUMBLINE_", env_file=".env", extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    database_url: Annotated[str | None, Field(repr=False)] = None
+    database_role: str | None = None
+    data_dir: Path = Field(default_factory=default_data_dir)
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    workers: Annotated[int, Field(ge=1, le=256)] = 1
+    pool_size: Annotated[int, Field(ge=2, le=500)] = 10
+    public_url: str | None = None
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    body_limit: Annotated[int, Field(ge=1024)] = 1 << 20
+    upload_limit: Annotated[int, Field(ge=1024)] = 1 << 30
+    body_timeout: Annotated[float, Field(gt=0)] = 30.0
+    session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings of this process. Raises Invalid, naming each variable that is wrong and never its value."""
+        try:
+            return cls()
+        except ValidationError as error:
+            wrong = [(str(fault["loc"][0]), fault["msg"]) for fault in error.errors(include_input=False)]
+            places = tuple(Place((f"PLUMBLINE_{name.upper()}",), msg) for name, msg in wrong)
+            raise Invalid("the settings are not valid", places=places) from None
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Origins stand in one variable, with commas."""
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("public_url")
+    @classmethod
+    def _origin(cls, value: str | None) -> str | None:
+        """Only an origin: the paths are ours."""
+        if value is None:
+            return None
+        scheme, found, rest = value.rstrip("/").partition("://")
+        if scheme not in {"http", "https"} or not found or not rest or "/" in rest:
+            raise ValueError("must be like https://plumbline.example.org")
+        return value.rstrip("/")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, environment, `.env`, then files such as `/run/secrets/plumbline_database_url`."""
+        usual = (init_settings, env_settings, dotenv_settings)
+        if not SECRETS.is_dir():
+            return (*usual, file_secret_settings)
+        return (*usual, SecretsSettingsSource(settings_cls, secrets_dir=SECRETS))

@@ -1,0 +1,93 @@
+"""The web application, put together. Importing this does nothing; `create_app` does it all."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from importlib.metadata import version
+from typing import Any
+
+from anyio import to_thread
+from fastapi import FastAPI
+
+from app import api
+from app.config import Settings
+from app.storage.db import Database
+from app.web import cors, openapi, problems
+from app.web.deps import Options
+from app.web.edge import EdgeLayer
+
+COLLECT_AFTER = 50_000  # objects
+
+
+def create_app(database: Database, options: Options) -> FastAPI:
+    """The application over a database, with the plain values of this installation."""
+    app = FastAPI(
+        title="Plumbline",
+        version=version("plumbline"),
+        lifespan=_lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.database = database
+    app.state.options = options
+    for router in api.routers():
+        app.router.routes.extend(router.routes)
+    problems.install(app)
+    cors.install(app, options.cors_origins)
+    app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
+    app.middleware_stack = EdgeLayer(app.build_middleware_stack())
+    return app
+
+
+def from_environment() -> FastAPI:
+    """The application as its environment says, for the server's worker processes.
+
+    What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
+    """
+    settings = Settings.load()
+    if settings.database_url is None:
+        raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
+    database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role)
+    app = create_app(database, options(settings))
+    app.openapi()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
+    return app
+
+
+def options(settings: Settings) -> Options:
+    """What the settings say about the HTTP edge."""
+    return Options(
+        body_limit=settings.body_limit,
+        upload_limit=settings.upload_limit,
+        body_timeout=settings.body_timeout,
+        session_lifetime=timedelta(hours=settings.session_hours),
+        public_url=settings.public_url,
+        cors_origins=settings.cors_origins,
+    )
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """As many threads as connections, so that no thread waits for one."""
+    database: Database = app.state.database
+    to_thread.current_default_thread_limiter().total_tokens = database.size
+    yield
+    database.close()
+
+
+def _document(app: FastAPI) -> Any:
+    built: dict[str, Any] = {}
+
+    def document() -> dict[str, Any]:
+        if not built:
+            built.update(openapi.build(app))
+        return built
+
+    return document

@@ -1,0 +1,191 @@
+"""Bearer tokens: 256 random bits, shown once, stored as a hash; with a role, maybe a campaign, maybe an end."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
+from app.storage import campaigns, tokens
+from app.storage.db import Session
+
+Role = Literal["admin", "manager", "coordinator", "viewer", "frontend"]
+ROLES: tuple[Role, ...] = get_args(Role)
+MARK = "plb_"
+LONGEST_NAME = 200
+_TOKEN = re.compile(rf"{MARK}([0-9a-f]{{12}})_([A-Za-z0-9_-]{{43}})")
+
+# Who includes whom: a manager can do what a viewer can. Coordinators and front-ends have no rights of their own yet.
+INCLUDES: Mapping[Role, frozenset[Role]] = MappingProxyType(
+    {
+        "admin": frozenset(ROLES),
+        "manager": frozenset({"manager", "viewer"}),
+        "coordinator": frozenset({"coordinator"}),
+        "viewer": frozenset({"viewer"}),
+        "frontend": frozenset({"frontend"}),
+    }
+)
+# Whose tokens a role may make, see and revoke, within its own campaign where it is bound to one.
+MANAGES: Mapping[Role, frozenset[Role]] = MappingProxyType(
+    {"admin": frozenset(ROLES), "manager": frozenset({"coordinator", "viewer", "frontend"})}
+)
+
+
+class BadCredential(Unauthorized):
+    """There is no such credential, or it has expired or been revoked."""
+
+
+class BeyondYourRights(Forbidden):
+    """You cannot give rights that you do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking. campaign: the only one this credential is good for, None for all."""
+
+    token_id: int
+    prefix: str
+    role: Role
+    name: str
+    campaign: str | None
+    expires_at: datetime | None
+
+    @property
+    def actor(self) -> str:
+        """Who acts, for the record of versions."""
+        return f"token:{self.prefix}"
+
+    def may(self, role: Role) -> bool:
+        """Whether this caller has the rights of a role."""
+        return role in INCLUDES[self.role]
+
+    def manages(self, role: str, campaign: str | None) -> bool:
+        """Whether this caller may make, see and revoke tokens of a role for a campaign."""
+        return role in MANAGES.get(self.role, frozenset()) and self.campaign in (None, campaign)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A token as its manager sees it."""
+
+    prefix: str
+    role: Role
+    campaign: str | None
+    name: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token with its secret, which is nowhere else and cannot be shown again."""
+
+    token: TokenView
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"Issued({self.token!r})"
+
+
+def issue(
+    session: Session,
+    *,
+    role: Role,
+    name: str = "",
+    campaign: str | None = None,
+    expires_at: datetime | None = None,
+    by: Caller | None = None,
+) -> Issued:
+    """Make a token. by: who asks; None is the operator at the command line, who may do all.
+
+    Raises Forbidden for rights beyond those of `by`, NotFound for an unknown campaign, Invalid for a bad name or time.
+    """
+    if by is not None:
+        _check_within(by, role, campaign, expires_at)
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise Invalid(places=(Place(("name",), f"must be at most {LONGEST_NAME} printable characters"),))
+    if expires_at is not None and expires_at.tzinfo is None:
+        raise Invalid(places=(Place(("expires_at",), "must have a time zone"),))
+    campaign_id = campaigns.get(session, campaign).id if campaign is not None else None
+    prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+    secret = f"{MARK}{prefix}_{key}"
+    row = tokens.add(
+        session,
+        prefix=prefix,
+        digest=digest(secret),
+        role=role,
+        campaign_id=campaign_id,
+        name=name,
+        expires_at=expires_at,
+    )
+    return Issued(_view(row), secret)
+
+
+def authenticate(session: Session, secret: str) -> Caller:
+    """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
+    parts = _TOKEN.fullmatch(secret)
+    row = tokens.find(session, parts[1]) if parts else None
+    known = row.hash if row is not None else bytes(32)
+    if not hmac.compare_digest(digest(secret), known) or row is None or not row.live:
+        raise BadCredential
+    return caller_of(row)
+
+
+def caller_of(row: tokens.TokenRecord) -> Caller:
+    """The caller behind a stored token."""
+    return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at)
+
+
+def page(session: Session, *, by: Caller, after: str | None, limit: int) -> list[TokenView]:
+    """The tokens that a caller manages, by prefix after `after`."""
+    roles = MANAGES.get(by.role, frozenset())
+    return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=by.campaign)]
+
+
+def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
+    """A token that the caller manages, or its own. Raises NotFound."""
+    row = tokens.get(session, prefix)
+    if by is not None and row.prefix != by.prefix and not by.manages(row.role, row.campaign):
+        raise tokens.TokenNotFound
+    return _view(row)
+
+
+def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
+    """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
+    get(session, prefix, by=by)
+    tokens.revoke(session, prefix)
+
+
+def first_admin(session: Session) -> Issued | None:
+    """A token of role admin where no live one exists, so that no default credential ever does."""
+    tokens.lock_for_first_admin(session)
+    return None if tokens.has_admin(session) else issue(session, role="admin", name="first admin")
+
+
+def digest(secret: str) -> bytes:
+    """What is stored of a secret. It has 256 random bits, so no salt and no slow hash are needed."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: datetime | None) -> None:
+    if not by.manages(role, campaign):
+        if by.campaign is not None and campaign not in (None, by.campaign):
+            raise NotFound("campaign")
+        raise BeyondYourRights
+    if by.expires_at is not None and (expires_at is None or expires_at > by.expires_at):
+        raise BeyondYourRights("a token cannot outlive the one that makes it")
+
+
+def _view(row: tokens.TokenRecord) -> TokenView:
+    return TokenView(**{name: getattr(row, name) for name in TokenView.__slots__})

@@ -1,0 +1,61 @@
+"""Answers kept by Idempotency-Key. A claim and the work it guards are one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.storage.tables import idempotency
+
+KEPT = "7 days"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a key stands for. body: None where the answer carried a secret and was not kept."""
+
+    request_hash: bytes
+    status: int
+    body: bytes | None
+    content_type: str | None
+    location: str | None
+
+
+def claim(session: Session, token_id: int, key: str, request_hash: bytes) -> bool:
+    """Take a key, waiting for whoever is taking it; False where it is taken.
+
+    The claim holds when the transaction commits, together with what was done under it; a rollback frees the key.
+    """
+    old = sa.func.now() - sa.text(f"interval '{KEPT}'")
+    here = idempotency.c.token_id == token_id
+    session.execute(sa.delete(idempotency).where(here, idempotency.c.created_at < old))
+    statement = insert(idempotency).values(token_id=token_id, key=key, request_hash=request_hash)
+    taken = session.execute(statement.on_conflict_do_nothing().returning(idempotency.c.key))
+    return taken.one_or_none() is not None
+
+
+def find(session: Session, token_id: int, key: str) -> KeptAnswer:
+    """The answer of a key that is taken: a second statement, which sees what the first waited for."""
+    c = idempotency.c
+    query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
+    row = session.execute(query.where(c.token_id == token_id, c.key == key)).one()
+    return KeptAnswer(*row)
+
+
+def keep(
+    session: Session,
+    token_id: int,
+    key: str,
+    *,
+    status: int,
+    body: bytes | None,
+    content_type: str | None,
+    location: str | None,
+) -> None:
+    """Keep the answer of a key that this transaction claimed."""
+    here = (idempotency.c.token_id == token_id) & (idempotency.c.key == key)
+    values = {"status": status, "body": body, "content_type": content_type, "location": location}
+    session.execute(sa.update(idempotency).where(here).values(**values))

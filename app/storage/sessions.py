@@ -1,0 +1,44 @@
+"""Queries about browser sessions, each the shadow of a token. The database clock decides what has expired."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.storage import tokens as token_queries
+from app.storage.tables import sessions, tokens
+
+SessionRecord = sa.Row[Any]
+
+
+def add(session: Session, *, digest: bytes, token_id: int, lifetime: timedelta) -> datetime:
+    """Store a session by its hash and let the expired ones of its token go; the time when it expires."""
+    now = sa.func.statement_timestamp()
+    session.execute(sa.delete(sessions).where(sessions.c.token_id == token_id, sessions.c.expires_at <= now))
+    values = {"hash": digest, "token_id": token_id, "expires_at": now + lifetime}
+    expires: datetime = session.execute(
+        sa.insert(sessions).values(**values).returning(sessions.c.expires_at)
+    ).scalar_one()
+    return expires
+
+
+def find(session: Session, digest: bytes) -> token_queries.TokenRecord | None:
+    """The token behind a session that has not expired."""
+    query = token_queries.query().join(sessions, sessions.c.token_id == tokens.c.id)
+    here = (sessions.c.hash == digest) & (sessions.c.expires_at > sa.func.statement_timestamp())
+    return session.execute(query.where(here)).one_or_none()
+
+
+def expiry(session: Session, digest: bytes) -> datetime | None:
+    """When a session ends; None where there is none."""
+    here = sessions.c.hash == digest
+    found: datetime | None = session.execute(sa.select(sessions.c.expires_at).where(here)).scalar()
+    return found
+
+
+def remove(session: Session, digest: bytes) -> None:
+    """End a session, if there is one."""
+    session.execute(sa.delete(sessions).where(sessions.c.hash == digest))

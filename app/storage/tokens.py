@@ -1,0 +1,93 @@
+"""Queries about bearer tokens. The database clock decides what has expired."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFound
+from app.storage.tables import campaigns, tokens
+
+TokenRecord = sa.Row[Any]
+_FIRST_ADMIN_LOCK = 7_215_340_913  # any constant: the same for every starter
+
+
+class TokenNotFound(NotFound):
+    """There is no such token, or it is not yours to manage."""
+
+
+def live() -> sa.ColumnElement[bool]:
+    """Neither revoked nor expired, now."""
+    return tokens.c.revoked_at.is_(None) & sa.func.coalesce(tokens.c.expires_at > sa.func.statement_timestamp(), True)
+
+
+def query() -> sa.Select[Any]:
+    """Tokens with the key of their campaign and whether they are live."""
+    columns = [column for column in tokens.c if column.name != "campaign_id"]
+    shown = sa.select(*columns, campaigns.c.key.label("campaign"), live().label("live"))
+    return shown.select_from(tokens).outerjoin(campaigns, campaigns.c.id == tokens.c.campaign_id)
+
+
+def add(
+    session: Session,
+    *,
+    prefix: str,
+    digest: bytes,
+    role: str,
+    campaign_id: int | None,
+    name: str,
+    expires_at: datetime | None,
+) -> TokenRecord:
+    """Store a token by its hash."""
+    session.execute(
+        sa.insert(tokens).values(
+            prefix=prefix, hash=digest, role=role, campaign_id=campaign_id, name=name, expires_at=expires_at
+        )
+    )
+    return get(session, prefix)
+
+
+def find(session: Session, prefix: str) -> TokenRecord | None:
+    """The token of this prefix, live or not."""
+    return session.execute(query().where(tokens.c.prefix == prefix)).one_or_none()
+
+
+def get(session: Session, prefix: str) -> TokenRecord:
+    """The token of this prefix, live or not. Raises TokenNotFound."""
+    row = find(session, prefix)
+    if row is None:
+        raise TokenNotFound
+    return row
+
+
+def page(
+    session: Session, *, after: str | None, limit: int, roles: Collection[str], campaign: str | None
+) -> list[TokenRecord]:
+    """Tokens of some roles by prefix after `after`; `campaign` keeps those of one campaign."""
+    prefix = tokens.c.prefix.collate("C")
+    wanted = query().where(tokens.c.role.in_(roles)).order_by(prefix).limit(limit)
+    if after is not None:
+        wanted = wanted.where(prefix > after)
+    if campaign is not None:
+        wanted = wanted.where(campaigns.c.key == campaign)
+    return list(session.execute(wanted))
+
+
+def revoke(session: Session, prefix: str) -> None:
+    """Revoke a token now; an earlier revocation stands."""
+    here = (tokens.c.prefix == prefix) & tokens.c.revoked_at.is_(None)
+    session.execute(sa.update(tokens).where(here).values(revoked_at=sa.func.now()))
+
+
+def lock_for_first_admin(session: Session) -> None:
+    """Let one starter at a time ask whether there is an admin, until the transaction ends."""
+    session.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST_ADMIN_LOCK)))
+
+
+def has_admin(session: Session) -> bool:
+    """Whether a live token of role admin exists."""
+    return bool(session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & live()))).scalar())

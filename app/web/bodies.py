@@ -1,0 +1,182 @@
+"""Request bodies: read by us within limits, in time and size, before anything parses them."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from typing import IO, Annotated, Any, Generic, TypeVar
+
+import anyio
+from anyio import to_thread
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.domain.errors import AppError, StorageFull, TooLarge
+from app.web import strict_json
+from app.web.deps import get_options
+
+IN_MEMORY = 1 << 20
+PIECE = 1 << 20
+M = TypeVar("M", bound=BaseModel)
+
+
+class BodyTooLarge(TooLarge):
+    """The body is larger than allowed."""
+
+
+class BodyTooSlow(AppError):
+    """The body did not arrive in time."""
+
+    kind = "timeout"
+
+
+class WrongContentType(AppError):
+    """The body is of a type that is not taken here."""
+
+    kind = "unsupported"
+
+
+class NoRoom(StorageFull):
+    """There is no space left to receive a file."""
+
+
+class Cut(AppError):
+    """The body ended before it was complete."""
+
+    kind = "bad_request"
+
+
+class Input(BaseModel):
+    """A JSON body: strict, finite, and nothing beyond the declared fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class JsonBody(Generic[M]):
+    """A dependency that reads a JSON body as a model; the OpenAPI document finds the model and examples here."""
+
+    def __init__(self, model: type[M], examples: Mapping[str, Mapping[str, Any]]) -> None:
+        self.model = model
+        self.examples = examples
+
+    async def __call__(self, request: Request) -> M:
+        """The body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
+        data = await read_json(request)
+        try:
+            return self.model.model_validate_json(data, strict=True)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+            raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from None
+
+
+def json_body(model: type[BaseModel], **examples: Mapping[str, Any]) -> Any:
+    """Declare the JSON body of a handler, with worked examples by name."""
+    return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}))
+
+
+async def read_json(request: Request) -> bytes:
+    """The bytes of a body that is strict JSON, as `strict_json.loads` has it."""
+    kind, _, parameters = request.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
+        raise WrongContentType("send application/json in UTF-8")
+    _refuse_encoded(request)
+    pieces = [piece async for piece in arriving(request, get_options(request).body_limit)]
+    data = b"".join(pieces)
+    request.state.body_digest = hashlib.sha256(data).digest()
+    await to_thread.run_sync(strict_json.loads, data)
+    return data
+
+
+async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
+    """The pieces of a body as they come, at most `limit` bytes in all. Raises BodyTooLarge, BodyTooSlow, Cut."""
+    if int(_content_length(request)) > limit:
+        raise BodyTooLarge(f"at most {limit} bytes")
+    size, stream = 0, request.stream()
+    while True:
+        piece = await _next(stream, get_options(request).body_timeout)
+        if piece is None:
+            return
+        size += len(piece)
+        if size > limit:
+            raise BodyTooLarge(f"at most {limit} bytes")
+        yield piece
+
+
+async def _next(stream: AsyncIterator[bytes], timeout: float) -> bytes | None:
+    try:
+        with anyio.fail_after(timeout):
+            return await anext(stream)
+    except StopAsyncIteration:
+        return None
+    except TimeoutError:
+        raise BodyTooSlow(f"nothing came for {timeout:g} seconds") from None
+
+
+def _content_length(request: Request) -> str:
+    """As declared; servers refuse what is no number, and a chunked body declares none."""
+    given = request.headers.get("content-length", "0")
+    return given if given.isascii() and given.isdigit() and len(given) < 20 else "0"
+
+
+def _refuse_encoded(request: Request) -> None:
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise WrongContentType("send it without Content-Encoding; gzipped files are recognized by their content")
+
+
+class Upload:
+    """A file as it was sent, in a temporary file of no name, on disk from IN_MEMORY bytes on."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self.file = file
+        self.size = size
+
+    def pieces(self) -> list[int]:
+        """Offsets of the pieces, each of PIECE bytes but the last."""
+        return list(range(0, self.size, PIECE))
+
+    def piece(self, offset: int) -> bytes:
+        """One piece."""
+        self.file.seek(offset)
+        return self.file.read(PIECE)
+
+
+async def receive(request: Request) -> AsyncIterator[Upload]:
+    """The body of any type as a file, never whole in memory; it is gone when the request is over."""
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        raise WrongContentType("send the bytes of the file themselves as the body, not a form")
+    _refuse_encoded(request)
+    digest = hashlib.sha256()
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as file:
+        size, held = 0, bytearray()
+        async for piece in arriving(request, get_options(request).upload_limit):
+            held += piece
+            size += len(piece)
+            if len(held) >= PIECE:
+                await to_thread.run_sync(_write, file, bytes(held), digest)
+                held.clear()
+        await to_thread.run_sync(_write, file, bytes(held), digest)
+        request.state.body_digest = digest.digest()
+        yield Upload(file, size)
+
+
+def _write(file: Any, data: bytes, digest: Any) -> None:
+    try:
+        file.write(data)
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise NoRoom from error
+        raise
+    digest.update(data)
+
+
+UploadDep = Annotated[Upload, Depends(receive)]
+"""A file as the body."""
+
+
+def body_digest(request: Request) -> bytes:
+    """SHA-256 of the body that was read; of nothing where the address takes none."""
+    digest: bytes = getattr(request.state, "body_digest", hashlib.sha256(b"").digest())
+    return digest

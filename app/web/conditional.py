@@ -1,0 +1,27 @@
+"""ETags of answers that are the same for the same question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fastapi import Request, Response
+
+VARY = "Accept, Authorization, Cookie"
+
+
+def answer(
+    request: Request, body: bytes, media_type: str, etag: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """200 with the body, or 304 where the client has it already."""
+    tag = f'"{etag}"'
+    common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
+    if is_known(request, tag):
+        return Response(status_code=304, headers=common)
+    return Response(body, media_type=media_type, headers=common)
+
+
+def is_known(request: Request, tag: str) -> bool:
+    """Whether If-None-Match has the tag (weak comparison, as RFC 9110 says)."""
+    given = ",".join(request.headers.getlist("if-none-match"))
+    known = {part.strip().removeprefix("W/") for part in given.split(",")}
+    return tag in known or given.strip() == "*"

@@ -1,0 +1,55 @@
+"""What handlers are given: the database, one transaction a request, and the plain values of this installation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+
+from app.domain.keys import KEY_PATTERN
+from app.storage.db import Database, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an installation chooses about its HTTP edge (see `app.config`)."""
+
+    body_limit: int = 1 << 20
+    upload_limit: int = 1 << 30
+    body_timeout: float = 30.0
+    session_lifetime: timedelta = timedelta(hours=12)
+    public_url: str | None = None
+    cors_origins: tuple[str, ...] = ()
+
+
+def get_options(request: Request) -> Options:
+    """The plain values of this installation."""
+    options: Options = request.app.state.options
+    return options
+
+
+def database_of(request: Request) -> Database:
+    """The database handle."""
+    database: Database = request.app.state.database
+    return database
+
+
+async def get_database(request: Request) -> Database:
+    """The database handle, for use cases that hold several transactions or none."""
+    return database_of(request)
+
+
+def get_session(request: Request) -> Iterator[Session]:
+    """The request's transaction: committed before the answer leaves, rolled back on any error."""
+    with database_of(request).transaction() as session:
+        yield session
+
+
+DatabaseDep = Annotated[Database, Depends(get_database)]
+SessionDep = Annotated[Session, Depends(get_session, scope="function")]
+CampaignKey = Annotated[
+    str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])
+]

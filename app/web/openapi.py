@@ -1,0 +1,137 @@
+"""The OpenAPI 3.1 document: what the framework knows, and what our own dependencies declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from app.web.access import Anyone, Needs
+from app.web.bodies import JsonBody, receive
+from app.web.once import get_once
+from app.web.problems import MEDIA_TYPE, Problem
+
+TITLES = {
+    400: "The request cannot be read.",
+    401: "No credential, or a bad one.",
+    403: "Your role lacks the right, or a cookie came from another page.",
+    404: "Unknown, or not yours.",
+    408: "The body did not arrive in time.",
+    409: "The state of things does not allow it.",
+    413: "Larger than allowed.",
+    415: "Not a type that is taken here.",
+    422: "The input is not valid; `errors` says where.",
+    503: "Busy; try again after `Retry-After` seconds.",
+    507: "No space left.",
+}
+DESCRIPTION = """
+Human evaluation of machine translation and text generation: campaigns, judgments, rankings.
+
+Send `Authorization: Bearer <token>`. Every error is `application/problem+json` (RFC 9457) with the id of the request.
+Lists are `{"items": […], "next": cursor}`. A `POST` that creates takes an `Idempotency-Key`.
+"""
+SECURITY = {
+    "token": {"type": "http", "scheme": "bearer", "description": "A token made by `POST /v1/tokens`."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-staff",
+        "description": "A browser session made by `POST /v1/session` (`staff` on plain http). Changes also need "
+        "`X-CSRF-Token` and a request from our own page.",
+    },
+}
+
+
+def build(app: FastAPI) -> dict[str, Any]:
+    """The document of every route of the app that is in the schema."""
+    routes = [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+    document = get_openapi(
+        title="Plumbline", version=app.version, openapi_version="3.1.0", description=DESCRIPTION, routes=routes
+    )
+    components = document.setdefault("components", {})
+    components["securitySchemes"] = SECURITY
+    components["responses"] = {f"Problem{status}": _problem(status) for status in TITLES}
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas.update(_schemas(routes))
+    for route in routes:
+        for method in route.methods or ():
+            _complete(document["paths"][route.path_format][method.lower()], route)
+    return document
+
+
+def dependencies(dependant: Dependant) -> Iterator[Any]:
+    """Every callable that a handler depends on."""
+    for inner in dependant.dependencies:
+        yield inner.call
+        yield from dependencies(inner)
+
+
+def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
+    bodies = {call.model for route in routes for call in dependencies(route.dependant) if isinstance(call, JsonBody)}
+    wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
+    _, made = models_json_schema(
+        [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
+    )
+    found: dict[str, Any] = made["$defs"]
+    return found
+
+
+def _complete(operation: dict[str, Any], route: APIRoute) -> None:
+    """Add body, security and problems to one operation."""
+    calls = list(dependencies(route.dependant))
+    statuses = {400, 422, 503} if any(not isinstance(call, Anyone) for call in calls) else {400, 422}
+    operation["operationId"] = route.name
+    for call in calls:
+        if isinstance(call, Needs):
+            operation["security"] = [{"token": []}, {"session": []}]
+            statuses |= {401, 403} | ({404} if route.param_convertors else set())
+        elif isinstance(call, Anyone):
+            operation.setdefault("security", [])
+        elif isinstance(call, JsonBody):
+            operation["requestBody"] = _json_body(call)
+            statuses |= {408, 413, 415, 507}
+        elif call is receive:
+            operation["requestBody"] = _file_body()
+            statuses |= {408, 413, 415, 507}
+        elif call is get_once:
+            statuses |= {409, 507}
+    responses = operation["responses"]
+    for status in sorted(statuses | {int(code) for code in responses if code.isdigit() and int(code) >= 400}):
+        responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
+    operation["responses"] = {code: responses[code] for code in sorted(responses)}
+
+
+def _json_body(body: JsonBody[Any]) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{body.model.__name__}"}
+    return {"required": True, "content": {"application/json": {"schema": schema, "examples": dict(body.examples)}}}
+
+
+def _file_body() -> dict[str, Any]:
+    media = {"schema": {"type": "string", "format": "binary"}}
+    described = "The bytes of the file, gzipped or not, under any content type but a form's."
+    return {"required": True, "description": described, "content": {"application/octet-stream": media}}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    title = TITLES[status]
+    example = {
+        "type": f"urn:plumbline:problem:{status}",
+        "title": title.rstrip("."),
+        "status": status,
+        "detail": title,
+        "instance": "r_9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d",
+        "errors": [{"loc": ["body", "key"], "msg": "Field required"}] if status == 422 else [],
+    }
+    headers = {"X-Request-Id": {"description": "Id of the request.", "schema": {"type": "string"}}}
+    if status == 503:
+        headers["Retry-After"] = {"description": "Seconds to wait.", "schema": {"type": "integer"}}
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}}
+    return {"description": title, "headers": headers, "content": content}

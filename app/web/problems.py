@@ -1,0 +1,158 @@
+"""Every error as RFC 9457 problem+json, in one place; nothing of what was sent, and nothing internal, is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from app.domain.errors import AppError, Place
+from app.domain.keys import is_key
+from app.services.tokens import MARK
+from app.web.edge import request_id
+
+MEDIA_TYPE = "application/problem+json"
+STATUS: Mapping[str, int] = MappingProxyType(
+    {
+        "bad_request": 400,
+        "unauthorized": 401,
+        "forbidden": 403,
+        "not_found": 404,
+        "timeout": 408,
+        "conflict": 409,
+        "too_large": 413,
+        "unsupported": 415,
+        "invalid": 422,
+        "unavailable": 503,
+        "storage_full": 507,
+    }
+)
+TITLES: Mapping[int, str] = MappingProxyType(
+    {
+        400: "The request cannot be read",
+        404: "There is no such address",
+        405: "This address does not know this method",
+    }
+)
+BROKEN = "Something went wrong on our side"
+LONGEST_NAME = 64
+
+
+class ErrorPlace(BaseModel):
+    """One thing that is wrong with the input."""
+
+    loc: list[str | int] = Field(description="Where: a path into the body, a parameter, or a file and line.")
+    msg: str = Field(description="What.")
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    model_config = ConfigDict(title="Problem")
+
+    type: str = Field(description="Names the kind of problem; stable.")
+    title: str = Field(description="The kind of problem in words.")
+    status: int
+    detail: str = Field(description="The particulars of this occurrence.")
+    instance: str = Field(description="Id of the request, for the log.")
+    errors: list[ErrorPlace] = Field(description="What is wrong with the input, and where.")
+
+
+def problem(
+    request: Request,
+    status: int,
+    title: str,
+    *,
+    kind: str = "",
+    detail: str = "",
+    places: Sequence[Place] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A problem response. kind: the stable name in `type`; that of the status where none is given."""
+    content = {
+        "type": f"urn:plumbline:problem:{kind or status}",
+        "title": title,
+        "status": status,
+        "detail": detail or title,
+        "instance": request_id(request.scope),
+        "errors": [{"loc": list(place.loc), "msg": place.msg} for place in places],
+    }
+    body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def shown(name: str | int) -> str | int:
+    """A name that was sent, where it may be repeated: short, of the alphabet of keys, and no secret."""
+    if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and MARK not in name):
+        return name
+    return "(name)"
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers."""
+    app.add_exception_handler(AppError, _app_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(Exception, _unhandled)
+
+
+def _app_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AppError)  # noqa: S101  (as registered)
+    status = STATUS.get(error.kind, 500)
+    headers = {}
+    if error.retry_after is not None or status in {429, 503}:
+        headers["Retry-After"] = str(error.retry_after or 1)
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="plumbline"'
+    if status == 500:
+        return problem(request, 500, BROKEN, headers=headers)
+    title = error.title()
+    return problem(
+        request, status, title, kind=_kebab(type(error)), detail=error.detail, places=error.places, headers=headers
+    )
+
+
+def _validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    places = [Place(tuple(shown(part) for part in fault["loc"]), str(fault["msg"])) for fault in error.errors()]
+    return problem(request, 422, "The input is not valid", kind="invalid", places=places)
+
+
+def _http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    status = error.status_code
+    if status >= 500:
+        return problem(request, status, BROKEN)
+    headers = dict(error.headers or {})
+    if status == 405:
+        headers["Allow"] = ", ".join(allowed_methods(request))
+    return problem(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
+
+
+def _unhandled(request: Request, error: Exception) -> Response:  # noqa: ARG001  (the server logs it with its trace)
+    return problem(request, 500, BROKEN)
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """What the address knows, over all routes; the framework names those of one route only."""
+    app: FastAPI = request.app
+    scope = {**request.scope, "path": request.scope["path"]}
+    found = {
+        method
+        for route in app.routes
+        if route.matches(scope)[0] is not Match.NONE
+        for method in getattr(route, "methods", None) or ()
+    }
+    return sorted(found)
+
+
+def _kebab(kind: type[AppError]) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()

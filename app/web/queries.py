@@ -1,0 +1,71 @@
+"""Query strings, strictly: only declared parameters, each once unless it is a list, in UTF-8.
+
+What is declared is what the OpenAPI document says, so the document cannot fall behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import FastAPI, Request
+
+from app.domain.errors import AppError, Invalid, Place
+from app.web.problems import shown
+
+MOST = 200
+LONGEST = 8192
+
+
+class NotAQuery(AppError):
+    """The query string cannot be read."""
+
+    kind = "bad_request"
+
+
+class BadQuery(Invalid):
+    """The query is not valid."""
+
+
+def check_query(request: Request) -> None:
+    """Raise NotAQuery or BadQuery unless every parameter is one of the address."""
+    raw: bytes = request.scope["query_string"]
+    if not raw:
+        return
+    known = _declared(request.app, request.scope["route"].path_format, request.method)
+    seen: set[str] = set()
+    wrong: list[Place] = []
+    for name, value in _parsed(raw):
+        if name not in known:
+            there = f"there are: {', '.join(known)}" if known else "there are none here"
+            wrong.append(Place(("query", shown(name)), f"unknown parameter; {there}"))
+        elif name in seen and not known[name]:
+            wrong.append(Place(("query", name), "give it once"))
+        elif "\0" in value:
+            wrong.append(Place(("query", name), "there is a NUL in it"))
+        seen.add(name)
+    if wrong:
+        raise BadQuery(places=tuple(wrong[:20]))
+
+
+def _parsed(raw: bytes) -> list[tuple[str, str]]:
+    if len(raw) > LONGEST:
+        raise NotAQuery(f"it is longer than {LONGEST} bytes")
+    try:
+        return parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST)
+    except UnicodeDecodeError:
+        raise NotAQuery("it is not percent-encoded UTF-8") from None
+    except ValueError:
+        raise NotAQuery(f"it has more than {MOST} parameters") from None
+
+
+def _declared(app: FastAPI, path: str, method: str) -> Mapping[str, bool]:
+    """The parameters of an address, and whether each may be repeated."""
+    operation = app.openapi()["paths"].get(path, {}).get(method.lower(), {})
+    parameters = operation.get("parameters", ())
+    return {p["name"]: _is_list(p["schema"]) for p in parameters if p["in"] == "query"}
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return "array" in [schema.get("type"), *(part.get("type") for part in schema.get("anyOf", ()))]

@@ -1,0 +1,166 @@
+"""The application over a real database, its clients, and a watch on every error that it answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.main import create_app
+from app.services import tokens
+from app.services.tokens import Role
+from app.storage.db import Database
+from app.web.deps import Options
+from app.web.edge import EdgeLayer
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
+    from starlette.testclient import TestClient
+
+OPTIONS = Options()
+INTERNALS = re.compile(
+    rb"Traceback|File \"|site-packages|sqlalchemy|psycopg|\bSELECT\b|\bINSERT\b|0x[0-9a-f]{8}|app\.[a-z]+\."
+)
+REQUEST_ID = re.compile(r"r_[0-9a-f]{32}")
+MEMBERS = {"type", "title", "status", "detail", "instance", "errors"}
+
+
+class NotAProblem(AssertionError):
+    """An error answer broke the promise that every error is problem+json with a request id and without internals."""
+
+
+def check_problem(status: int, headers: dict[str, str], body: bytes) -> None:
+    """Raise NotAProblem where an error is not as promised (P27)."""
+    if status < 400:
+        return
+    if headers.get("content-type") != "application/problem+json":
+        raise NotAProblem(f"{status} is {headers.get('content-type')}: {body[:200]!r}")
+    told = json.loads(body) if body else {}
+    if body and (set(told) != MEMBERS or told["status"] != status):
+        raise NotAProblem(f"{status} says {sorted(told)}")
+    named = headers.get("x-request-id", "")
+    if not REQUEST_ID.fullmatch(named) or (body and told["instance"] != named):
+        raise NotAProblem(f"{status} has no request id")
+    if found := INTERNALS.search(body):
+        raise NotAProblem(f"{status} shows {found[0]!r}")
+    if status in {429, 503} and not headers.get("retry-after", "").isdigit():
+        raise NotAProblem(f"{status} without Retry-After")
+
+
+class Watch:
+    """Stands outside the application and looks at every answer as it leaves."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.broken: list[str] = []
+        self.seen = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start: Message = {}
+        body = bytearray()
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            elif start and start["status"] >= 400:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    self._look(scope, start, bytes(body))
+            await send(message)
+
+        await self.app(scope, receive, watched)
+
+    def _look(self, scope: Scope, start: Message, body: bytes) -> None:
+        self.seen += 1
+        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in start["headers"]}
+        try:
+            check_problem(start["status"], headers, body)
+        except NotAProblem as error:
+            self.broken.append(f"{scope['method']} {scope['path'][:200]}: {error}")
+
+
+@pytest.fixture(autouse=True)
+def watch(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[list[Watch]]:
+    """Every application that a test makes is watched, and a broken promise fails the test, whatever it asserts."""
+    watches: list[Watch] = []
+    built = EdgeLayer.__call__
+
+    async def outermost(layer: EdgeLayer, scope: Scope, receive: Receive, send: Send) -> None:
+        async def inner(s: Scope, r: Receive, w: Send) -> None:
+            await built(layer, s, r, w)
+
+        one = Watch(inner)
+        watches.append(one)
+        await one(scope, receive, send)
+
+    monkeypatch.setattr(EdgeLayer, "__call__", outermost)
+    yield watches
+    broken = [line for one in watches for line in one.broken]
+    if request.node.get_closest_marker("breaks_promises") is None:
+        assert not broken, "\n".join(broken[:10])
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A fresh migrated database under the serving role."""
+    handle = Database(database_url, size=6, role="plumbline_app")
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def app(database: Database) -> FastAPI:
+    """The application."""
+    return create_app(database, OPTIONS)
+
+
+@pytest.fixture
+def make_app(database: Database) -> Callable[..., FastAPI]:
+    """Make the application with other options."""
+    return lambda **changes: create_app(database, replace(OPTIONS, **changes))
+
+
+@contextmanager
+def _serving(app: FastAPI, **headers: str) -> Iterator[httpx.Client]:
+    """A client of a running application; what it does not handle becomes its 500, not the test's exception."""
+    with TestClient(app, raise_server_exceptions=False, headers=headers) as client:
+        yield client
+
+
+@pytest.fixture
+def serving() -> Callable[..., AbstractContextManager[httpx.Client]]:
+    """Run an application and give a client of it."""
+    return _serving
+
+
+@pytest.fixture
+def anonymous(app: FastAPI) -> Iterator[httpx.Client]:
+    """A client without a credential."""
+    with _serving(app) as client:
+        yield client
+
+
+@pytest.fixture
+def secret(database: Database) -> Callable[..., str]:
+    """Make a token and give its secret."""
+
+    def make(role: Role = "admin", **given: object) -> str:
+        with database.transaction() as session:
+            return tokens.issue(session, role=role, **given).secret  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def admin(anonymous: httpx.Client, secret: Callable[..., str]) -> httpx.Client:
+    """A client with the token of an admin."""
+    anonymous.headers["Authorization"] = f"Bearer {secret()}"
+    return anonymous
