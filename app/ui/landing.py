@@ -1,0 +1,15 @@
+"""The landing page: a link's token, or a pasted one, becomes a session."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from app.ui.pages import PageRoute, page
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/")
+def landing(request: Request) -> Response:
+    """Signing in. The token stands in the fragment of a link, which browsers never send."""
+    return page(request, "landing.html")

@@ -1,0 +1,62 @@
+"""A campaign's ranking: table, picture, pairs, and where to fetch them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.errors import Invalid
+from app.domain.recipe import CHECKED_AGAINST, NAMED
+from app.services import campaigns, captions, ranking_view, reports, tables
+from app.services.campaigns import CampaignView
+from app.services.ranking_view import RankingView
+from app.storage.db import Database
+from app.ui.access import Reader
+from app.ui.pages import PageRoute, page
+from app.web.deps import CampaignKey, DatabaseDep
+
+DEFAULT_RECIPE = "recommended"
+KINDS = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}")
+def ranking(
+    request: Request,
+    reader: Reader,  # noqa: ARG001  (only readers come here)
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
+) -> Response:
+    """The ranking under a named recipe. Where the recipe does not fit the campaign the page says why."""
+    chosen = recipe if recipe in NAMED else DEFAULT_RECIPE
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+    shared = {"campaign": about, "recipes": tuple(NAMED), "chosen": chosen, "checked": CHECKED_AGAINST[chosen]}
+    try:
+        view = _view(database, about, chosen)
+    except Invalid as error:
+        return page(request, "ranking.html", status=422, view=None, why=error.detail or error.title(), **shared)
+    return page(
+        request,
+        "ranking.html",
+        view=view,
+        captions=captions,
+        systems=tables.systems_table(view),
+        pairs=tables.pairs_table(view),
+        kinds=[(name, address(campaign, suffix, chosen)) for name, suffix in KINDS],
+        picture=address(campaign, ".svg", chosen),
+        **shared,
+    )
+
+
+def address(campaign: str, suffix: str, recipe: str) -> str:
+    """Where a representation of the ranking is fetched."""
+    return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{urlencode({'recipe': recipe})}"
+
+
+def _view(database: Database, about: CampaignView, recipe: str) -> RankingView:
+    return ranking_view.read(reports.ranking(database, about.key, recipe=NAMED[recipe]).body)
