@@ -15,7 +15,7 @@ from app.storage.embedded.roles import prepare_roles
 @contextmanager
 def owner_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
-    settings = Settings()
+    settings = Settings.load()
     if settings.database_url:
         yield settings.database_url
         return

@@ -19,10 +19,11 @@ GIVEN = "score"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What scores are read by: the protocol under these options."""
+    """What scores are read by: the protocol under these options; `own` where they are the campaign's."""
 
     protocol: Protocol[Any]
     options: Options
+    own: bool = True
 
 
 def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
@@ -36,7 +37,9 @@ def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
         what = f"{protocol.name} marks no errors, so there is nothing to weigh"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     if wanted.profile is not None:
-        options = Options(profile=scoring.resolve(wanted.profile), standardised=options.standardised)
+        other = scoring.resolve(wanted.profile)
+        own = other == options.profile
+        return Reading(protocol, Options(profile=other, standardised=options.standardised), own)
     return Reading(protocol, options)
 
 
@@ -50,9 +53,12 @@ def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
 
 
 def derive(session: Session, campaign_id: int, read: Reading) -> int:
-    """The profile of this reading, with every judgment scored under it."""
+    """The profile of this reading, with every judgment scored under it.
+
+    The campaign's own profile needs no look: a judgment is never stored without its score.
+    """
     profile = profile_id(session, campaign_id, read)
-    if profiles.unscored(session, campaign_id, profile):
+    if not read.own and profiles.unscored(session, campaign_id, profile):
         profiles.store(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
     return profile
 

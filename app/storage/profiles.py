@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver
-from app.storage.tables import judgments, profiles, scores
+from app.storage.tables import profiles
 
 
 def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
@@ -21,11 +21,14 @@ def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weight
     return int(session.execute(query).scalar_one())
 
 
-def unscored(session: Session, campaign_id: int, profile_id: int) -> int:
-    """How many judgments have no score under this profile."""
-    scored = sa.select(scores.c.judgment_id).where(scores.c.profile_id == profile_id)
-    query = sa.select(sa.func.count()).where(judgments.c.campaign_id == campaign_id, judgments.c.id.not_in(scored))
-    return int(session.execute(query).scalar_one())
+def unscored(session: Session, campaign_id: int, profile_id: int) -> bool:
+    """Whether some judgment has no score under this profile."""
+    session.execute(text("SET LOCAL enable_nestloop = off"))
+    query = text(
+        """SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
+                          WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
+    )
+    return bool(session.execute(query, {"campaign": campaign_id, "profile": profile_id}).scalar())
 
 
 def store(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:

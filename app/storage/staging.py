@@ -45,8 +45,14 @@ NAMES: Mapping[str, StagedName] = {
 }
 
 
+# Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
+SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off")
+
+
 def open_staging(session: Session) -> None:
     """Create the temporary tables of one import."""
+    for setting in SETTINGS:
+        session.execute(text(f"SET LOCAL {setting}"))
     for table, columns in TABLES.items():
         session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
 
