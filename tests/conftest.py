@@ -41,7 +41,7 @@ def _sweep(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).split("-")[0]
         if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
-            for lock in folder.glob("*/start.lock"):
+            for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
                 embedded.stop(lock.parent)
             shutil.rmtree(folder)
 
