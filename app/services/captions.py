@@ -66,7 +66,7 @@ def origin(view: RankingView) -> str:
 def caption(view: RankingView) -> str:
     """Recipe, counts and origin as sentences, for below a table or a picture."""
     recipe = f"Recipe {view.recipe.name}: {recipe_in_words(view.recipe)}."
-    return f"{recipe} {_sentence(counts(view))} {_sentence(origin(view))}"
+    return f"{recipe} {sentence(counts(view))} {sentence(origin(view))}"
 
 
 def title(view: RankingView) -> str:
@@ -151,5 +151,6 @@ def p_text(value: float | None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """The text with a capital and a full stop."""
     return text[0].upper() + text[1:] + "."

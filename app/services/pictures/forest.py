@@ -51,7 +51,7 @@ class Layout:
     @property
     def height(self) -> float:
         """Height of the whole figure."""
-        return TOP + self.depth * ROW + AXIS_BELOW + len(self.caption) * LINE + MARGIN
+        return TOP + self.depth * ROW + AXIS_BELOW + (len(self.caption) - 1) * LINE + MARGIN
 
 
 def forest_plot(view: RankingView) -> bytes:
