@@ -71,7 +71,7 @@ class Sorter:
         self._levels[0].append(self._write(self._held))
         self._held, self._size = [], 0
         for depth, level in enumerate(self._levels):
-            if len(level) < self._fan_in - 1:
+            if len(level) < self._fan_in:
                 return
             if depth + 1 == len(self._levels):
                 self._levels.append([])
