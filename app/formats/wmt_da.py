@@ -122,7 +122,7 @@ def _campaign(files: Sequence[Input], seen: _Seen, *, standardised: bool) -> Cam
         protocol="da",
         source_language=source,
         target_language=target,
-        options={"standardised": True} if standardised else None,
+        options={"scale": "z"} if standardised else None,
         documents_known=True in seen.documents,
     )
 

@@ -111,7 +111,7 @@ def test_a_bad_line_is_named_with_its_reason(read: Read, line: str, says: str) -
 def test_standardised_scores_have_no_range(read: Read) -> None:
     found = read("wmt-da", table(row("-2.31"), row("3.5", sid=2)), scale="z")
     assert [j.payload["score"] for j in found.judgments] == [-2.31, 3.5]
-    assert found.of(CampaignRow)[0].options == {"standardised": True}
+    assert found.of(CampaignRow)[0].options == {"scale": "z"}
 
 
 @pytest.mark.parametrize(
