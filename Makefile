@@ -58,6 +58,11 @@ migration: setup ## write a migration for what changed in app/storage/tables (m=
 openapi: setup ## write openapi.json anew
 	@$(PLUMBLINE) openapi >openapi.json.new && mv openapi.json.new openapi.json
 
+.PHONY: pictures
+pictures: setup ## draw the pictures of the documents anew, from the demo campaign
+	@scratch=$$(mktemp -d) && export PLUMBLINE_DATA_DIR="$$scratch" && $(PLUMBLINE) demo --exit >/dev/null \
+		&& $(PLUMBLINE) rank demo --svg >docs/pictures/demo-ranking.svg; status=$$?; rm -rf "$$scratch"; exit $$status
+
 .PHONY: constraints
 constraints: ## pin the newest fitting versions of what requirements.in names (needs uv; see CONTRIBUTING.md)
 	@command -v uv >/dev/null || { echo "uv is needed: python3 -m pip install uv" >&2; exit 1; }
