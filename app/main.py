@@ -12,7 +12,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI
 
-from app import api
+from app import api, ui
 from app.config import Settings
 from app.storage.db import Database
 from app.web import cors, openapi, problems
@@ -37,6 +37,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.options = options
     for router in api.routers():
         app.router.routes.extend(router.routes)
+    app.include_router(ui.router)
     problems.install(app)
     cors.install(app, options.cors_origins)
     app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own

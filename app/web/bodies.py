@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import IO, Annotated, Any, Generic, TypeVar
 
 import anyio
@@ -133,14 +134,35 @@ class Upload:
         self.file = file
         self.size = size
 
-    def pieces(self) -> list[int]:
-        """Offsets of the pieces, each of PIECE bytes but the last."""
-        return list(range(0, self.size, PIECE))
+    def pieces(self) -> Iterator[bytes]:
+        """The content in order."""
+        for offset in range(0, self.size, PIECE):
+            self.file.seek(offset)
+            yield self.file.read(PIECE)
 
-    def piece(self, offset: int) -> bytes:
-        """One piece."""
-        self.file.seek(offset)
-        return self.file.read(PIECE)
+    def open(self) -> IO[bytes]:
+        """The content as a stream of its own, from the start; closing it leaves the file."""
+        return io.BufferedReader(_View(self), buffer_size=1 << 16)
+
+
+class _View(io.RawIOBase):
+    """One reader's place in an upload."""
+
+    def __init__(self, upload: Upload) -> None:
+        self._upload = upload
+        self._at = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer from where this reader is."""
+        self._upload.file.seek(self._at)
+        data = self._upload.file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
 
 
 async def receive(request: Request) -> AsyncIterator[Upload]:
@@ -170,6 +192,22 @@ def _write(file: Any, data: bytes, digest: Any) -> None:
             raise NoRoom from error
         raise
     digest.update(data)
+
+
+class JsonOrFile(Generic[M]):
+    """A dependency: a JSON body, or a file where the query has the parameter that only files need."""
+
+    def __init__(self, body: JsonBody[M], parameter: str) -> None:
+        self.body = body
+        self.parameter = parameter
+
+    async def __call__(self, request: Request) -> AsyncIterator[M | Upload]:
+        """The model or the file."""
+        if self.parameter not in request.query_params:
+            yield await self.body(request)
+            return
+        async for upload in receive(request):
+            yield upload
 
 
 UploadDep = Annotated[Upload, Depends(receive)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fastapi import Request, Response
 
@@ -10,14 +10,18 @@ VARY = "Accept, Authorization, Cookie"
 
 
 def answer(
-    request: Request, body: bytes, media_type: str, etag: str, headers: Mapping[str, str] | None = None
+    request: Request,
+    body: bytes | Callable[[], bytes],
+    media_type: str,
+    etag: str,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """200 with the body, or 304 where the client has it already."""
+    """200 with the body, or 304 where the client has it already; a body that must be made is made only then."""
     tag = f'"{etag}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
     if is_known(request, tag):
         return Response(status_code=304, headers=common)
-    return Response(body, media_type=media_type, headers=common)
+    return Response(body() if callable(body) else body, media_type=media_type, headers=common)
 
 
 def is_known(request: Request, tag: str) -> bool:

@@ -34,13 +34,17 @@ class Once:
 
     def __call__(self, session: Session, caller: Caller, make: Callable[[], Answer]) -> Response:
         """The answer of `make`, or the one kept from the first time."""
-        answer = once(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
+        answer = self.answer(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
         if answer.location is not None:
             response.headers["Location"] = answer.location
         if answer.replayed:
             response.headers["Idempotent-Replayed"] = "true"
         return response
+
+    def answer(self, session: Session, caller: Caller, make: Callable[[], Answer]) -> Answer:
+        """The same as a value, for a creation that is only the first half of an answer."""
+        return once(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
     @property
     def asked(self) -> bool:
@@ -56,7 +60,7 @@ class Once:
 
 def created(model: BaseModel, *, location: str, secret: bool = False) -> Answer:
     """201 with the new thing and its address."""
-    return Answer(201, model.model_dump_json().encode(), location=location, secret=secret)
+    return Answer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 
 
 async def get_once(request: Request, key: Key = None) -> Once:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.web.access import Anyone, Needs
-from app.web.bodies import JsonBody, receive
+from app.web.bodies import JsonBody, JsonOrFile, receive
 from app.web.once import get_once
 from app.web.problems import MEDIA_TYPE, Problem
 
@@ -75,7 +75,9 @@ def dependencies(dependant: Dependant) -> Iterator[Any]:
 
 
 def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
-    bodies = {call.model for route in routes for call in dependencies(route.dependant) if isinstance(call, JsonBody)}
+    calls = [call for route in routes for call in dependencies(route.dependant)]
+    bodies = {call.model for call in calls if isinstance(call, JsonBody)}
+    bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFile)}
     wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
     _, made = models_json_schema(
         [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
@@ -98,15 +100,38 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
         elif isinstance(call, JsonBody):
             operation["requestBody"] = _json_body(call)
             statuses |= {408, 413, 415, 507}
+        elif isinstance(call, JsonOrFile):
+            both = {**_json_body(call.body)["content"], **_file_body()["content"]}
+            described = f"A file where the query has `{call.parameter}`, else JSON."
+            operation["requestBody"] = {"required": True, "description": described, "content": both}
+            statuses |= {408, 413, 415, 507}
         elif call is receive:
             operation["requestBody"] = _file_body()
             statuses |= {408, 413, 415, 507}
         elif call is get_once:
             statuses |= {409, 507}
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _without_null(parameter["schema"])
     responses = operation["responses"]
+    for status, declared in route.responses.items():
+        # Once more as declared: the framework drops what is null from examples.
+        responses[str(status)].get("content", {}).update(_examples(declared, responses[str(status)].get("content", {})))
     for status in sorted(statuses | {int(code) for code in responses if code.isdigit() and int(code) >= 400}):
         responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
     operation["responses"] = {code: responses[code] for code in sorted(responses)}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter is there or not; it cannot be null."""
+    said = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]
+    if len(said) != 1:
+        return schema
+    return {**{name: value for name, value in schema.items() if name not in {"anyOf", "default"}}, **said[0]}
+
+
+def _examples(declared: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    given = declared.get("content", {})
+    return {kind: {**content[kind], **media} for kind, media in given.items() if kind in content}
 
 
 def _json_body(body: JsonBody[Any]) -> dict[str, Any]:

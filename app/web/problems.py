@@ -43,7 +43,7 @@ TITLES: Mapping[int, str] = MappingProxyType(
     }
 )
 BROKEN = "Something went wrong on our side"
-LONGEST_NAME = 64
+LONGEST_NAME = 128
 
 
 class ErrorPlace(BaseModel):
@@ -83,7 +83,7 @@ def problem(
         "status": status,
         "detail": detail or title,
         "instance": request_id(request.scope),
-        "errors": [{"loc": list(place.loc), "msg": place.msg} for place in places],
+        "errors": [{"loc": [shown(part) for part in place.loc], "msg": place.msg} for place in places],
     }
     body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
@@ -122,7 +122,7 @@ def _app_error(request: Request, error: Exception) -> Response:
 
 def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    places = [Place(tuple(shown(part) for part in fault["loc"]), str(fault["msg"])) for fault in error.errors()]
+    places = [Place(tuple(fault["loc"]), str(fault["msg"])) for fault in error.errors()]
     return problem(request, 422, "The input is not valid", kind="invalid", places=places)
 
 

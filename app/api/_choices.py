@@ -1,0 +1,100 @@
+"""The options of a ranking in the query: each replaces one choice of the recipe."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from app.api._times import TimeIn
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import (
+    NAMED,
+    Adjust,
+    Aggregate,
+    Alternative,
+    ClusterRule,
+    ConstantRaters,
+    Moments,
+    Normalize,
+    Recipe,
+    Repeats,
+    Test,
+    Unit,
+    from_options,
+)
+from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS
+
+Word = Annotated[str, StringConstraints(max_length=300)]
+AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
+_TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
+
+
+class NoSuchRecipe(Invalid):
+    """There is no recipe of that name."""
+
+
+class AsOf(BaseModel):
+    """Which data are spoken about."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    as_of: str | None = AS_OF
+
+
+class Choices(AsOf):
+    """A named recipe, and choices that replace its own."""
+
+    recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
+        "recommended", description="`GET /v1/recipes` lists them.", examples=["google-mqm"]
+    )
+    scoring: Word | None = Field(None, description="`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`.")
+    roles: list[Word] | None = Field(None, description="Which ratings are ranked.", examples=[["rating", "repeat"]])
+    accepted_only: bool | None = Field(None, description="Leave out what quality control rejected.")
+    exclude: list[Word] | None = Field(None, description="`system:KEY`, `rater:KEY` …", examples=[["system:ref"]])
+    normalize: Normalize | None = None
+    moments: Moments | None = None
+    sd0: ConstantRaters | None = None
+    repeats: Repeats | None = None
+    unit: Unit | None = None
+    aggregate: Aggregate | None = None
+    test: Test | None = None
+    alternative: Alternative | None = None
+    permutations: Annotated[str, StringConstraints(pattern=r"^([0-9]{1,7}|auto)$")] | None = Field(
+        None, description=f"100 to {MOST_PERMUTATIONS}, or auto.", examples=["10000"]
+    )
+    plus_one: bool | None = Field(None, description="Count the observed arrangement among the draws.")
+    correction: bool | None = Field(None, description="Continuity correction of the rank-sum test.")
+    matched_only: bool | None = None
+    require_mean: bool | None = None
+    adjust: Adjust | None = None
+    alpha: Annotated[float, Field(ge=1e-6, le=0.5)] | None = None
+    inclusive: bool | None = Field(None, description="Significant at p ≤ alpha, else at p < alpha.")
+    clusters: ClusterRule | None = None
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = None
+    fallback: bool | None = Field(None, description="Use the test that the data support instead of refusing.")
+
+
+def chosen(request: Request, base: str) -> Recipe:
+    """The recipe that a query asks for. Raises NoSuchRecipe, or Invalid naming the option."""
+    if base not in NAMED:
+        raise NoSuchRecipe(places=(Place(("query", "recipe"), f"there are {', '.join(NAMED)}"),))
+    query = request.query_params
+    ours = {"recipe", "as_of", "table"}
+    return from_options(NAMED[base], {name: query.getlist(name) for name in query if name not in ours})
+
+
+def moment(as_of: str | None) -> int | datetime | None:
+    """A data version or a time. Raises Invalid."""
+    if as_of is None:
+        return None
+    if as_of.isascii() and as_of.isdigit() and len(as_of) <= 18:
+        return int(as_of)
+    try:
+        return _TIME.validate_python(as_of).astimezone(UTC)
+    except ValidationError:
+        message = "must be a data version, or a time such as 2026-11-20T12:00:00Z"
+        raise Invalid("the query is not valid", places=(Place(("query", "as_of"), message),)) from None

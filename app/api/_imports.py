@@ -1,0 +1,101 @@
+"""Imports as JSON, with worked examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from app.services.imports import ImportView
+from app.web.bodies import Input
+
+Text = Annotated[str, StringConstraints(max_length=1000)]
+
+
+class ImportIn(Input):
+    """An import to announce."""
+
+    format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]
+    options: dict[Text, Text] = Field({}, max_length=50)
+
+
+class FileOut(BaseModel):
+    """A file that arrived."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    size: int = Field(description="Bytes, as sent.")
+    sha256: str
+
+
+class PlaceOut(BaseModel):
+    """A line that was left out, and why."""
+
+    loc: list[str | int]
+    msg: str
+
+
+class BadLines(BaseModel):
+    """Lines left out because they could not be used."""
+
+    count: int
+    first: list[PlaceOut]
+
+
+class ImportReport(BaseModel):
+    """What was read, stored, mapped, repaired and dropped."""
+
+    format: str
+    files: list[str]
+    lines: int
+    stored: dict[str, JsonValue]
+    mapped: dict[str, dict[str, str]] = Field(description="By noun: the name behind each key that had to be made.")
+    repaired: dict[str, int]
+    dropped: dict[str, int]
+    notes: dict[str, int]
+    bad_lines: BadLines
+    dry_run: bool
+
+
+class ImportOut(BaseModel):
+    """An import under way or done."""
+
+    id: str = Field(alias="import", description="Names the import.")
+    format: str
+    options: dict[str, str]
+    state: Literal["receiving", "committed"]
+    files: list[FileOut]
+    report: ImportReport | None
+
+    @classmethod
+    def of(cls, view: ImportView) -> Self:
+        """From what the service knows."""
+        files = [FileOut.model_validate(file).model_dump() for file in view.files]
+        known = {"format": view.format, "options": dict(view.options), "state": view.state, "files": files}
+        return cls.model_validate({"import": view.public_id, **known, "report": view.report})
+
+
+FILE = FileOut(name="ratings.tsv.gz", size=481_230, sha256="5e" * 32)
+REPORT = ImportReport(
+    format="mqm-tsv",
+    files=["ratings.tsv.gz"],
+    lines=12_207,
+    stored={"systems": 14, "documents": 5, "segments": 529, "judgments": 7406, "data_version": 1},
+    mapped={"system": {"Online_W~8004a8ca": "Online W"}},
+    repaired={"white space at the ends of a text": 3},
+    dropped={},
+    notes={},
+    bad_lines=BadLines(count=0, first=[]),
+    dry_run=False,
+)
+ANNOUNCED = ImportOut.model_validate(
+    {
+        "import": "i_0f3a9c51d27e4b6f8a1c2d3e4f506172",
+        "format": "mqm-tsv",
+        "options": {},
+        "state": "receiving",
+        "files": [],
+        "report": None,
+    }
+)

@@ -1,0 +1,168 @@
+"""A ranking as JSON: the shape of the stored report, with a worked example."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from app.domain.recipe import NAMED
+
+Two = Annotated[list[float], Field(min_length=2, max_length=2)]
+TwoWhole = Annotated[list[int], Field(min_length=2, max_length=2)]
+
+
+class Left(BaseModel):
+    """Ratings left out."""
+
+    reason: str
+    n: int
+
+
+class SystemOut(BaseModel):
+    """One ranked system."""
+
+    system: str
+    kind: Literal["mt", "human"]
+    rank: float = Field(description="From 1; systems with equal scores share the mean of their ranks.")
+    cluster: int | None
+    rank_range: TwoWhole | None = Field(description="[1 + losses, systems − wins].")
+    rank_set: TwoWhole | None = Field(description="Simultaneous over all systems; null in this release.")
+    score: float = Field(description="What the recipe ranks by.")
+    raw: float = Field(description="The same without normalization.")
+    interval: Two | None = Field(description="Of the score, for new documents.")
+    relative: float | None = Field(description="The system minus the mean of all on the segments that all have.")
+    relative_interval: Two | None
+    n_segments: int
+    n_documents: int | None = Field(description="Null where documents are unknown.")
+    n_ratings: int
+    wins: int
+    losses: int
+
+
+class PairOut(BaseModel):
+    """One pair; every pair stands once, the higher-ranked system as `better`."""
+
+    better: str
+    worse: str
+    difference: float | None = Field(description="Positive when `better` is better.")
+    interval: Two | None
+    p_value: float | None = Field(description="Null where the pair could not be tested.")
+    p_reverse: float | None = Field(description="The other direction of a one-sided test.")
+    p_adjusted: float | None
+    significant: bool
+    significant_reverse: bool
+    testable: bool
+    order_conflict: bool = Field(description="The test leans to the lower-ranked system.")
+    minimum_detectable: float | None
+    n_common: int
+    documents_common: int | None
+    flips_without: JsonValue
+
+
+class RankingOut(BaseModel):
+    """A ranking with everything needed to judge and to repeat it."""
+
+    campaign: str
+    data_version: int
+    data_hash: str = Field(description="Of the ratings that were read.")
+    protocol: str
+    basis: str
+    source_language: str | None
+    target_language: str | None
+    method_version: str
+    recipe: dict[str, JsonValue] = Field(description="Every choice as resolved, with name and hash.")
+    seed: int
+    higher_is_better: bool
+    unit: str
+    n_ratings: int
+    hypotheses: int = Field(description="Size of the family that p-values are adjusted for.")
+    smallest_p: float | None = Field(description="The smallest p that this design could reach.")
+    smallest_p_adjusted: float | None
+    documents_needed: int | None
+    population: str
+    interval_kind: str
+    interval_level: float
+    dropped: list[Left]
+    systems: list[SystemOut]
+    pairs: list[PairOut]
+    warnings: list[str]
+    notes: list[str]
+
+
+class RecipeOut(BaseModel):
+    """A named recipe."""
+
+    name: str
+    checked_against: str = Field(description="Which published figures it was checked against.")
+    recipe: dict[str, JsonValue] = Field(description="Every choice; send it, changed or not, to `POST …/ranking`.")
+
+
+GOOGLE = NAMED["google-mqm"]
+RECIPE = {**GOOGLE.as_json(), "hash": GOOGLE.hash}
+EXAMPLE = RankingOut.model_validate(
+    {
+        "campaign": "ted-ende",
+        "data_version": 7,
+        "data_hash": "sha256:" + "5e" * 32,
+        "protocol": "mqm",
+        "basis": "source",
+        "source_language": "en",
+        "target_language": "de",
+        "method_version": "1",
+        "recipe": RECIPE,
+        "seed": GOOGLE.seed,
+        "higher_is_better": False,
+        "unit": "raw",
+        "n_ratings": 7406,
+        "hypotheses": 1,
+        "smallest_p": 0.0001,
+        "smallest_p_adjusted": 0.0001,
+        "documents_needed": None,
+        "population": "documents=new, raters=these",
+        "interval_kind": "marginal",
+        "interval_level": 0.95,
+        "dropped": [{"reason": "constant rater", "n": 0}],
+        "systems": [
+            {
+                "system": "ref",
+                "kind": "human",
+                "rank": 1,
+                "cluster": 1,
+                "rank_range": [1, 1],
+                "rank_set": None,
+                "score": 0.9115,
+                "raw": 0.9115,
+                "interval": [0.8, 1.03],
+                "relative": -0.07,
+                "relative_interval": [-0.2, 0.06],
+                "n_segments": 529,
+                "n_documents": 5,
+                "n_ratings": 529,
+                "wins": 1,
+                "losses": 0,
+            }
+        ],
+        "pairs": [
+            {
+                "better": "ref",
+                "worse": "Facebook-AI",
+                "difference": 0.1444,
+                "interval": [-0.05, 0.34],
+                "p_value": 0.117,
+                "p_reverse": 0.883,
+                "p_adjusted": 0.117,
+                "significant": False,
+                "significant_reverse": False,
+                "testable": True,
+                "order_conflict": False,
+                "minimum_detectable": 0.21,
+                "n_common": 529,
+                "documents_common": 5,
+                "flips_without": None,
+            }
+        ],
+        "warnings": ["5 documents: a document-level test cannot go below 0.0625"],
+        "notes": [],
+    }
+)

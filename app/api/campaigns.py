@@ -1,0 +1,119 @@
+"""Campaigns: make one, look at one, list them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from app.api._times import Time
+from app.domain.keys import KEY_PATTERN
+from app.services import campaigns
+from app.services.campaigns import NewCampaign
+from app.services.replay import Answer
+from app.web.access import UnboundManager, Viewer
+from app.web.bodies import Input, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import shows
+from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.once import OnceDep, created
+
+router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
+
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
+Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
+Basis = Literal["source", "reference", "both", "none"]
+
+
+class CampaignIn(Input):
+    """A campaign to make."""
+
+    key: Key
+    name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
+    series: Key | None = None
+    protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
+        description="How is judged; `GET /v1/protocols` lists them."
+    )
+    options: dict[str, JsonValue] = Field(
+        {}, max_length=20, description="`weights`: profile or table of MQM weights. `scale`: raw, or z for z-scores."
+    )
+    source_language: Language | None = None
+    target_language: Language | None = None
+    basis: Basis = Field("source", description="What raters compare an output with.")
+    settings: dict[str, JsonValue] = Field({}, max_length=100)
+
+
+class CampaignOut(BaseModel):
+    """A campaign."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    name: str
+    series: str | None
+    protocol: str
+    protocol_version: int
+    options: dict[str, JsonValue]
+    source_language: str | None
+    target_language: str | None
+    basis: Basis
+    state: str
+    settings: dict[str, JsonValue]
+    documents_known: bool = Field(description="False where an import knew segments only.")
+    data_version: int = Field(description="Rises with every change that a report can see.")
+    settings_version: int
+    created_at: Time
+
+
+NEW = {
+    "key": "ted-ende",
+    "name": "TED talks, English to German",
+    "protocol": "mqm",
+    "options": {"weights": "freitag2021"},
+    "source_language": "en",
+    "target_language": "de",
+}
+EXAMPLE = CampaignOut.model_validate(
+    {
+        **NEW,
+        "series": None,
+        "protocol_version": 1,
+        "basis": "source",
+        "state": "draft",
+        "settings": {},
+        "documents_known": True,
+        "data_version": 0,
+        "settings_version": 1,
+        "created_at": "2026-11-20T12:00:00Z",
+    }
+)
+
+
+@router.post("", status_code=201, summary="Make a campaign", responses=shows(201, EXAMPLE, "Made, in state draft."))
+def create_campaign(
+    caller: UnboundManager,
+    body: Annotated[CampaignIn, json_body(CampaignIn, mqm=NEW, da={"key": "wiki-bnhi", "protocol": "da"})],
+    session: SessionDep,
+    once: OnceDep,
+) -> Response:
+    """A campaign in state draft; judgments come by imports or from raters."""
+
+    def make() -> Answer:
+        view = campaigns.create(session, NewCampaign(**body.model_dump()), actor=caller.actor)
+        return created(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
+
+    return once(session, caller, make)
+
+
+@router.get("", summary="List campaigns", responses=shows(200, Page[CampaignOut](items=[EXAMPLE], next=None)))
+def list_campaigns(caller: Viewer, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[CampaignOut]:
+    """The campaigns that your credential is good for, by key."""
+    found = campaigns.page(session, after=after(cursor), limit=limit + 1, only=caller.campaign)
+    return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
+
+
+@router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE))
+def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> CampaignOut:  # noqa: ARG001
+    """Its settings, its state and the version of its data."""
+    return CampaignOut.model_validate(campaigns.get(session, campaign))

@@ -1,0 +1,31 @@
+"""Exports: everything that a campaign holds, streamed as a file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from fastapi.responses import StreamingResponse
+
+from app.services import exports
+from app.web.access import Manager
+from app.web.deps import CampaignKey, DatabaseDep
+from app.web.examples import sends
+from app.web.streams import stream
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
+
+Format = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["jsonl"])]
+LINES = '{"record": "plumbline", "version": 1}\n'
+
+
+@router.get(
+    "/{format}",
+    summary="Export a campaign",
+    response_class=StreamingResponse,
+    responses=sends(200, "The file, as it is made.", any=("application/octet-stream", LINES)),
+)
+def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001
+    """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can."""
+    pieces = exports.export(database, campaign, format)
+    return stream(pieces, "application/octet-stream", filename=f"{campaign}.{format}")

@@ -1,0 +1,166 @@
+"""Imports: announce one, send its files, commit it; or all three in one request. All or nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api._imports import ANNOUNCED, FILE, REPORT, FileOut, ImportIn, ImportOut, ImportReport
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.formats._base import Input
+from app.services import campaigns, imports
+from app.services.replay import Answer
+from app.services.tokens import Caller
+from app.storage.db import Database, Session
+from app.web.access import Manager
+from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
+from app.web.deps import CampaignKey, DatabaseDep, SessionDep
+from app.web.examples import shows
+from app.web.once import Once, OnceDep, created
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
+
+ImportId = Annotated[
+    str, Path(alias="import", pattern="^i_[0-9a-f]{32}$", examples=["i_0f3a9c51d27e4b6f8a1c2d3e4f506172"])
+]
+FileName = Annotated[str, Path(pattern=KEY_PATTERN, description="Name of the file.", examples=["ratings.tsv.gz"])]
+DryRun = Annotated[bool, Query(description="Read and check everything, store nothing.")]
+SkipBadLines = Annotated[bool, Query(description="Store the rest and list the lines left out.")]
+ANNOUNCE = JsonBody(
+    ImportIn,
+    {
+        "mqm": {"value": {"format": "mqm-tsv"}},
+        "standardised": {"value": {"format": "wmt-da", "options": {"scale": "z"}}},
+    },
+)
+
+
+class AtOnce(BaseModel):
+    """The query of an import in one request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")] | None = Field(
+        None, description="The body is one file of this format.", examples=["mqm-tsv"]
+    )
+    option: list[Annotated[str, StringConstraints(max_length=2000)]] = Field(
+        [], max_length=50, description="Options of the format, each `key=value`.", examples=[["scale=z"]]
+    )
+    name: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
+        "upload", description="Name of the file, for messages.", examples=["ratings.tsv"]
+    )
+    dry_run: bool = Field(default=False, description="Read and check everything, store nothing.")
+    skip_bad_lines: bool = Field(default=False, description="Store the rest and list the lines left out.")
+
+    def options(self) -> dict[str, str]:
+        """The options by name. Raises Invalid for one that is not `key=value`."""
+        pairs = [text.partition("=") for text in self.option]
+        if not all(found for _, found, _ in pairs):
+            raise Invalid("the options are not valid", places=(Place(("query", "option"), "must be key=value"),))
+        return {key: value for key, _, value in pairs}
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Announce an import, or do it in one request",
+    responses={
+        **shows(201, ANNOUNCED, "Announced; send its files, then commit it."),
+        **shows(200, REPORT, "With `format`: the file was read and stored."),
+    },
+)
+def create_import(
+    caller: Manager,
+    campaign: CampaignKey,
+    asked: Annotated[AtOnce, Query()],
+    body: Annotated[ImportIn | Upload, Depends(JsonOrFile(ANNOUNCE, "format"))],
+    database: DatabaseDep,
+    once: OnceDep,
+) -> Response:
+    """Nothing is visible before the commit: all of it or nothing. With `format=` the body is the file itself."""
+    if isinstance(body, Upload):
+        report = _import_now(database, campaign, asked, body, caller, once)
+        return Response(ImportReport.model_validate(report).model_dump_json(), media_type="application/json")
+    with database.transaction() as session:
+        announced = (body.format, body.options)
+        return once(session, caller, lambda: _announced(session, campaign, *announced))
+
+
+@router.get("/{import}", summary="Look at an import", responses=shows(200, ANNOUNCED))
+def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001
+    """Its files so far and, once it is committed, its report."""
+    return ImportOut.of(imports.view(session, campaign, id))
+
+
+@router.put("/{import}/files/{name}", summary="Send a file", responses=shows(200, FILE, "Received."))
+def put_import_file(
+    caller: Manager,  # noqa: ARG001
+    campaign: CampaignKey,
+    id: ImportId,  # noqa: A002
+    name: FileName,
+    upload: UploadDep,
+    session: SessionDep,
+) -> FileOut:
+    """The bytes of the file are the body. The same file again changes nothing; another under its name is refused."""
+    return FileOut.model_validate(imports.add_file(session, campaign, id, name, upload.pieces()))
+
+
+@router.post("/{import}/commit", summary="Commit an import", responses=shows(200, REPORT, "Read and stored."))
+def commit_import(
+    caller: Manager,
+    campaign: CampaignKey,
+    id: ImportId,  # noqa: A002
+    database: DatabaseDep,
+    dry_run: DryRun = False,
+    skip_bad_lines: SkipBadLines = False,
+) -> ImportReport:
+    """Read all files and store what they say. A second commit answers with the report of the first."""
+    report = imports.commit(database, campaign, id, dry_run=dry_run, skip_bad_lines=skip_bad_lines, actor=caller.actor)
+    return ImportReport.model_validate(report)
+
+
+def _import_now(
+    database: Database, campaign: str, asked: AtOnce, upload: Upload, caller: Caller, once: Once
+) -> dict[str, object]:
+    """Announce, receive and commit.
+
+    Under an Idempotency-Key the first two are one creation, kept by the key, and the commit of that import repeats
+    itself: so the whole happens once even if we die in between.
+    """
+    options, format = asked.options(), asked.format or ""
+    skip, actor = asked.skip_bad_lines, caller.actor
+    with database.transaction() as session:
+        campaigns.get(session, campaign)
+    if asked.dry_run or not once.asked:
+        files = [Input(asked.name, upload.open)]
+        return imports.run(
+            database,
+            campaign,
+            format=format,
+            files=files,
+            options=options,
+            dry_run=asked.dry_run,
+            skip_bad_lines=skip,
+            actor=actor,
+        )
+    with database.transaction() as session:
+        kept = once.answer(session, caller, lambda: _received(session, campaign, format, options, asked.name, upload))
+    received = json.loads(kept.body)["import"]
+    return imports.commit(database, campaign, received, dry_run=False, skip_bad_lines=skip, actor=actor)
+
+
+def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> Answer:
+    announced = ImportOut.of(imports.announce(session, campaign, format=format, options=options))
+    return created(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")
+
+
+def _received(
+    session: Session, campaign: str, format: str, options: dict[str, str], name: str, upload: Upload
+) -> Answer:
+    answer = _announced(session, campaign, format, options)
+    imports.add_file(session, campaign, json.loads(answer.body)["import"], name, upload.pieces())
+    return answer

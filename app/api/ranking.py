@@ -1,0 +1,155 @@
+"""The ranking of a campaign: JSON, CSV, LaTeX, Markdown and a picture, by suffix or Accept; and the named recipes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import JsonValue, RootModel
+
+from app.api._choices import AsOf, Choices, chosen, moment
+from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
+from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_json
+from app.services import reports
+from app.services.renderings import MEDIA_TYPES, render, segments
+from app.services.reports import StoredReport
+from app.web.access import Public, Viewer
+from app.web.bodies import json_body
+from app.web.conditional import answer
+from app.web.deps import CampaignKey, DatabaseDep
+from app.web.examples import sends, shows
+from app.web.lists import Page
+from app.web.negotiation import preferred
+from app.web.streams import stream
+
+router = APIRouter(prefix="/v1", tags=["reports"])
+
+Kind = Literal["csv", "tex", "md", "svg"]
+Table = Annotated[Literal["systems", "pairs"], Query(description="Which table, where the answer is one.")]
+JSON = "application/json"
+KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
+PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+TEXTS = sends(
+    200,
+    "The ranking.",
+    csv=("text/csv", "rank,system,score\r\n1,ref,0.9115\r\n"),
+    tex=("application/x-tex", "\\begin{tabular}{rl}\n1 & ref \\\\\n\\end{tabular}\n"),
+    md=("text/markdown", "| Rank | System |\n| --: | :-- |\n| 1 | `ref` |\n"),
+    svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+)
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+IN_JSON = shows(200, EXAMPLE, "The ranking.")
+ANY: dict[int | str, dict[str, Any]] = {
+    200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
+    **KNOWN,
+}
+
+
+class RecipeIn(RootModel[dict[str, JsonValue]]):
+    """A recipe; what is left out is as in the recipe of its name, or in `recommended`."""
+
+
+def _recipe(recipe: Recipe) -> RecipeOut:
+    return RecipeOut.model_validate(
+        {
+            "name": recipe.name,
+            "checked_against": CHECKED_AGAINST[recipe.name],
+            "recipe": {**recipe.as_json(), "hash": recipe.hash},
+        }
+    )
+
+
+RECIPE_OUT = _recipe(NAMED["google-mqm"])
+
+
+class ChoicesOfTable(Choices):
+    """Choices, and the table that is wanted of a ranking that is sent as one."""
+
+    table: Literal["systems", "pairs"] = "systems"
+
+
+@router.get("/recipes", summary="List recipes", responses=shows(200, Page[RecipeOut](items=[RECIPE_OUT], next=None)))
+async def list_recipes(_: Public) -> Page[RecipeOut]:
+    """The named recipes follow published practice; each says which published figures it was checked against."""
+    return Page[RecipeOut](items=[_recipe(recipe) for recipe in NAMED.values()], next=None)
+
+
+@router.get("/campaigns/{campaign}/ranking", summary="Rank the systems", response_class=Response, responses=ANY)
+def get_ranking(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    asked: Annotated[ChoicesOfTable, Query()],
+    database: DatabaseDep,
+) -> Response:
+    """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers."""
+    report = reports.ranking(database, campaign, recipe=chosen(request, asked.recipe), as_of=moment(asked.as_of))
+    return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], asked.table)
+
+
+@router.get(
+    "/campaigns/{campaign}/ranking.{kind}",
+    summary="Rank the systems, as a table or picture",
+    response_class=Response,
+    responses={**TEXTS, **KNOWN},
+)
+def get_ranking_as(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    kind: Kind,
+    asked: Annotated[ChoicesOfTable, Query()],
+    database: DatabaseDep,
+) -> Response:
+    """The same ranking as CSV, LaTeX, Markdown or SVG."""
+    report = reports.ranking(database, campaign, recipe=chosen(request, asked.recipe), as_of=moment(asked.as_of))
+    return _shown(request, report, kind, asked.table)
+
+
+@router.post(
+    "/campaigns/{campaign}/ranking",
+    summary="Rank the systems by a recipe of your own",
+    response_class=Response,
+    responses=ANY,
+)
+def post_ranking(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    asked: Annotated[AsOf, Query()],
+    body: Annotated[RecipeIn, json_body(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
+    database: DatabaseDep,
+) -> Response:
+    """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
+    report = reports.ranking(database, campaign, recipe=from_json(body.root), as_of=moment(asked.as_of))
+    return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], "systems")
+
+
+@router.get(
+    "/campaigns/{campaign}/ranking/segments",
+    summary="The segment scores behind a ranking",
+    response_class=StreamingResponse,
+    responses=sends(200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")),
+)
+def get_segment_scores(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    asked: Annotated[Choices, Query()],
+    database: DatabaseDep,
+) -> StreamingResponse:
+    """CSV: what the recipe averages into system scores."""
+    recipe = chosen(request, asked.recipe)
+    ranking = reports.ranking_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+
+
+def _shown(request: Request, report: StoredReport, kind: str, table: str) -> Response:
+    """A representation, with an ETag of its own."""
+    if kind == "json":
+        return answer(request, report.body, JSON, report.etag)
+    table = "systems" if kind == "svg" else table
+    headers = PICTURE if kind == "svg" else {}
+    tag = f"{report.etag}.{kind}.{table}"
+    return answer(request, lambda: render(report.body, kind, table), MEDIA_TYPES[kind], tag, headers)
