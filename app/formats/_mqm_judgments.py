@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 
 from app.domain.keys import to_key
 from app.formats._base import At, JudgmentRow, ReadLog
@@ -14,6 +13,8 @@ from app.formats._mqm_metadata import EVALUATION, TEXTS, parse, token_spans
 from app.formats._mqm_rows import ATTENTION, ERROR, NO_ERROR, Row, spans_of, timestamp_of
 
 MOST_ROWS = 1000
+MOST_METADATA = 4 << 20
+LONG_TEXTS = 4000
 LONGEST_NOTE = 4000
 LONGEST_CATEGORY = 256
 SIDES = ("target", "source")
@@ -40,9 +41,7 @@ class JudgmentMaker:
 
     def of(self, where: Where, rater: str, rows: Iterator[Row], tokens: Mapping[str, list[str]]) -> JudgmentRow | None:
         """The judgment of all rows of one rater on one output; None where none of them can be read."""
-        taken = [found for row in islice(rows, MOST_ROWS) if (found := self._parsed(row)) is not None]
-        for row in rows:
-            self._bad(row, f"more than {MOST_ROWS} rows of one rater for one output")
+        taken = self._take(rows)
         if not taken:
             return None
         if len(taken) == 1 and taken[0][0].what == NO_ERROR and not taken[0][1]:
@@ -56,7 +55,23 @@ class JudgmentMaker:
         meta = _meta(taken, [rest for _, rest in marked], attention)
         return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
+    def _take(self, rows: Iterator[Row]) -> list[Found]:
+        """The rows that can be read, as many as one judgment may have; never more in memory than that."""
+        taken: list[Found] = []
+        held = 0
+        for row in rows:
+            held += len(row.metadata)
+            if len(taken) >= MOST_ROWS or held > MOST_METADATA:
+                self._bad(
+                    row, f"more than {MOST_ROWS} rows, or {MOST_METADATA:,} characters of metadata, for one output"
+                )
+            elif (found := self._parsed(row)) is not None:
+                taken.append(found)
+        return taken
+
     def _parsed(self, row: Row) -> Found | None:
+        if len(row.source) + len(row.target) > LONG_TEXTS:
+            row = row._replace(source="", target="")  # `Where` has them
         if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
             return row, {}
         try:

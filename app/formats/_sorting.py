@@ -11,7 +11,6 @@ import heapq
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import IO, Final, Self
 
 from app.domain.errors import StorageFull
@@ -19,6 +18,7 @@ from app.domain.errors import StorageFull
 RUN_BYTES: Final = 12 << 20
 FAN_IN: Final = 48
 BLOCK: Final = 1 << 16
+MERGE_BYTES: Final = 8 << 20
 OVERHEAD: Final = 41  # of a bytes object and its place in the list
 Run = tuple[int, int]
 
@@ -33,6 +33,7 @@ class Sorter:
     def __init__(self, run_bytes: int = RUN_BYTES, fan_in: int = FAN_IN) -> None:
         self._held: list[bytes] = []
         self._size = 0
+        self._longest = 0
         self._run_bytes = run_bytes
         self._fan_in = fan_in
         self._levels: list[list[Run]] = [[]]
@@ -60,34 +61,42 @@ class Sorter:
         """All entries in order; once only, for it frees what it gives."""
         self._held.sort()
         held, self._held = self._held, []
-        runs = [self._read(run) for level in self._levels for run in level]
+        runs = [run for level in self._levels for run in level]
+        while len(runs) > 2 * self._fan():
+            runs = [*runs[self._fan() :], self._merge(runs[: self._fan()])]
         try:
-            yield from heapq.merge(*runs, held) if runs else held
+            yield from heapq.merge(*map(self._read, runs), held) if runs else held
         finally:
             self.close()
 
+    def _fan(self) -> int:
+        """How many runs may be merged at once: fewer where entries are long, for each run has one in memory."""
+        return max(2, min(self._fan_in, MERGE_BYTES // (self._longest + BLOCK)))
+
     def _spill(self) -> None:
         self._held.sort()
+        longest = max(map(len, self._held))
+        self._longest = max(self._longest, longest)
         self._levels[0].append(self._write(self._held))
         self._held, self._size = [], 0
         for depth, level in enumerate(self._levels):
-            if len(level) < self._fan_in:
+            if len(level) < self._fan():
                 return
             if depth + 1 == len(self._levels):
                 self._levels.append([])
-            self._levels[depth + 1].append(self._write(heapq.merge(*(self._read(run) for run in level))))
+            self._levels[depth + 1].append(self._merge(level))
             self._levels[depth] = []
+
+    def _merge(self, runs: list[Run]) -> Run:
+        return self._write(heapq.merge(*map(self._read, runs)))
 
     def _write(self, entries: Iterable[bytes]) -> Run:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed when the entries were given)
+            self._file = tempfile.TemporaryFile(buffering=BLOCK)  # noqa: SIM115 (closed when the entries were given)
         start = self._file.seek(0, os.SEEK_END)
-        rest = iter(entries)
         try:
-            while part := list(islice(rest, 256)):
-                block = memoryview(b"\n".join((*part, b"")))
-                while block:
-                    block = block[self._file.write(block) :]
+            self._file.writelines(entry + b"\n" for entry in entries)
+            self._file.flush()
         except OSError as fault:
             if fault.errno == errno.ENOSPC:
                 raise StorageFull("no space left for sorting the file") from fault

@@ -9,9 +9,10 @@ alike counts once, two that contradict each other are an error.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import PurePath
 
@@ -142,32 +143,35 @@ class _Records:
         for _, segment in groupby(map(Row.unpack, rows), key=itemgetter(0, 1)):
             stated: Row | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
-                same = list(group)
-                stated = stated or same[0]
-                if same[0].sid != stated.sid:
-                    self._bad(same, f"sid {same[0].sid!r} is the same segment as {stated.sid!r}", stated)
-                else:
-                    yield from self._judgment(same)
+                row, rest = next(group), group
+                stated = stated or row
+                if row.sid == stated.sid:
+                    yield from self._judgment(row, rest)
+                    continue
+                for other in chain((row,), rest):
+                    self._bad(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
-    def _bad(self, rows: list[Row], what: str, stated: Row) -> None:
-        for row in rows:
-            self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
+    def _bad(self, row: Row, what: str, stated: Row) -> None:
+        self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
 
-    def _judgment(self, same: list[Row]) -> Iterator[Record]:
+    def _judgment(self, row: Row, rest: Iterator[Row]) -> Iterator[Record]:
         """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
-        row = same[0]
-        other = [r for r in same if (r.score, r.time) != (row.score, row.time)]
-        if other:
-            self._bad(other, "another score or time for the same presentation than", row)
+        seen = Counter([row.unfiltered])
+        contradicted = False
+        for other in rest:
+            if (other.score, other.time) == (row.score, row.time):
+                seen[other.unfiltered] += 1
+            else:
+                contradicted = True
+                self._bad(other, "another score or time for the same presentation than", row)
+        if contradicted:
             return
-        filtered = sum(r.unfiltered == "0" for r in same)
-        unfiltered = len(same) - filtered
-        if self._two_files and not unfiltered:
+        if self._two_files and not seen["1"]:
             self._log.bad_line(row.at, "this row of the filtered file is not in the unfiltered one")
             return
-        if filtered > 1 or unfiltered > 1:
-            self._log.repaired["rows that stand twice alike"] += max(filtered - 1, 0) + max(unfiltered - 1, 0)
-        yield from self._records(row, accepted=bool(filtered))
+        if seen.total() > len(seen):
+            self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)
+        yield from self._records(row, accepted=seen["0"] > 0)
 
     def _records(self, row: Row, *, accepted: bool) -> Iterator[Record]:
         at = row.at

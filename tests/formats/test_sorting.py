@@ -47,3 +47,16 @@ def _open_files() -> int:
     """How many files this process has open, 0 where the system does not say."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+def test_long_entries_are_merged_few_at_a_time() -> None:
+    tracemalloc.start()
+    with Sorter(run_bytes=1 << 20) as sorter:
+        for i in range(120):
+            sorter.add(b"%03d" % (i * 77 % 120) + b"x" * (1 << 19))
+        order = [entry[:3] for entry in sorter]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert order == sorted(order)
+    assert len(order) == 120
+    assert peak < 32 << 20, "60 MB went through"
