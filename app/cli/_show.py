@@ -12,6 +12,10 @@ from rich.text import Text
 from app.services import captions, ranking_view, tables
 from app.services.ranking_view import RankingView
 
+LEFT_TO_CAPTION = frozenset({"Segments", "Documents"})
+SHORT = {"Rank": "#", "Cluster": "Cl.", "Raw score": "Raw", "Rank range": "Ranks", "Ratings": "n"}
+NARROWEST_NAME = 10
+
 
 def ranking_table(report: Mapping[str, object]) -> RenderableType:
     """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
@@ -22,13 +26,20 @@ def ranking_table(report: Mapping[str, object]) -> RenderableType:
 
 
 def _systems(view: RankingView) -> Table:
+    """The table, with what every system shares left to the caption, so that it fits 80 columns."""
     shown = tables.systems_table(view)
-    heading = f"{captions.title(view)}, {captions.direction(view)}"
-    table = Table(title=Text(heading), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading, alignment in zip(shown.headings, shown.alignments, strict=True):
-        table.add_column(Text(heading), justify=alignment, no_wrap=heading != "System", overflow="fold")
-    for i, row in enumerate(shown.rows):
-        if i in shown.breaks:
+    kept = [i for i, heading in enumerate(shown.headings) if heading not in LEFT_TO_CAPTION]
+    title = f"{captions.title(view)}, {captions.direction(view)}"
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i in kept:
+        heading = shown.headings[i]
+        name = SHORT.get(heading, heading)
+        if heading == "System":
+            table.add_column(name, overflow="fold", min_width=NARROWEST_NAME)
+        else:
+            table.add_column(Text(name), justify=shown.alignments[i], no_wrap=True)
+    for number, row in enumerate(shown.rows):
+        if number in shown.breaks:
             table.add_section()
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(row[i]) for i in kept))
     return table

@@ -22,4 +22,4 @@ def campaign_list(request: Request, reader: Reader, database: DatabaseDep, curso
     with database.transaction(snapshot=True) as session:
         found = campaigns.page(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
     shown = lists.page_of(found, ON_A_PAGE, lambda campaign: campaign.key)
-    return page(request, "campaigns.html", campaigns=shown.items, next=shown.next, first=cursor is None)
+    return page(request, "campaigns.html", {"campaigns": shown.items, "next": shown.next, "first": cursor is None})

@@ -12,4 +12,4 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get("/")
 def landing(request: Request) -> Response:
     """Signing in. The token stands in the fragment of a link, which browsers never send."""
-    return page(request, "landing.html")
+    return page(request, "landing.html", {})

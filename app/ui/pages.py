@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -33,17 +34,19 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages too; who is not signed in is led to the landing page."""
+    """A route whose errors are pages too, for browsers; who is not signed in is led to the landing page and back."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with errors turned into pages."""
         handler = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
+            if "text/html" not in request.headers.get("accept", ""):
+                return await handler(request)
             try:
                 return await handler(request)
             except Unauthorized:
-                return RedirectResponse("/", 303)
+                return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
             except AppError as error:
                 return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail)
             except RequestValidationError:
@@ -52,11 +55,11 @@ class PageRoute(APIRoute):
         return shown
 
 
-def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
+def page(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
     """A page from a template; everything put into it is escaped."""
     cookie = session_cookie(request)
     shared = {"asset": address_of, "csrf": csrf_token(cookie) if cookie else None}
-    text = environment().get_template(template).render(shared | values)
+    text = environment().get_template(template).render({**shared, **values})
     return HTMLResponse(text, status, headers=dict(HEADERS))
 
 
@@ -73,4 +76,4 @@ def environment() -> Environment:
 
 
 def _problem(request: Request, status: int, title: str, detail: str) -> Response:
-    return page(request, "problem.html", status=status, title=title, detail="" if detail == title else detail)
+    return page(request, "problem.html", {"title": title, "detail": "" if detail == title else detail}, status=status)

@@ -39,18 +39,8 @@ def ranking(
     try:
         view = _view(database, about, chosen)
     except Invalid as error:
-        return page(request, "ranking.html", status=422, view=None, why=error.detail or error.title(), **shared)
-    return page(
-        request,
-        "ranking.html",
-        view=view,
-        captions=captions,
-        systems=tables.systems_table(view),
-        pairs=tables.pairs_table(view),
-        kinds=[(name, address(campaign, suffix, chosen)) for name, suffix in KINDS],
-        picture=address(campaign, ".svg", chosen),
-        **shared,
-    )
+        return page(request, "ranking.html", {**shared, "view": None, "why": error.detail or error.title()}, status=422)
+    return page(request, "ranking.html", {**shared, **_shown(view, about, chosen)})
 
 
 def address(campaign: str, suffix: str, recipe: str) -> str:
@@ -60,3 +50,14 @@ def address(campaign: str, suffix: str, recipe: str) -> str:
 
 def _view(database: Database, about: CampaignView, recipe: str) -> RankingView:
     return ranking_view.read(reports.ranking(database, about.key, recipe=NAMED[recipe]).body)
+
+
+def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:
+    return {
+        "view": view,
+        "captions": captions,
+        "systems": tables.systems_table(view),
+        "pairs": tables.pairs_table(view),
+        "kinds": [(name, address(about.key, suffix, recipe)) for name, suffix in KINDS],
+        "picture": address(about.key, ".svg", recipe),
+    }

@@ -117,6 +117,9 @@ def test_loading_the_demo_again_changes_nothing(database):
 def test_progress_counts_the_records(database):
     told = []
 
-    load_demo(database, seed=SEED, progress=told.append)
+    load_demo(database, seed=SEED, progress=lambda done, of: told.append((done, of)))
 
-    assert told[-1] == sum(1 for _ in records(SEED))
+    total = sum(1 for _ in records(SEED))
+    assert len(told) > 10
+    assert told[-1] == (total, total)
+    assert told == sorted(told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import io
 import json
 
@@ -177,3 +178,23 @@ def test_the_terminal_shows_clusters_warnings_and_names_as_they_are(system, repo
     lines = text.splitlines()
     above, below = (next(i for i, line in enumerate(lines) if name in line.split()) for name in ("[bold]B[/bold]", "C"))
     assert below - above == 2  # the rule between clusters
+
+
+def test_the_terminal_table_fits_eighty_columns_with_long_names_folded(system, report):
+    name = "a-very-long-name-of-a-system-that-goes-on-and-on"
+    body = json.loads(report([system(name, 1, raw=4.2, kind="human"), system("B", 2)], unit="z"))
+    console = Console(width=80, record=True, file=io.StringIO())
+
+    console.print(ranking_table(body))
+
+    text = console.export_text()
+    assert max(len(line) for line in text.splitlines()) <= 80
+    for heading in ("Cl.", "#", "System", "MQM z-score", "Raw", "95% interval", "Ranks", "n"):
+        assert heading in text.splitlines()[2].replace("  ", " | ")
+    assert "…" not in text
+
+
+@pytest.mark.parametrize("module", [captions, latex])
+def test_the_examples_in_the_docstrings_hold(module):
+    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module).attempted > 0

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+
 from app.domain.errors import NotFound
-from app.formats._base import ReadLog
+from app.formats._base import ReadLog, Record
 from app.services.campaigns import NewCampaign, create, get
 from app.services.demo.campaign import PLANTED_ORDER, TITLE, records
-from app.services.intake import Intake, Progress, take_in
+from app.services.intake import Intake, take_in
 from app.storage.db import Database
 
 __all__ = ["DEMO_SEED", "PLANTED_ORDER", "load_demo"]
 
 DEMO_SEED = 20261120
 _ACTOR = "demo"
+_TELL_EVERY = 50
+Progress = Callable[[int, int], None]
 
 
 def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
     """Load the demo campaign, once; its key. Another seed is another campaign.
 
-    The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far.
+    The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far, and of
+    all.
     """
     key = "demo" if seed == DEMO_SEED else f"demo-{seed}"
     with database.transaction() as session:
@@ -27,6 +32,13 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
         except NotFound:
             campaign = create(session, NewCampaign(key=key, name=TITLE, protocol="mqm"), actor=_ACTOR)
         if campaign.data_version == 0:
-            intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign", progress=progress)
-            take_in(intake, records(seed), ReadLog())
+            intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign")
+            take_in(intake, _counted(list(records(seed)), progress), ReadLog())
     return key
+
+
+def _counted(found: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
+    for n, record in enumerate(found, start=1):
+        yield record
+        if progress and (n % _TELL_EVERY == 0 or n == len(found)):
+            progress(n, len(found))

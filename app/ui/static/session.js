@@ -10,10 +10,9 @@ function insideOnly(address) {
 
 function fromFragment() {
   const fragment = location.hash.slice(1);
-  if (!fragment) return null;
-  if (!fragment.includes("=")) return { token: decodeURIComponent(fragment), next: HOME };
+  if (fragment && !fragment.includes("=")) return { token: decodeURIComponent(fragment), next: null };
   const fields = new URLSearchParams(fragment);
-  return fields.has("token") ? { token: fields.get("token"), next: fields.get("next") } : null;
+  return { token: fields.get("token"), next: fields.get("next") };
 }
 
 async function signIn(token, next) {
@@ -50,17 +49,28 @@ async function signOut() {
   location.replace("/");
 }
 
+// A page that was opened from another site came without the cookie, which such requests do not carry.
+async function alreadyIn(next) {
+  const answer = await fetch("/v1/session");
+  if (answer.ok) location.replace(insideOnly(next));
+}
+
 const form = document.querySelector("[data-sign-in]");
 if (form) {
+  let next = HOME;
   const enter = () => {
     const given = fromFragment();
-    if (!given) return;
-    history.replaceState(null, "", location.pathname);
-    tried(form, given.token, given.next);
+    next = given.next || next;
+    if (given.token) {
+      history.replaceState(null, "", location.pathname);
+      tried(form, given.token, next);
+    } else if (given.next) {
+      alreadyIn(next);
+    }
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    tried(form, form.elements.token.value, HOME);
+    tried(form, form.elements.token.value, next);
   });
   addEventListener("hashchange", enter);
   enter();

@@ -1,0 +1,57 @@
+"""The application with the demo loaded, and browsers that are signed in or not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from app.main import create_app
+from app.services import tokens
+from app.services.demo import load_demo
+from app.storage.db import Database
+from app.web.deps import Options
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
+    from starlette.testclient import TestClient
+
+Browser = httpx.Client
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A fresh migrated database under the serving role."""
+    handle = Database(database_url, size=4, role="plumbline_app")
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def demo(database: Database) -> str:
+    """The key of the demo campaign."""
+    return load_demo(database)
+
+
+@pytest.fixture
+def browser(database: Database) -> Iterator[Browser]:
+    """A browser that is not signed in; it does not follow redirects by itself."""
+    headers = {"Accept": "text/html,*/*;q=0.8"}
+    app = create_app(database, Options())
+    with TestClient(app, headers=headers, follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture
+def sign_in(browser: Browser, database: Database) -> Callable[..., Browser]:
+    """Sign the browser in with a new token of a role, as the landing page's module does."""
+
+    def signed_in(role: tokens.Role = "viewer", campaign: str | None = None) -> Browser:
+        with database.transaction() as session:
+            secret = tokens.issue(session, role=role, campaign=campaign).secret
+        assert browser.post("/v1/session", json={"token": secret}).status_code == 201
+        return browser
+
+    return signed_in

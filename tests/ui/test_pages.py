@@ -1,0 +1,215 @@
+"""The pages: signing in, the list of campaigns, a ranking; who may see what; nothing runs that is not ours."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from app.services.campaigns import NewCampaign, create
+from app.services.demo import PLANTED_ORDER
+from app.ui import assets
+from app.ui.ranking import address
+
+HOSTILE = '"><script>alert(1)</script>{{7*7}}'
+
+
+class Page(HTMLParser):
+    """A parsed page: every element with its attributes, and the texts of table cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.cells: list[str] = []
+        self.in_cell = False
+        self.inline = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.in_cell = tag == "td"
+        if self.in_cell:
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        self.in_cell = self.in_cell and tag != "td"
+
+    def handle_data(self, data):
+        if self.in_cell:
+            self.cells[-1] += data
+        if self.elements and self.elements[-1][0] in ("script", "style"):
+            self.inline += data.strip()
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def check_strict(answer):
+    """The policy is strict, and the page keeps it: no inline script or style, no other host."""
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    page = Page(answer.text)
+    assert page.inline == ""
+    for _, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+        for name in ("href", "src", "action"):
+            assert not re.match(r"(https?:)?//|javascript:|data:", attributes.get(name) or "")
+    return page
+
+
+def test_the_landing_page_asks_for_a_token_and_keeps_the_policy(browser):
+    answer = browser.get("/")
+
+    page = check_strict(answer)
+    assert answer.status_code == 200
+    assert page.of("input")[0]["type"] == "password"
+    assert [s["type"] for s in page.of("script")] == ["module"]
+
+
+@pytest.mark.parametrize("path", ["/campaigns", "/campaigns/demo"])
+def test_a_browser_that_is_not_signed_in_is_led_to_the_landing_page_and_back(browser, path):
+    answer = browser.get(path)
+
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/#next=" + path.replace("/", "%2F")
+
+
+def test_a_program_that_is_not_signed_in_gets_a_problem_instead_of_a_page(browser):
+    answer = browser.get("/campaigns", headers={"Accept": "application/json"})
+
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_list_shows_every_campaign_with_a_link(sign_in, demo):
+    answer = sign_in().get("/campaigns")
+
+    page = check_strict(answer)
+    assert f"/campaigns/{demo}" in [a.get("href") for a in page.of("a")]
+    assert "en → de" in answer.text
+
+
+def test_an_empty_list_says_what_to_do_next(sign_in):
+    assert "plumbline import" in sign_in().get("/campaigns").text
+
+
+def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
+    monkeypatch.setattr("app.ui.campaigns.ON_A_PAGE", 2)
+    with database.transaction() as session:
+        for key in ("a", "b", "c"):
+            create(session, NewCampaign(key=key, protocol="mqm"), actor="test")
+    browser = sign_in()
+
+    first = Page(browser.get("/campaigns").text)
+    following = next(a["href"] for a in first.of("a") if "cursor=" in (a.get("href") or ""))
+    second = browser.get(following).text
+
+    assert "/campaigns/b" in [a.get("href") for a in first.of("a")]
+    assert "/campaigns/c" in second
+    assert "cursor=" not in second
+
+
+def test_the_ranking_shows_the_systems_by_rank_the_picture_and_every_representation(sign_in, demo):
+    answer = sign_in().get(f"/campaigns/{demo}")
+
+    page = check_strict(answer)
+    order = [cell.strip().removesuffix(" (human)") for cell in page.cells[2:80:10]]
+    assert tuple(order) == PLANTED_ORDER
+    assert len([row for row in page.of("tr") if row.get("class") == "break"]) >= 3
+    assert page.of("img")[1]["src"] == address(demo, ".svg", "recommended")
+    assert page.of("img")[1]["alt"]
+    hrefs = [a.get("href") for a in page.of("a")]
+    assert all(address(demo, suffix, "recommended") in hrefs for suffix in ("", ".csv", ".tex", ".md", ".svg"))
+
+
+def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
+    page = check_strict(sign_in().get(f"/campaigns/{demo}?recipe=google-mqm"))
+
+    chosen = [o for o in page.of("option") if "selected" in o]
+    assert len(chosen) == 1
+    assert page.of("img")[1]["src"] == address(demo, ".svg", "google-mqm")
+
+
+def test_a_recipe_that_does_not_exist_falls_back_to_the_recommended_one(sign_in, demo):
+    answer = sign_in().get(f"/campaigns/{demo}", params={"recipe": HOSTILE})
+
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.text
+
+
+def test_a_campaign_without_judgments_says_so(sign_in, database):
+    with database.transaction() as session:
+        create(session, NewCampaign(key="new", protocol="mqm"), actor="test")
+
+    answer = sign_in().get("/campaigns/new")
+
+    assert answer.status_code == 200
+    assert "Nothing is rated yet" in answer.text
+
+
+def test_a_hostile_campaign_name_is_text(sign_in, database):
+    with database.transaction() as session:
+        create(session, NewCampaign(key="x", name=HOSTILE, protocol="mqm"), actor="test")
+    browser = sign_in()
+
+    for path in ("/campaigns", "/campaigns/x"):
+        answer = browser.get(path)
+        check_strict(answer)
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;{{7*7}}" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/campaigns/none", "/campaigns/a%20b", "/campaigns/%3Cscript%3E"])
+def test_an_unknown_campaign_is_a_page_that_says_so(sign_in, path):
+    answer = sign_in().get(path)
+
+    check_strict(answer)
+    assert answer.status_code == 404
+
+
+def test_a_credential_of_one_campaign_sees_no_other(sign_in, database, demo):
+    with database.transaction() as session:
+        create(session, NewCampaign(key="other", protocol="mqm"), actor="test")
+    browser = sign_in(campaign=demo)
+
+    assert browser.get(f"/campaigns/{demo}").status_code == 200
+    assert browser.get("/campaigns/other").status_code == 404
+    assert "other" not in browser.get("/campaigns").text
+
+
+@pytest.mark.parametrize("role", ["coordinator", "frontend"])
+def test_roles_without_a_right_to_scores_see_none(sign_in, demo, role):
+    answer = sign_in(role=role).get(f"/campaigns/{demo}")
+
+    assert answer.status_code == 403
+    assert not [name for name in PLANTED_ORDER if name in answer.text]
+
+
+def test_pages_are_never_stored_and_assets_are_kept_for_good(sign_in):
+    browser = sign_in()
+
+    assert browser.get("/campaigns").headers["cache-control"] == "no-store"
+    for name, asset in assets.assets().items():
+        answer = browser.get(assets.address_of(name))
+        assert answer.content == asset.content
+        assert "immutable" in answer.headers["cache-control"]
+    assert browser.get("/assets/0000000000000000/style.css").status_code == 404
+
+
+def test_signing_out_by_the_pages_proof_ends_the_session(sign_in):
+    browser = sign_in()
+    page = Page(browser.get("/campaigns").text)
+    proof = next(m["content"] for m in page.of("meta") if m.get("name") == "csrf")
+
+    headers = {"X-CSRF-Token": proof, "Sec-Fetch-Site": "same-origin"}
+    assert browser.delete("/v1/session", headers=headers).status_code == 204
+
+    assert browser.get("/campaigns").status_code == 303
+
+
+def test_the_first_page_weighs_little(sign_in, demo):
+    answer = sign_in().get(f"/campaigns/{demo}")
+
+    assert len(answer.content) + sum(len(asset.content) for asset in assets.assets().values()) < 60_000
