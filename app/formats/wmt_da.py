@@ -143,7 +143,7 @@ class _Records:
         for _, segment in groupby(map(Row.unpack, rows), key=itemgetter(0, 1)):
             stated: Row | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
-                row, rest = next(group), group
+                row, rest = _head(group)
                 stated = stated or row
                 if row.sid == stated.sid:
                     yield from self._judgment(row, rest)
@@ -212,6 +212,11 @@ class _Records:
             item_meta=item_meta,
             meta=meta or None,
         )
+
+
+def _head(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+    """The first row, and those after it."""
+    return next(rows), rows
 
 
 FORMAT = Format(
