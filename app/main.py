@@ -53,7 +53,7 @@ def from_environment() -> FastAPI:
     settings = Settings.load()
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
-    database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role)
+    database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role or None)
     app = create_app(database, options(settings))
     app.openapi()
     gc.collect()

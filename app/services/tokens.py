@@ -147,10 +147,11 @@ def caller_of(row: tokens.TokenRecord) -> Caller:
     return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at)
 
 
-def page(session: Session, *, by: Caller, after: str | None, limit: int) -> list[TokenView]:
-    """The tokens that a caller manages, by prefix after `after`."""
-    roles = MANAGES.get(by.role, frozenset())
-    return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=by.campaign)]
+def page(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:
+    """The tokens that a caller (None: the operator) manages, by prefix after `after`."""
+    roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
+    campaign = None if by is None else by.campaign
+    return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=campaign)]
 
 
 def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:

@@ -12,8 +12,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.web.access import Anyone, Needs
+from app.web.access import Needs
 from app.web.bodies import JsonBody, JsonOrFile, receive
+from app.web.deps import get_database, get_session
 from app.web.once import get_once
 from app.web.problems import MEDIA_TYPE, Problem
 
@@ -87,38 +88,50 @@ def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any], route: APIRoute) -> None:
-    """Add body, security and problems to one operation."""
+    """Add name, body, security and problems to one operation."""
     calls = list(dependencies(route.dependant))
-    statuses = {400, 422, 503} if any(not isinstance(call, Anyone) for call in calls) else {400, 422}
     operation["operationId"] = route.name
+    operation["security"] = []
     for call in calls:
         if isinstance(call, Needs):
             operation["security"] = [{"token": []}, {"session": []}]
-            statuses |= {401, 403} | ({404} if route.param_convertors else set())
-        elif isinstance(call, Anyone):
-            operation.setdefault("security", [])
-        elif isinstance(call, JsonBody):
-            operation["requestBody"] = _json_body(call)
-            statuses |= {408, 413, 415, 507}
-        elif isinstance(call, JsonOrFile):
-            both = {**_json_body(call.body)["content"], **_file_body()["content"]}
-            described = f"A file where the query has `{call.parameter}`, else JSON."
-            operation["requestBody"] = {"required": True, "description": described, "content": both}
-            statuses |= {408, 413, 415, 507}
-        elif call is receive:
-            operation["requestBody"] = _file_body()
-            statuses |= {408, 413, 415, 507}
-        elif call is get_once:
-            statuses |= {409, 507}
+        if (body := _body(call)) is not None:
+            operation["requestBody"] = body
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _without_null(parameter["schema"])
     responses = operation["responses"]
     for status, declared in route.responses.items():
         # Once more as declared: the framework drops what is null from examples.
         responses[str(status)].get("content", {}).update(_examples(declared, responses[str(status)].get("content", {})))
-    for status in sorted(statuses | {int(code) for code in responses if code.isdigit() and int(code) >= 400}):
-        responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
+    for problem in sorted(_problems(calls, route) | {int(code) for code in responses if code.startswith(("4", "5"))}):
+        responses[str(problem)] = {"$ref": f"#/components/responses/Problem{problem}"}
     operation["responses"] = {code: responses[code] for code in sorted(responses)}
+
+
+def _body(call: Any) -> dict[str, Any] | None:
+    """The request body that a dependency reads."""
+    if isinstance(call, JsonBody):
+        return _json_body(call)
+    if isinstance(call, JsonOrFile):
+        both = {**_json_body(call.body)["content"], **_file_body()["content"]}
+        described = f"A file where the query has `{call.parameter}`, else JSON."
+        return {"required": True, "description": described, "content": both}
+    return _file_body() if call is receive else None
+
+
+def _problems(calls: list[Any], route: APIRoute) -> set[int]:
+    """What can go wrong, by what a handler depends on."""
+    found = {400, 422}
+    for call in calls:
+        if isinstance(call, Needs):
+            found |= {401, 403, 503} | ({404} if route.param_convertors else set())
+        elif _body(call) is not None:
+            found |= {408, 413, 415, 507}
+        elif call is get_once:
+            found |= {409, 507}
+        elif call in (get_database, get_session):
+            found |= {503}
+    return found
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,160 @@
+"""`plumbline serve`: the web service, with its own database unless the settings name one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from app.cli import _context
+from app.config import Settings
+from app.domain.errors import AppError
+from app.services import tokens
+from app.storage import embedded, migrate
+from app.storage.db import APP_ROLE, Database
+from app.storage.server_checks import check_url
+
+FACTORY = "app.main:from_environment"
+LINK_FILE = "first-admin-link"
+GRACE = 8  # seconds that requests under way have to finish
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"err": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+    "loggers": {name: {"handlers": ["err"], "level": "INFO"} for name in ("uvicorn", "plumbline")},
+}
+
+
+class CannotListen(AppError):
+    """This address cannot be listened on."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes that answer requests.")] = None,
+    no_migrate: Annotated[bool, typer.Option("--no-migrate", help="Refuse a schema that is behind.")] = False,
+) -> None:
+    """Serve until told to stop."""
+    settings = Settings.load()
+    with stoppable(), _context.owner_url() as url:
+        role = prepare(url, upgrade=not no_migrate)
+        with listening(host or settings.host, settings.port if port is None else port) as server:
+            origin = settings.public_url or origin_of(server)
+            announce(url, role, origin, settings.data_dir)
+            run(url, role, server, workers=workers or settings.workers)
+
+
+def prepare(url: str, *, upgrade: bool) -> str | None:
+    """Have a database that can be served: durable, with the schema of this version; the role to serve under.
+
+    Raises NotDurable, TooOld, or SchemaBehind where the schema is not to be upgraded.
+    """
+    check_url(url)
+    role = APP_ROLE if embedded.prepare_roles(url) else None
+    check_url(url, serving_role=role)
+    if upgrade:
+        migrate.upgrade(url)
+    else:
+        migrate.check(url)
+    return role
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let SIGTERM end the process by way of every `finally`, so that what was started is stopped."""
+
+    def stop(*_: object) -> None:
+        raise SystemExit(0)
+
+    earlier = signal.signal(signal.SIGTERM, stop)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A bound socket, so that the address is known before anything is said about it. Raises CannotListen."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    server = socket.socket(family, socket.SOCK_STREAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.set_inheritable(True)
+    with server:
+        try:
+            server.bind((host, port))
+        except OSError as error:
+            raise CannotListen(f"{host}:{port}: {error.strerror or error}") from error
+        yield server
+
+
+def origin_of(server: socket.socket) -> str:
+    """The address of a bound socket as a browser writes it."""
+    host, port = server.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}"
+
+
+def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
+    """Say where we are and, where there is no admin yet, how to become one.
+
+    The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
+    """
+    database = Database(url, size=2, role=role)
+    try:
+        with database.transaction() as session:
+            issued = tokens.first_admin(session)
+            link = f"{origin}/#token={issued.secret}" if issued else None
+            # Within the transaction: a link that could not be handed over is no credential.
+            shown = _hand_over(link, data_dir) if link else None
+    finally:
+        database.close()
+    typer.echo(f"Plumbline at {origin} (documentation of the interface: {origin}/docs)")
+    if shown:
+        typer.echo(shown)
+
+
+def _hand_over(link: str, data_dir: Path) -> str:
+    if sys.stdout.isatty():
+        return f"First admin: {link}"
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    embedded.write_private(data_dir / LINK_FILE, f"{link}\n")
+    return f"The link of the first admin is in {data_dir / LINK_FILE}"
+
+
+def run(url: str, role: str | None, server: socket.socket, *, workers: int) -> None:
+    """Answer requests on a bound socket until told to stop."""
+    os.environ["PLUMBLINE_DATABASE_URL"] = url
+    os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
+    config = uvicorn.Config(
+        FACTORY,
+        factory=True,
+        workers=workers,
+        access_log=False,
+        log_config=LOGGING,
+        server_header=False,
+        ws="none",
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=GRACE,
+    )
+    if workers == 1:
+        uvicorn.Server(config).run(sockets=[server])
+    else:
+        Multiprocess(config, sockets=[server]).run()

@@ -1,0 +1,72 @@
+"""`plumbline token`: credentials."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.cli import _context
+from app.domain.errors import Invalid, Place
+from app.services import tokens
+from app.services.tokens import ROLES, Role
+from app.storage.db import Session
+
+PAGE = 200
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Credentials.", no_args_is_help=True)
+    group.command("create")(create)
+    group.command("list")(list_)
+    group.command("revoke")(revoke)
+    app.add_typer(group, name="token")
+
+
+def create(
+    role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
+    campaign: Annotated[str | None, typer.Option(help="The only campaign that it is good for.")] = None,
+    name: Annotated[str, typer.Option(help="What it is for.")] = "",
+    days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
+) -> None:
+    """Make a token and print it: it is not stored and cannot be shown again."""
+    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    with _context.database() as database, database.transaction() as session:
+        issued = tokens.issue(session, role=_role(role), campaign=campaign, name=name, expires_at=ends)
+    typer.echo(issued.secret)
+
+
+def list_() -> None:
+    """The tokens that were made, without their secrets."""
+    table = Table("token", "role", "campaign", "name", "made", "ends", "state")
+    with _context.database() as database, database.transaction() as session:
+        for token in _all(session):
+            state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
+            ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
+            made = f"{token.created_at:%Y-%m-%d %H:%M}"
+            table.add_row(token.prefix, token.role, token.campaign or "all", token.name, made, ends, state)
+    Console().print(table)
+
+
+def revoke(token: Annotated[str, typer.Argument(help="The part of it that `token list` shows.")]) -> None:
+    """Revoke a token, at once and for good."""
+    with _context.database() as database, database.transaction() as session:
+        tokens.revoke(session, token, by=None)
+
+
+def _all(session: Session) -> list[tokens.TokenView]:
+    found: list[tokens.TokenView] = []
+    while page := tokens.page(session, by=None, after=found[-1].prefix if found else None, limit=PAGE):
+        found += page
+    return found
+
+
+def _role(text: str) -> Role:
+    for role in ROLES:
+        if role == text:
+            return role
+    raise Invalid("no such role", places=(Place(("--role",), f"there are {', '.join(ROLES)}"),))
