@@ -63,10 +63,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The number that a judgment comes to, and how many errors it marks (−1 where none are asked)."""
+    """The number that a judgment comes to, and how many errors it marks (−1 where none are asked).
+
+    unmatched: errors that the weight profile does not know, as `severity/category`; they weigh 0 and are reported.
+    """
 
     score: float
     n_errors: int = NO_ERRORS_ASKED
+    unmatched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

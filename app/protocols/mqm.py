@@ -65,8 +65,9 @@ def check(payload: MQMPayload, shown: Shown, options: Options) -> None:  # noqa:
 
 def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    weights = (weight(options.profile, span.severity, span.category)[0] for span in payload.errors)
-    return Scored(penalty(weights), len(payload.errors))
+    found = [(span, *weight(options.profile, span.severity, span.category)) for span in payload.errors]
+    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in found if not matched)
+    return Scored(penalty(value for _, value, _ in found), len(payload.errors), unmatched)
 
 
 _SOURCE = "The dog barked, and nobody woke up."

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from app import formats
 from app.domain.errors import Invalid, NotFound, Place
-from app.formats._base import CampaignRow, Input, Limits, ReadContext, ReadLog
+from app.formats._base import CampaignRow, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record
 from app.services.campaigns import CampaignView, NewCampaign, create, get
 from app.services.intake import Intake, Progress, take_in
 from app.storage import campaigns, imports
@@ -86,7 +87,9 @@ def commit(
             raise NothingArrived
         files = [Input(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
         log = ReadLog(skip_bad_lines=skip_bad_lines)
-        report = _store(session, get(session, campaign), row.format, files, row.options, log, actor=actor)
+        target = get(session, campaign)
+        records = _records(row.format, files, row.options, log, protocol=target.protocol)
+        report = _store(session, target, row.format, files, records, log, actor=actor)
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
@@ -110,32 +113,44 @@ def run(
     _check(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
     with database.transaction() as session:
-        target = _find_or_create(session, campaign, format, files, options, actor=actor)
-        report = _store(session, target, format, files, options, log, actor=actor, progress=progress)
+        view = _known(session, campaign)
+        records = _records(format, files, options, log, protocol=view.protocol if view else None)
+        if view is None:
+            head, records = _head(records, log)
+            view = create(session, NewCampaign(key=campaign, name=head.name, protocol=head.protocol or ""), actor=actor)
+        report = _store(session, view, format, files, records, log, actor=actor, progress=progress)
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
         return report
 
 
-def _find_or_create(
-    session: Session, key: str, format: str, files: Sequence[Input], options: Mapping[str, str], *, actor: str
-) -> CampaignView:
+def _known(session: Session, campaign: str) -> CampaignView | None:
     try:
-        return get(session, key)
+        return get(session, campaign)
     except NotFound:
-        head = _campaign_row(format, files, options)
-        return create(session, NewCampaign(key=key, name=head.name, protocol=head.protocol or ""), actor=actor)
+        return None
 
 
-def _campaign_row(format: str, files: Sequence[Input], options: Mapping[str, str]) -> CampaignRow:
-    """What the files say of the campaign: readers yield it before anything else."""
-    log = ReadLog()
-    records = formats.get(format).read
-    assert records is not None  # noqa: S101  (checked by the caller)
-    for record in records(files, ReadContext(options, Limits()), log):
+def _records(
+    format: str, files: Sequence[Input], options: Mapping[str, str], log: ReadLog, *, protocol: str | None
+) -> Iterator[Record]:
+    read = formats.get(format).read
+    if read is None:
+        raise NotReadable(format)
+    return read(files, ReadContext(options, Limits(), protocol), log)
+
+
+def _head(records: Iterator[Record], log: ReadLog) -> tuple[CampaignRow, Iterator[Record]]:
+    """What the files say of the campaign, and all the records still: readers say it first, or each judgment does."""
+    held: list[Record] = []
+    for record in records:
+        held.append(record)
         if isinstance(record, CampaignRow) and record.protocol:
-            return record
+            return record, chain(held, records)
+        if isinstance(record, JudgmentRow):
+            named = record.payload.get("protocol")
+            return CampaignRow(record.at, protocol=named if isinstance(named, str) else None), chain(held, records)
     log.finish()
     raise Invalid("the files hold no judgments, so there is no campaign to create from them")
 
@@ -145,17 +160,14 @@ def _store(
     campaign: CampaignView,
     format: str,
     files: Sequence[Input],
-    options: Mapping[str, str],
+    records: Iterable[Record],
     log: ReadLog,
     *,
     actor: str,
     progress: Progress | None = None,
 ) -> dict[str, object]:
-    read = formats.get(format).read
-    assert read is not None  # noqa: S101  (checked by the caller)
-    context = ReadContext(options, Limits(), campaign.protocol)
     intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
-    stored = take_in(intake, read(files, context, log), log)
+    stored = take_in(intake, records, log)
     return {
         "format": format,
         "files": [f.name for f in files],

@@ -140,6 +140,8 @@ def _judgment_line(intake: Intake, row: JudgmentRow, log: ReadLog) -> str | None
             return None
         if len(intake.remembered) < MOST_REMEMBERED:
             intake.remembered[payload] = scored
+    for path in scored.unmatched:
+        log.notes[f"no weight for {path}: it weighs 0"] += 1
     intake.n_judgments += 1
     return (
         "\t".join(
