@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from app.services.demo.phrases import POOR_TERMS, Domain
+from app.services.demo.grammar import Domain
+from app.services.demo.phrases import POOR_TERMS
 from app.services.demo.texts import Piece, Segment, pick
 
 Severity = Literal["major", "minor"]

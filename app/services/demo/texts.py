@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.services.demo.phrases import DOMAINS, Domain, Sentence
+from app.services.demo.grammar import Domain, Sentence
+from app.services.demo.phrases import DOMAINS
 
 FEWEST_SEGMENTS, MOST_SEGMENTS = 5, 9
 _PIECE = re.compile(r"\{(\w+)\}|(\w+)|(\s+)|([^\w\s{])")
