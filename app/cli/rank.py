@@ -14,13 +14,18 @@ from app.cli._show import ranking_table
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_options
 from app.services import reports
-from app.services.renderings import render
+from app.services.renderings import TABLES, render, segments
+from app.storage.db import Database
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 
 Any choice of the recipe can be given as an option of its name: --normalize z --clusters paper --alpha 0.01
---exclude system:X --scoring wmt24 --seed 7 …
+--exclude system:X --scoring spans:wmt24 --seed 7 …
 """
+
+
+SEGMENTS = "segments"
+_FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +44,10 @@ def rank(
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A table for a pull request.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="The forest plot.")] = False,
+    table: Annotated[
+        str,
+        typer.Option(help="What the CSV, LaTeX or Markdown table has a line for: systems, pairs or segments (CSV)."),
+    ] = "systems",
 ) -> None:
     """The ranking of a campaign."""
     kinds = [
@@ -46,14 +55,34 @@ def rank(
     ]
     if len(kinds) > 1:
         raise Invalid("one kind of answer at a time", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),))
+    _check_table(table, kinds)
     chosen = from_options(_named(recipe), _choices(context.args))
     with _context.database() as database:
+        if table == SEGMENTS:
+            _write_segments(database, campaign, chosen, as_of)
+            return
         report = reports.ranking(database, campaign, recipe=chosen, as_of=as_of)
     if not kinds:
         Console().print(ranking_table(json.loads(report.body)))
     else:
-        body = report.body if kinds == ["json"] else render(report.body, kinds[0])
+        body = report.body if kinds == ["json"] else render(report.body, kinds[0], table)
         sys.stdout.buffer.write(body if body.endswith(b"\n") else body + b"\n")
+
+
+def _check_table(table: str, kinds: list[str]) -> None:
+    """Raise Invalid for a table that there is not, or not in this kind of answer."""
+    if table not in (*TABLES, SEGMENTS):
+        there = ", ".join((*TABLES, SEGMENTS))
+        raise Invalid("the options are not valid", places=(Place(("--table", table), f"there are: {there}"),))
+    fitting = {SEGMENTS: ("csv",), "pairs": ("csv", "tex", "md")}.get(table)
+    if fitting and kinds not in [[kind] for kind in fitting]:
+        what = f"is a table for --{' --'.join(_FLAGS[kind] for kind in fitting)}"
+        raise Invalid("the options are not valid", places=(Place(("--table", table), what),))
+
+
+def _write_segments(database: Database, campaign: str, recipe: Recipe, as_of: int | None) -> None:
+    for chunk in segments(reports.ranking_of(database, campaign, recipe=recipe, as_of=as_of)):
+        sys.stdout.buffer.write(chunk)
 
 
 def recipes() -> None:

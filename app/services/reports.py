@@ -82,7 +82,9 @@ def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
         criterion=None,
         documents_known=asked.campaign.documents_known,
     )
-    return ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    rows = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    cap = recipe.scoring.cap
+    return rows if cap is None else rows.with_score(np.minimum(rows.score, cap)).canonical()
 
 
 def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:

@@ -1,0 +1,57 @@
+"""`plumbline db`: the schema, and backups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli import _context
+from app.storage import backup as backups
+from app.storage import migrate
+from app.storage.embedded.roles import prepare_roles
+
+File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="The schema of the database, and its backups.", no_args_is_help=True)
+    for command in (upgrade, check, backup, restore):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="db")
+
+
+def upgrade() -> None:
+    """Bring the schema to this version, and grant the serving role what it may do."""
+    with _context.owner_url() as url:
+        prepare_roles(url)
+        migrate.upgrade(url)
+    typer.echo("the schema is the one of this version")
+
+
+def check() -> None:
+    """Say whether the database has exactly the schema of this version; exit code 2 where it has not."""
+    with _context.owner_url() as url:
+        migrate.check(url)
+    typer.echo("the schema is the one of this version")
+
+
+def backup(
+    file: File,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of that name.")] = False,
+) -> None:
+    """Write one consistent state of the database to a file, while it is in use."""
+    with _context.owner_url() as url:
+        backups.backup(url, file, overwrite=overwrite)
+    typer.echo(f"{file}: {file.stat().st_size:,} bytes")
+
+
+def restore(file: File) -> None:
+    """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
+    with _context.owner_url() as url:
+        backups.restore(url, file)
+        prepare_roles(url)
+        migrate.upgrade(url)
+    typer.echo("restored")
