@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.services.imports import ImportView
 from app.web.bodies import Input
 
+
+def _in_order(counts: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """By name, so that a report reads the same when it comes from the database."""
+    return dict(sorted(counts.items()))
+
+
+Counts = Annotated[dict[str, int], AfterValidator(_in_order)]
 Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
@@ -49,11 +56,13 @@ class ImportReport(BaseModel):
     format: str
     files: list[str]
     lines: int
-    stored: dict[str, JsonValue]
-    mapped: dict[str, dict[str, str]] = Field(description="By noun: the name behind each key that had to be made.")
-    repaired: dict[str, int]
-    dropped: dict[str, int]
-    notes: dict[str, int]
+    stored: Annotated[dict[str, JsonValue], AfterValidator(_in_order)]
+    mapped: Annotated[dict[str, Annotated[dict[str, str], AfterValidator(_in_order)]], AfterValidator(_in_order)] = (
+        Field(description="By noun: the name behind each key that had to be made.")
+    )
+    repaired: Counts
+    dropped: Counts
+    notes: Counts
     bad_lines: BadLines
     dry_run: bool
 
