@@ -4,6 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import typer.main
+
+from app.cli import build
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -25,3 +28,16 @@ def files() -> list[Path]:
         text=True,
     ).stdout
     return [path for name in sorted(set(listed.split("\0")) - {""}) if (REPOSITORY / (path := Path(name))).is_file()]
+
+
+@pytest.fixture(scope="session")
+def commands() -> set[str]:
+    """The console commands: names of commands and groups, and `group member`."""
+    found: set[str] = set()
+    queue = [("", typer.main.get_command(build()))]
+    while queue:
+        prefix, command = queue.pop()
+        for name, child in getattr(command, "commands", {}).items():
+            found.add(f"{prefix}{name}")
+            queue.append((f"{prefix}{name} ", child))
+    return found

@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 import yaml
-
-from app.cli import build
 
 Service = dict[str, Any]
 ONE_SHOT = {"migrate"}
@@ -28,18 +25,6 @@ def dockerfile(repository: Path) -> str:
 @pytest.fixture(params=COMPOSITION["services"])
 def service(request: pytest.FixtureRequest) -> Service:
     found: Service = COMPOSITION["services"][request.param]
-    return found
-
-
-def commands() -> set[str]:
-    """The names of all console commands, groups and their members with a blank between."""
-    found: set[str] = set()
-    queue = [("", typer.main.get_command(build()))]
-    while queue:
-        prefix, command = queue.pop()
-        for name, child in getattr(command, "commands", {}).items():
-            found.add(f"{prefix}{name}")
-            queue.append((f"{prefix}{name} ", child))
     return found
 
 
@@ -107,16 +92,16 @@ def test_the_schema_is_migrated_once_before_anybody_serves(compose: Any) -> None
     assert "--no-migrate" in services["api"]["command"]
 
 
-def test_the_composition_starts_only_commands_that_exist(compose: Any, dockerfile: str) -> None:
+def test_the_composition_starts_only_commands_that_exist(compose: Any, dockerfile: str, commands: set[str]) -> None:
     started = [service["command"] for service in compose["services"].values() if "command" in service]
     started.append(yaml.safe_load(re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)[-1]))
     for program, *words in started:
         assert program == "plumbline"
-        assert " ".join(word for word in words if not word.startswith("-")) in commands()
+        assert " ".join(word for word in words if not word.startswith("-")) in commands
 
 
-def test_a_worker_is_composed_as_soon_as_there_is_one(compose: Any) -> None:
-    assert ("worker" in compose["services"]) == ("worker" in commands())
+def test_a_worker_is_composed_as_soon_as_there_is_one(compose: Any, commands: set[str]) -> None:
+    assert ("worker" in compose["services"]) == ("worker" in commands)
 
 
 def test_the_image_is_installed_from_checked_files_only(dockerfile: str) -> None:

@@ -4,10 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-import typer.main
 import yaml
 
-from app.cli import build
 from app.config import Settings
 from app.domain.recipe import NAMED
 
@@ -19,19 +17,6 @@ LINK = re.compile(r"(?<!!)\[[^]]+\]\(([^)\s]+)\)|!\[[^]]*\]\(([^)\s]+)\)")
 @pytest.fixture(scope="module")
 def pages(repository: Path, files: list[Path]) -> dict[Path, str]:
     return {path: (repository / path).read_text(encoding="utf-8") for path in files if path.suffix == ".md"}
-
-
-@pytest.fixture(scope="module")
-def commands() -> set[str]:
-    """Console commands; groups are followed by a blank and each member."""
-    found: set[str] = set()
-    queue = [("", typer.main.get_command(build()))]
-    while queue:
-        prefix, command = queue.pop()
-        for name, child in getattr(command, "commands", {}).items():
-            found.add(f"{prefix}{name}")
-            queue.append((f"{prefix}{name} ", child))
-    return found
 
 
 def test_the_readme_is_short(repository: Path) -> None:
