@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 
 from app.domain.errors import Invalid, Place
@@ -21,6 +21,7 @@ from app.domain.recipe_choices import (
     ClusterRule,
     ConstantRaters,
     Exclusion,
+    Method,
     Moments,
     Normalize,
     Repeats,
@@ -30,6 +31,7 @@ from app.domain.recipe_choices import (
     Test,
     Unit,
     WrongValue,
+    ZeroMethod,
     parse_field,
     parse_option,
 )
@@ -44,6 +46,7 @@ __all__ = [
     "ClusterRule",
     "ConstantRaters",
     "Exclusion",
+    "Method",
     "Moments",
     "Normalize",
     "Recipe",
@@ -53,6 +56,7 @@ __all__ = [
     "Subject",
     "Test",
     "Unit",
+    "ZeroMethod",
     "from_json",
     "from_options",
 ]
@@ -71,7 +75,8 @@ class Recipe:
     constant raters.
     repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`.
     unit: what the test resamples or ranks.
-    correction: continuity correction of the rank-sum test.
+    correction: continuity correction of the rank-sum and signed-rank tests.
+    zero_method, method: zero differences and distribution of the signed-rank test.
     matched_only: test only segments that both systems have; require_mean: a win also needs the better mean.
     permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
     plus_one: count the observed arrangement among the draws.
@@ -95,6 +100,8 @@ class Recipe:
     permutations: int | None = None
     plus_one: bool = True
     correction: bool = True
+    zero_method: ZeroMethod = "wilcox"
+    method: Method = "auto"
     matched_only: bool = False
     require_mean: bool = False
     adjust: Adjust = "none"
@@ -156,6 +163,12 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
     }
 )
 
+RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
+SIGNED_RANK_TESTS = frozenset({"signed_rank"})
+
+_DEFAULTS: Mapping[str, object] = MappingProxyType(
+    {field.name: field.default for field in fields(Recipe) if field.default is not MISSING}
+)
 _NOT_CHOICES = frozenset({"recipe", "as_of"})
 
 
@@ -181,8 +194,7 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
             wrong.append(Place(("query", _shown(name)), str(error)))
     if wrong:
         raise _invalid(wrong)
-    if "test" in values:
-        values.setdefault("fallback", False)
+    _imply(base, values)
     return _checked(_renamed(base, _with(base, values)), "query", values)
 
 
@@ -210,8 +222,7 @@ def from_json(given: Mapping[str, object]) -> Recipe:
     if wrong:
         raise _invalid(wrong)
     base = NAMED.get(str(called), NAMED["recommended"])
-    if "test" in values:
-        values.setdefault("fallback", False)
+    _imply(base, values)
     recipe = _with(base, values)
     recipe = _renamed(base, recipe) if called in NAMED else replace(recipe, name=str(called))
     if given.get("hash", recipe.hash) != recipe.hash:
@@ -230,33 +241,46 @@ def _renamed(base: Recipe, recipe: Recipe) -> Recipe:
     return replace(recipe, name="+".join([base.name, *changed])[:128]) if changed else recipe
 
 
+def _imply(base: Recipe, values: dict[str, object]) -> None:
+    """What naming a test says besides: no other test in its place, and no choice that belonged to the earlier one."""
+    if "test" not in values:
+        return
+    values.setdefault("fallback", False)
+    if values["test"] == base.test:
+        return
+    # The signed-rank test has no continuity correction unless asked, as in SciPy; the rank-sum test has.
+    values.setdefault("correction", values["test"] not in SIGNED_RANK_TESTS)
+    if values["test"] not in SIGNED_RANK_TESTS:
+        values.update({name: values.get(name, _DEFAULTS[name]) for name in ("zero_method", "method")})
+    if values["test"] not in RANK_SUM_TESTS:
+        values.setdefault("matched_only", False)
+
+
 def _checked(recipe: Recipe, where: str, given: Mapping[str, object]) -> Recipe:
     """Refuse combinations that no test has; the place is the option that was given, else the test."""
-    wrong = []
-    for name, broken, message in (
-        ("alternative", recipe.test == "marot" and recipe.alternative != "greater", "marot is one-sided: use greater"),
-        ("unit", recipe.test == "marot" and recipe.unit != "segment", "marot randomizes segments: use segment"),
-        (
-            "alternative",
-            recipe.test == "rank_sum_legacy" and recipe.alternative != "greater",
-            "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater",
-        ),
-        (
-            "matched_only",
-            recipe.matched_only and recipe.test not in {"rank_sum", "rank_sum_legacy"},
-            "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway",
-        ),
-        (
-            "correction",
-            "correction" in given and not recipe.correction and recipe.test not in {"rank_sum", "rank_sum_legacy"},
-            "is for rank_sum and rank_sum_legacy",
-        ),
-    ):
-        if broken:
-            wrong.append(Place((where, name if name in given else "test"), f"{name}: {message}"))
+    wrong = [
+        Place((where, name if name in given else "test"), f"{name}: {message}")
+        for name, broken, message in _contradictions(recipe, given)
+        if broken
+    ]
     if wrong:
         raise _invalid(wrong)
     return recipe
+
+
+def _contradictions(recipe: Recipe, given: Mapping[str, object]) -> Iterator[tuple[str, bool, str]]:
+    one_sided, segments = recipe.alternative == "greater", recipe.unit == "segment"
+    ranks, signed = recipe.test in RANK_SUM_TESTS, recipe.test in SIGNED_RANK_TESTS
+    yield "alternative", recipe.test == "marot" and not one_sided, "marot is one-sided: use greater"
+    yield "unit", recipe.test == "marot" and not segments, "marot randomizes segments: use segment"
+    half = "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater"
+    yield "alternative", recipe.test == "rank_sum_legacy" and not one_sided, half
+    paired = "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway"
+    yield "matched_only", recipe.matched_only and not ranks, paired
+    uncorrected = "correction" in given and not recipe.correction and not (ranks or signed)
+    yield "correction", uncorrected, "is for the rank-sum and signed-rank tests"
+    for name in ("zero_method", "method"):
+        yield name, getattr(recipe, name) != _DEFAULTS[name] and not signed, "is for the signed-rank test"
 
 
 def _invalid(wrong: Sequence[Place]) -> Invalid:

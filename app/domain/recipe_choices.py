@@ -15,7 +15,19 @@ ConstantRaters = Literal["drop", "zero", "drop_z"]
 Repeats = Literal["average", "pool", "latest", "first"]
 Unit = Literal["document", "segment"]
 Aggregate = Literal["mean"]
-Test = Literal["permutation", "rank_sum", "rank_sum_legacy", "welch", "marot", "none"]
+Test = Literal[
+    "permutation",
+    "signed_rank",
+    "paired_t",
+    "rank_sum",
+    "rank_sum_legacy",
+    "welch",
+    "marot",
+    "wmt26_or",
+    "none",
+]
+ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
+Method = Literal["auto", "asymptotic", "exact"]
 Alternative = Literal["two-sided", "greater"]
 Adjust = Literal["none", "holm", "bh"]
 ClusterRule = Literal["wmt21", "paper", "strict", "none"]
@@ -49,7 +61,7 @@ LARGEST_SEED = 2**63 - 1
 MOST_PERMUTATIONS = 1_000_000
 MOST_EXCLUSIONS = 1_000
 
-_LATER = frozenset({"calibration", "zero_method", "method", "filters"})
+_LATER = frozenset({"calibration", "filters"})
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _ROLES = ("rating", "repeat", "reference", "degraded", "calibration")
 
@@ -182,6 +194,8 @@ _CHOICES = {
     "aggregate": Aggregate,
     "test": Test,
     "alternative": Alternative,
+    "zero_method": ZeroMethod,
+    "method": Method,
     "adjust": Adjust,
     "clusters": ClusterRule,
 }

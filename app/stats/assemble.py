@@ -10,9 +10,10 @@ from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import Indices, Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
+from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.result import Interval, PairRow, SegmentTable, SystemRow
-from app.stats.significance import PAIRED_TESTS, Shared, pairs_of
+from app.stats.significance import Shared, pairs_of
 from app.stats.verdict import Verdict
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import design_checks
 from app.stats.aggregate import Panel
+from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws
 from app.stats.ratings import Ratings
-from app.stats.significance import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, Shared, draws
+from app.stats.significance import Shared
 
 _MOST_NAMES = 8
 

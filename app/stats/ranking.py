@@ -10,10 +10,11 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats import assemble, caveats, design_checks, normalize
 from app.stats.aggregate import Indices, Panel, panel, rounded, segment_scores
+from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.ratings import Ratings, Role
 from app.stats.result import Ranking
 from app.stats.selection import Dropped, Selection, select
-from app.stats.significance import PAIRED_TESTS, shared_data
+from app.stats.significance import shared_data
 from app.stats.verdict import judge
 
 

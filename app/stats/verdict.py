@@ -9,8 +9,9 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.adjust import adjust, both_directions
 from app.stats.aggregate import Panel, rounded
+from app.stats.pair_tests import PairTests, compare_pairs
 from app.stats.ratings import Bools, Floats
-from app.stats.significance import PairTests, Shared, compare_pairs, pairs_of
+from app.stats.significance import Shared, pairs_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,18 @@ def test_naming_a_test_asks_for_that_test_and_no_other() -> None:
     assert from_options(RECOMMENDED, {"alpha": ["0.01"]}).fallback
 
 
+def test_naming_a_test_drops_what_belonged_to_the_earlier_one() -> None:
+    signed = from_options(WMT_DA, {"test": ["signed_rank"], "zero_method": ["pratt"], "method": ["exact"]})
+    assert (signed.correction, signed.zero_method, signed.method) == (False, "pratt", "exact")
+    assert from_options(WMT_DA, {"test": ["signed_rank"], "correction": ["true"]}).correction
+    matched = from_options(WMT_DA, {"matched_only": ["true"]})
+    for base in (signed, matched):
+        again = from_options(base, {"test": ["welch"]})
+        plain = (again.correction, again.zero_method, again.method, again.matched_only)
+        assert plain == (True, "wilcox", "auto", False)
+        assert from_json(again.as_json()) == again
+
+
 def test_exclusions_may_be_repeated_or_listed() -> None:
     expected = (Exclusion("rater", "r1"), Exclusion("system", "a"), Exclusion("system", "b"))
     assert from_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
@@ -95,7 +107,9 @@ REFUSED_OPTIONS = [
     ("permutations", "99"),
     ("permutations", "1000001"),
     ("permutations", "NaN"),
-    ("test", "signed_rank"),
+    ("test", "signed rank"),
+    ("zero_method", "drop"),
+    ("method", "fast"),
     ("test", "PERMUTATION"),
     ("clusters", "wmt22"),
     ("aggregate", "median"),
@@ -130,7 +144,7 @@ def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["calibration", "zero_method", "method"])
+@pytest.mark.parametrize("name", ["calibration", "filters"])
 def test_options_of_later_releases_are_refused_by_name(name: str) -> None:
     with pytest.raises(Invalid, match=r"not available in this release; available: .*normalize"):
         from_options(RECOMMENDED, {name: ["x"]})
@@ -157,6 +171,8 @@ def test_an_option_given_twice_is_refused() -> None:
         (GOOGLE_MQM, {"matched_only": ["true"]}, ("query", "matched_only")),
         (GOOGLE_MQM, {"correction": ["false"]}, ("query", "correction")),
         (RECOMMENDED, {"test": ["rank_sum_legacy"]}, ("query", "test")),
+        (RECOMMENDED, {"zero_method": ["pratt"]}, ("query", "zero_method")),
+        (WMT_DA, {"method": ["exact"]}, ("query", "method")),
     ],
 )
 def test_contradictory_combinations_are_refused(

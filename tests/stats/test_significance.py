@@ -12,8 +12,9 @@ from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
 from app.stats.aggregate import Panel, panel, segment_scores
+from app.stats.pair_tests import compare_pairs, draws
 from app.stats.ratings import Ratings
-from app.stats.significance import compare_pairs, draws, pairs_of, shared_data
+from app.stats.significance import pairs_of, shared_data
 
 Cell = tuple[str, str, int, float]
 
@@ -160,3 +161,38 @@ def test_the_number_of_draws_follows_the_family() -> None:
     assert draws(NAMED["recommended"], 105) == 42_000
     assert draws(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
     assert draws(NAMED["google-mqm"], 105) == 10_000
+
+
+@pytest.mark.parametrize("unit", ["segment", "document"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+@pytest.mark.parametrize("test", ["signed_rank", "paired_t"])
+def test_tests_of_differences_use_common_segments_or_their_document_means(
+    test: str, alternative: str, unit: str
+) -> None:
+    recipe = Recipe(name="paired", test=test, unit=unit, alternative=alternative, correction=False)
+    laid, tests = run(many_documents(12, both=9), recipe)
+    common = laid.present.all(axis=0)
+    apart = (laid.score[0] - laid.score[1])[common]
+    if unit == "document":
+        apart = np.array([apart[laid.document[common] == d].mean() for d in range(9)])
+    oracle = {"signed_rank": stats.wilcoxon, "paired_t": lambda d, **k: stats.ttest_1samp(d, 0, **k)}[test]
+    assert tests.p_value[0] == pytest.approx(oracle(np.round(apart, 10), alternative=alternative).pvalue)
+    if alternative == "greater":
+        assert tests.p_reverse[0] == pytest.approx(oracle(np.round(apart, 10), alternative="less").pvalue)
+    else:
+        assert np.isnan(tests.p_reverse[0])
+    assert tests.lean[0] == 1
+
+
+def test_wmt26_takes_the_smaller_p_of_the_paired_and_the_unpaired_test() -> None:
+    cells = many_documents(12, both=9)
+    one, other, either = (
+        run(cells, Recipe(name=test, test=test, unit="segment"))[1] for test in ("paired_t", "welch", "wmt26_or")
+    )
+    assert either.p_value[0] == min(one.p_value[0], other.p_value[0])
+    assert one.p_value[0] != other.p_value[0]
+
+
+def test_tests_of_differences_need_six_common_documents() -> None:
+    for test in ("signed_rank", "paired_t"):
+        assert not run(many_documents(12, both=5), Recipe(name=test, test=test))[1].testable[0]
