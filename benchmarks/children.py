@@ -1,0 +1,73 @@
+"""What is timed runs in a process of its own, so that it starts cold and its memory is its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAUSE: Final = 0.05
+MEGABYTE: Final = 1024  # in the kilobytes of /proc
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a child printed, and seconds from its start to its end."""
+
+    answer: dict[str, Any]
+    seconds: float
+
+
+def run(task: str, *arguments: str) -> Run:
+    """Run one task of `benchmarks.tasks` and wait for it. Raises CalledProcessError where it fails."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks.tasks", task, *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    return Run(json.loads(done.stdout), time.perf_counter() - started)
+
+
+def peak_memory() -> float:
+    """Most memory that this process has held, in megabytes; unlike getrusage it leaves out the parent's."""
+    return _status(Path("/proc/self"), "VmHWM") / MEGABYTE
+
+
+class ServerMemory:
+    """Most private memory that the processes of a server held together, in megabytes, sampled while a block runs.
+
+    The buffers that they share are counted apart, by the setting that bounds them.
+    """
+
+    def __init__(self, postmaster: int) -> None:
+        self.peak = 0.0
+        self._postmaster = postmaster
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> ServerMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(PAUSE):
+            children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text().split()
+            held = sum(_status(Path("/proc", pid), "RssAnon") for pid in children)
+            self.peak = max(self.peak, held / MEGABYTE)
+
+
+def _status(process: Path, name: str) -> int:
+    """Kilobytes of one line of a process's status; 0 where the process has ended."""
+    try:
+        lines = (process / "status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)

@@ -1,0 +1,130 @@
+"""One run of the speed table: everything is timed on one server, so that the ratios are of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from app.storage.embedded import Server
+from benchmarks import bounds, synthetic
+from benchmarks.children import ServerMemory, run
+
+SMALL: Final = 10_000
+WRITTEN: Final = ("judgments", "scores")
+DECLARED: Final = ("systems", "documents", "raters", "segments", "outputs", "tasks", "items", "credits")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. ratio: as the goal states it; None for a figure without a goal."""
+
+    what: str
+    seconds: float
+    against: str = ""
+    bound: float | None = None
+    ratio: float | None = None
+    goal: str = ""
+
+
+@dataclass(slots=True)
+class Bench:
+    """A server with synthetic campaigns, and the figures found on it.
+
+    memory: peaks in megabytes, by what held them.
+    """
+
+    server: Server
+    folder: Path
+    repeats: int
+    rows: list[Row] = field(default_factory=list)
+    memory: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """The address that serves: not the owner's, as in production."""
+        return self.server.url("app")
+
+    def import_mqm(self, n: int) -> str:
+        """Import n MQM judgments into a campaign of their own and time it; the campaign's key."""
+        file, key = self.folder / f"mqm-{n}.tsv", f"mqm-{n}"
+        synthetic.mqm_tsv(file, n)
+        return self._import(file, key, "mqm-tsv", "mqm", n)
+
+    def import_da(self, n: int) -> str:
+        """The same with direct assessments: no texts, no errors, one row a judgment."""
+        file, key = self.folder / f"da-{n}.tsv", f"da-{n}"
+        synthetic.wmt_da(file, n)
+        return self._import(file, key, "wmt-da", "da", n)
+
+    def _import(self, file: Path, key: str, format: str, protocol: str, n: int) -> str:
+        with ServerMemory(self._postmaster()) as server:
+            answer = run("import", self.url, key, format, protocol, str(file)).answer
+        file.unlink()
+        assert answer["judgments"] == n, answer
+        self.memory[f"import of {n:,} ({format}): importing process"] = answer["memory"]
+        self.memory[f"import of {n:,} ({format}): server, beside shared buffers"] = server.peak
+        self._against_copy(f"import of {n:,} judgments ({format})", answer["seconds"], key)
+        return key
+
+    def _against_copy(self, what: str, seconds: float, key: str) -> None:
+        plain, encoded, every = (self._copied(key, *choice) for choice in _VARIANTS)
+        self.rows += [
+            Row(what, seconds, "COPY of its judgments and scores", plain, plain / seconds, "≥ 0.15"),
+            Row(what, seconds, "the same, JSON encoded beforehand (stricter)", encoded, encoded / seconds),
+            Row(what, seconds, "COPY of all rows that it wrote (looser)", plain + every, (plain + every) / seconds),
+        ]
+
+    def _copied(self, key: str, tables: Iterable[str], encoded: bool) -> float:
+        owner = self.server.url("owner")
+        return sum(
+            median(bounds.copy_table(owner, table, key, encoded=encoded) for _ in range(self.repeats))
+            for table in tables
+        )
+
+    def load(self, key: str, n: int) -> float:
+        """Time the loading of a campaign against reading its flat table; seconds of loading in a fresh process."""
+        owner = self.server.url("owner")
+        bounds.flatten(owner, key)
+        cold, warm, flat = [], [], []
+        for _ in range(self.repeats + 2):
+            flat.append(bounds.load_flat(owner))
+            answer = run("load", self.url, key).answer
+            assert answer["ratings"] == n, answer
+            cold.append(answer["seconds"])
+            warm.append(answer["warm"])
+        self.memory[f"loading of {n:,}: loading process"] = answer["memory"]
+        bound, what = median(flat), f"loading of {n:,} ratings"
+        self.rows += [
+            _ratio(what, cold, "string_agg of the same 12 columns, flat", bound, "≤ 3" if n > SMALL else ""),
+            _ratio(f"{what}, warm", warm, "string_agg of the same 12 columns, flat", bound),
+        ]
+        return float(median(cold))
+
+    def rank(self, key: str, n: int, load: float) -> float:
+        """Time a ranking that nobody asked for before, in fresh processes; seconds without imports."""
+        runs = [run("rank", self.url, key, str(seed)) for seed in range(self.repeats + 2)]
+        assert all(one.answer["n"] == n for one in runs)
+        self.memory[f"ranking of {n:,}: ranking process"] = max(one.answer["memory"] for one in runs)
+        what, goal = f"ranking of {n:,}, loading included", "≤ 3" if n > SMALL else ""
+        self.rows += [
+            _ratio(what, [one.answer["seconds"] for one in runs], "its loading", load, goal),
+            _ratio(f"{what}, process start and imports too", [one.seconds for one in runs], "its loading", load),
+        ]
+        return float(median(one.answer["seconds"] for one in runs))
+
+    def growth(self, what: str, large: float, small: float, goal: str = "") -> None:
+        """State how much longer the large campaign takes than the small one."""
+        self.rows.append(Row(what, large, "the same at 10,000", small, large / small, goal))
+
+    def _postmaster(self) -> int:
+        return int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+
+
+_VARIANTS: Final = ((WRITTEN, False), (WRITTEN, True), (DECLARED, False))
+
+
+def _ratio(what: str, seconds: Sequence[float], against: str, bound: float, goal: str = "") -> Row:
+    return Row(what, median(seconds), against, bound, median(seconds) / bound, goal)

@@ -1,0 +1,120 @@
+"""Made-up judgments in published file formats: seeded, streamed to disk, the same bytes on every run.
+
+Every document is rated by two raters, and each of them rates all systems on it, so no judgment is missing and raters
+are comparable: 20 systems × n/40 segments × 2 raters.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 21))
+RATERS: Final = tuple(f"rater{i:02d}" for i in range(1, 61))
+RATINGS: Final = 2
+STEP: Final = len(SYSTEMS) * RATINGS
+SEGMENTS: Final = (3, 17)  # of one document, fewest and most
+WORDS: Final = (8, 18)  # of one text
+NO_ERROR: Final = 0.55  # share of judgments
+MORE: Final = 0.5  # chance of another error after one, so two on average
+CATEGORIES: Final = (
+    "Accuracy/Mistranslation",
+    "Accuracy/Omission",
+    "Accuracy/Addition",
+    "Fluency/Grammar",
+    "Fluency/Punctuation",
+    "Fluency/Spelling",
+    "Fluency/Register",
+    "Style/Awkward",
+    "Terminology/Inappropriate for context",
+)
+MQM_HEADER: Final = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
+DA_HEADER: Final = "HITId\tWorkerId\tInput.src\tInput.trg\tInput.item\thit\tsys_id\trid\ttype\tsid\tscore\ttime\n"
+SYLLABLES: Final = tuple(consonant + vowel for consonant in "bdfghklmnprstvwz" for vowel in "aeo")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document and who rates it."""
+
+    name: str
+    n_segments: int
+    raters: tuple[str, ...]
+
+
+def documents(n: int, draw: random.Random) -> Iterator[Document]:
+    """Documents whose judgments number n together. Raises ValueError unless n is a positive multiple of STEP."""
+    if n < STEP or n % STEP:
+        raise ValueError(f"the number of judgments must be a multiple of {STEP}, not {n}")
+    left = n // STEP
+    for number in itertools.count(1):
+        size = min(draw.randint(*SEGMENTS), left)
+        yield Document(f"doc-{number:05d}", size, tuple(sorted(draw.sample(RATERS, RATINGS))))
+        left -= size
+        if not left:
+            return
+
+
+def mqm_tsv(file: Path, n: int, seed: int = 7) -> None:
+    """Write n MQM judgments as an `mqm-tsv` file, 1.45 rows a judgment."""
+    draw = random.Random(seed)  # noqa: S311
+    words = _vocabulary(draw)
+    with file.open("w", encoding="utf-8") as out:
+        out.write(MQM_HEADER)
+        for document in documents(n, draw):
+            for position in range(1, document.n_segments + 1):
+                source = draw.choices(words, k=draw.randint(*WORDS))
+                for worse, system in enumerate(SYSTEMS):
+                    out.writelines(_mqm_rows(document, position, source, worse, system, words, draw))
+
+
+def _mqm_rows(
+    document: Document,
+    position: int,
+    source: list[str],
+    worse: int,
+    system: str,
+    words: list[str],
+    draw: random.Random,
+) -> Iterator[str]:
+    """All rows on one output; a system later in the list has more of its errors major."""
+    target = draw.choices(words, k=len(source))
+    text, shown = " ".join(source), " ".join(target)
+    for rater in document.raters:
+        place = f"{system}\t{document.name}\t{position}\t0\t{rater}\t{text}\t"
+        if draw.random() < NO_ERROR:
+            yield f"{place}{shown}\tNo-error\tNo-error\t\n"
+            continue
+        while True:
+            at = draw.randrange(len(target))
+            marked = [*target[:at], f"<v>{target[at]}</v>", *target[at + 1 :]]
+            severity = "Major" if draw.random() < 0.15 + 0.02 * worse else "Minor"
+            yield f"{place}{' '.join(marked)}\t{draw.choice(CATEGORIES)}\t{severity}\t\n"
+            if draw.random() >= MORE:
+                break
+
+
+def wmt_da(file: Path, n: int, seed: int = 7) -> None:
+    """Write n direct assessments as a `wmt-da` file; one rater's judgments of one document are one HIT."""
+    draw = random.Random(seed)  # noqa: S311
+    with file.open("w", encoding="utf-8") as out:
+        out.write(DA_HEADER)
+        for document in documents(n, draw):
+            for rater in document.raters:
+                hit = f"{document.name}-{rater}"
+                for (worse, system), position in itertools.product(
+                    enumerate(SYSTEMS), range(1, document.n_segments + 1)
+                ):
+                    score = min(100, max(0, round(draw.gauss(80 - worse, 15))))
+                    out.write(
+                        f"{hit}\t{rater}\tces\teng\tad\t{hit}\t{system}\tr{document.name}\tSYSTEM\t"
+                        f"{document.name}.{position}\t{score}\t{draw.uniform(5, 60):.3f}\n"
+                    )
+
+
+def _vocabulary(draw: random.Random) -> list[str]:
+    return ["".join(draw.choices(SYLLABLES, k=draw.randint(1, 4))) for _ in range(5000)]

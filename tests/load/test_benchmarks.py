@@ -1,0 +1,49 @@
+"""A small twin of the benchmark: the same code at 10,000 judgments. What it times is no test; that it reports is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import synthetic
+from benchmarks.run import MARKS, write
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.run", "--rows", "10000", "--repeats", "1", "--folder", str(scratch)]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    table, figures = done.stdout.rstrip().rsplit("\n", 1)
+    found = json.loads(figures)
+    whats = {row["what"] for row in found["rows"]}
+    assert {what.split(" of ")[0] for what in whats} == {"import", "loading", "ranking"}
+    assert all(row["seconds"] > 0 and row["ratio"] > 0 for row in found["rows"])
+    assert all(megabytes > 0 for megabytes in found["memory_mb"].values())
+    assert all(f"| {row['what']} |" in table for row in found["rows"])
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        synthetic.mqm_tsv(tmp_path / name, 4000)
+    synthetic.mqm_tsv(tmp_path / "other", 4000, seed=8)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert (tmp_path / "one").read_bytes() != (tmp_path / "other").read_bytes()
+
+
+def test_a_number_of_judgments_that_leaves_a_system_out_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="multiple of 40"):
+        synthetic.wmt_da(tmp_path / "da", 4001)
+
+
+def test_the_table_goes_between_the_marks_of_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{MARKS[0]}old\n{MARKS[1]}after\n")
+    write(page, "new\n")
+    assert page.read_text() == f"before\n{MARKS[0]}\nnew\n\n{MARKS[1]}after\n"
+    with pytest.raises(ValueError, match="marks"):
+        write(ROOT / "LICENSE", "new\n")
