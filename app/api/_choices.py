@@ -26,7 +26,7 @@ from app.domain.recipe import (
     Unit,
     from_options,
 )
-from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS
+from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Method, ZeroMethod
 
 Word = Annotated[str, StringConstraints(max_length=300)]
 AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
@@ -63,6 +63,8 @@ class Choices(AsOf):
     aggregate: Aggregate | None = None
     test: Test | None = None
     alternative: Alternative | None = None
+    zero_method: ZeroMethod | None = Field(None, description="Zero differences in the signed-rank test.")
+    method: Method | None = Field(None, description="Distribution of the signed-rank test.")
     permutations: Annotated[str, StringConstraints(pattern=r"^([0-9]{1,7}|auto)$")] | None = Field(
         None, description=f"100 to {MOST_PERMUTATIONS}, or auto.", examples=["10000"]
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, PlainSerializer
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, PlainSerializer
+
+_RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 
 Time = Annotated[
     datetime,
@@ -22,4 +27,11 @@ def _storable(at: datetime) -> datetime:
     return at
 
 
-TimeIn = Annotated[AwareDatetime, AfterValidator(_storable)]
+def _written(at: object) -> object:
+    """Only as RFC 3339 has it; numbers are not times."""
+    if not isinstance(at, datetime) and not (isinstance(at, str) and _RFC_3339.fullmatch(at)):
+        raise ValueError("must be a time such as 2026-11-20T12:00:00Z")
+    return at
+
+
+TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_written)]

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from app.domain.errors import AppError, Place
 from app.domain.keys import is_key
@@ -143,14 +143,11 @@ def _unhandled(request: Request, error: Exception) -> Response:  # noqa: ARG001 
 
 def allowed_methods(request: Request) -> list[str]:
     """What the address knows, over all routes; the framework names those of one route only."""
-    app: FastAPI = request.app
-    scope = {**request.scope, "path": request.scope["path"]}
-    found = {
-        method
-        for route in app.routes
-        if route.matches(scope)[0] is not Match.NONE
-        for method in getattr(route, "methods", None) or ()
-    }
+    path = request.scope["path"]
+    found: set[str] = set()
+    for context in iter_route_contexts(request.app.routes):
+        if context.path_regex.match(path):
+            found |= context.methods or set()
     return sorted(found)
 
 

@@ -12,8 +12,7 @@ from app.domain.errors import AppError, Invalid
 DEEPEST = 32
 LONGEST_NUMBER = 64
 LARGEST_INT = 2**63
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKETS = re.compile(r"[\[\]{}]")
+_TEXT_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class NotJson(AppError):
@@ -44,7 +43,7 @@ def loads(data: bytes) -> object:
     NUL and lone surrogates in texts, and nesting deeper than DEEPEST.
     """
     text = decode(data)
-    if _depth(text) > DEEPEST:
+    if _too_deep(text):
         raise NotStrict(f"nested deeper than {DEEPEST}")
     try:
         value: object = _DECODER.decode(text)
@@ -55,15 +54,16 @@ def loads(data: bytes) -> object:
     return value
 
 
-def _depth(text: str) -> int:
-    """Nesting, from above: a bracket in a broken string may count, and then the text is no JSON anyway."""
+def _too_deep(text: str) -> bool:
+    """Whether it nests deeper than DEEPEST. A bracket in an unclosed text may count: that is no JSON anyway."""
     if text.count("[") + text.count("{") <= DEEPEST:
-        return 0
-    deepest = depth = 0
-    for bracket in _BRACKETS.findall(_QUOTED.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        return False
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _object(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:

@@ -1,0 +1,140 @@
+"""The document says what the application does, and every operation of it is explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jsonschema_rs
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from app.api._choices import Choices
+from app.api._ranking import PairOut, RankingOut, SystemOut
+from app.domain.recipe import NAMED
+from app.main import create_app
+from app.storage.db import Database
+from app.web.access import Anyone, Needs
+from app.web.deps import Options
+from app.web.openapi import dependencies
+
+COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
+PUBLIC = {"livez", "readyz", "version", "openapi", "docs", "docs_file", "open_session"}
+PUBLIC |= {"list_protocols", "get_protocol", "list_recipes"}
+
+
+@pytest.fixture
+def unconnected() -> FastAPI:
+    """The application over no database: its routes and document need none."""
+    return create_app(Database("postgresql://", size=2), Options())
+
+
+@pytest.fixture
+def document(unconnected: FastAPI) -> dict[str, Any]:
+    return unconnected.openapi()
+
+
+def described(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def resolved(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in part:
+        found: Any = document
+        for name in part["$ref"].removeprefix("#/").split("/"):
+            found = found[name]
+        part = found
+    return part
+
+
+def fits(document: dict[str, Any], schema: dict[str, Any], value: object) -> bool:
+    whole = {**schema, "components": document["components"]}
+    return bool(jsonschema_rs.Draft202012Validator(whole).is_valid(value))
+
+
+def test_the_document_is_openapi_3_1_and_the_committed_one(document: dict[str, Any]) -> None:
+    assert document["openapi"] == "3.1.0"
+    assert document == json.loads(COMMITTED.read_text()), "the interface changed: look at it, then `make openapi`"
+
+
+def test_every_operation_is_explained_with_examples_and_problems(document: dict[str, Any]) -> None:
+    for name, operation in described(document):
+        assert operation["summary"], name
+        assert operation["description"], name
+        assert operation["tags"], name
+        assert "security" in operation, name
+        assert {"400", "422"} <= set(operation["responses"]), name
+        good = [part for code, part in operation["responses"].items() if code < "300"]
+        assert good, name
+        for media in (media for part in good for media in part.get("content", {}).values()):
+            assert "example" in media, name
+        for kind, media in operation.get("requestBody", {}).get("content", {}).items():
+            assert kind == "application/octet-stream" or media["examples"], name
+        for code, part in operation["responses"].items():
+            if code >= "400":
+                assert list(resolved(document, part)["content"]) == ["application/problem+json"], (name, code)
+
+
+def test_every_example_fits_its_schema(document: dict[str, Any]) -> None:
+    checked = 0
+    for name, operation in described(document):
+        bodies = [operation["requestBody"]] if "requestBody" in operation else []
+        for part in [*bodies, *(resolved(document, response) for response in operation["responses"].values())]:
+            for media in part.get("content", {}).values():
+                examples = [example["value"] for example in media.get("examples", {}).values()]
+                for value in [*examples, *([media["example"]] if "example" in media else [])]:
+                    assert fits(document, media["schema"], value), (name, value)
+                    checked += 1
+        for parameter in operation.get("parameters", ()):
+            for value in parameter["schema"].get("examples", ()):
+                assert fits(document, parameter["schema"], value), (name, parameter["name"])
+    assert checked > 40
+
+
+def test_every_handler_says_first_who_may_call(unconnected: FastAPI) -> None:
+    routes = [route for route in unconnected.routes if isinstance(route, APIRoute)]
+    assert routes
+    for route in routes:
+        calls = list(dependencies(route.dependant))
+        assert isinstance(calls[0], Needs | Anyone), route.name
+        assert sum(isinstance(call, Needs | Anyone) for call in calls) == 1, route.name
+        assert isinstance(calls[0], Anyone) is (route.name in PUBLIC), route.name
+
+
+def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anonymous: httpx.Client) -> None:
+    for route in (route for route in app.routes if isinstance(route, APIRoute) and route.name not in PUBLIC):
+        path = route.path_format.replace("{import}", "i_" + "0" * 32).replace("{prefix}", "0" * 12)
+        path = path.replace("{kind}", "csv").replace("{", "").replace("}", "")
+        for method in route.methods or ():
+            assert anonymous.request(method, path).status_code == 401, (method, path)
+
+
+def test_the_query_of_a_ranking_has_every_choice_of_a_recipe() -> None:
+    assert set(Choices.model_fields) - {"recipe", "as_of"} == set(NAMED["recommended"].as_json()) - {"name"}
+
+
+def test_the_documented_ranking_is_the_one_that_is_sent(admin: httpx.Client, populated: dict[str, str]) -> None:
+    for recipe in ("google-mqm", "recommended"):
+        sent = admin.get(f"/v1/campaigns/demo/ranking?recipe={recipe}").json()
+        assert set(sent) == set(RankingOut.model_fields)
+        assert set(sent["systems"][0]) == set(SystemOut.model_fields)
+        assert set(sent["pairs"][0]) == set(PairOut.model_fields)
+        RankingOut.model_validate(sent)
+
+
+def test_the_pages_of_the_document_load_from_here_only(anonymous: httpx.Client) -> None:
+    page = anonymous.get("/docs")
+    assert "<script>" not in page.text
+    assert "://" not in page.text
+    assert "'unsafe" not in page.headers["Content-Security-Policy"]
+    for file in ("start.js", "swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"):
+        assert f"docs/{file}" in page.text
+        assert anonymous.get(f"/docs/{file}").status_code == 200
+    assert anonymous.get("/docs/docs.html").status_code == 422
+    assert "://" not in anonymous.get("/docs/start.js").text
