@@ -5,14 +5,15 @@ One module each in this package, discovered by `app.protocols`; nobody else name
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.domain.errors import Invalid, Place
 from app.stats.ratings import Scale
-from app.stats.scoring import WeightProfile
+from app.stats.scoring import WeightProfile, resolve
 
 NO_ERRORS_ASKED = -1
 
@@ -50,15 +51,49 @@ class Shown:
     text: str | None = None
 
 
+class CampaignOptions(BaseModel):
+    """What a manager can set for a campaign of a protocol; each protocol declares its own fields. Strict, frozen."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class ScoreOptions(CampaignOptions):
+    """Of a protocol that asks for one number. scale: z where an import brings standardised scores."""
+
+    scale: Literal["raw", "z"] = "raw"
+
+
+class MarkOptions(CampaignOptions):
+    """Of a protocol that marks errors. weights: name of a profile or a table of one's own; None is the protocol's."""
+
+    weights: str | dict[str, object] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The settings of a campaign that bear on its payloads and scores.
 
-    profile: weights for marked errors. standardised: scores are z already, so the scale does not hold.
+    profile: weights for marked errors. standardised: scores are z already, so the scale does not hold. own: what the
+    manager set. measure: which of the protocol's numbers is wanted, None for its first.
     """
 
     profile: WeightProfile
     standardised: bool = False
+    own: CampaignOptions = field(default_factory=CampaignOptions)
+    measure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number that a judgment comes to, by name. scale: the values it can take, None where there are no bounds.
+
+    uses_profile: it depends on a weight profile, so it can be derived under others too.
+    """
+
+    name: str
+    higher_is_better: bool
+    scale: Scale | None = None
+    uses_profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +131,19 @@ class Spans:
     most: int | None = None
 
 
-Widget = Slider | Spans
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """One scale for each criterion that the campaign's options declare."""
+
+    field: str
+
+
+Widget = Slider | Spans | Criteria
 
 
 @dataclass(frozen=True, slots=True)
 class Example(Generic[P]):
-    """A worked example: what was shown, a payload, and the score it must come to under `profile`."""
+    """A worked example: what was shown, a payload, and the score it must come to under `profile` and `options`."""
 
     source: str
     output: str
@@ -109,6 +151,7 @@ class Example(Generic[P]):
     score: float
     why: str = ""
     profile: str = "freitag2021"
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +161,8 @@ class Protocol(Generic[P]):
     check: raises `Invalid` where a payload does not fit what was shown (a span outside the text, say).
     score: the only place where this protocol's score is computed.
     uses_profile: the score depends on a weight profile, so other profiles can be derived from the payloads.
+    options: what a manager can set. weights: the profile that holds unless the manager names another.
+    measures: the numbers a judgment comes to under given options, the one that ranks first; None where it is one only.
     """
 
     name: str
@@ -132,3 +177,45 @@ class Protocol(Generic[P]):
     score: Callable[[P, Shown, Options], Scored]
     examples: tuple[Example[P], ...]
     uses_profile: bool = False
+    options: type[CampaignOptions] = CampaignOptions
+    weights: str = "freitag2021"
+    measures: Callable[[Options], tuple[Measure, ...]] | None = None
+
+    def measures_under(self, options: Options) -> tuple[Measure, ...]:
+        """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
+        if self.measures is not None:
+            return self.measures(options)
+        scale = None if options.standardised else self.scale
+        return (Measure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),)
+
+    def measure(self, options: Options) -> Measure:
+        """The number that these options ask for. Raises Invalid, naming those there are."""
+        found = self.measures_under(options)
+        for measure in found:
+            if options.measure in (None, measure.name):
+                return measure
+        there = ", ".join(m.name for m in found)
+        raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
+
+
+def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> Options:
+    """What a campaign's options mean to its protocol.
+
+    Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
+    """
+    try:
+        own = protocol.options.model_validate(dict(given))
+    except ValidationError as error:
+        raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
+    weights = getattr(own, "weights", None)
+    profile = resolve(protocol.weights if weights is None else weights)
+    return Options(profile, getattr(own, "scale", "raw") == "z", own)
+
+
+def _places(protocol: Protocol[Any], error: ValidationError) -> list[Place]:
+    there = ", ".join(protocol.options.model_fields) or "none"
+    places = []
+    for fault in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
+        message = f"there are: {there}" if fault["type"] == "extra_forbidden" else fault["msg"]
+        places.append(Place(("options", *fault["loc"]), message))
+    return places

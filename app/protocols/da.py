@@ -5,16 +5,13 @@ Sources: Graham et al. 2013; Bojar et al. 2018; Knowles 2021 §2–3.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from app.domain.errors import Invalid, Place
-from app.protocols._base import Example, Options, Payload, Protocol, Scored, Shown, Slider
+from app.protocols._base import Example, Options, Payload, Protocol, Scored, ScoreOptions, Shown, Slider
+from app.protocols._scales import Number, check_score
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 100.0)
-LARGEST_STANDARDISED = 1e6
 TICKS = ((0.0, "no meaning preserved"), (100.0, "perfect"))
 RUBRIC = (
     ("0", "Nothing of the meaning of the source is expressed."),
@@ -27,14 +24,12 @@ class DAPayload(Payload):
     """Where the rater put the slider; a standardised score of an import may lie outside its range."""
 
     protocol: Literal["da"] = "da"
-    score: Annotated[float, Field(ge=-LARGEST_STANDARDISED, le=LARGEST_STANDARDISED)]
+    score: Number
 
 
 def check(payload: DAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is off the slider; standardised scores know no range."""
-    if not options.standardised and not SCALE.minimum <= payload.score <= SCALE.maximum:
-        why = f"must be from {SCALE.minimum:g} to {SCALE.maximum:g}"
-        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+    check_score(payload.score, SCALE, options)
 
 
 def score(payload: DAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
@@ -53,6 +48,7 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     check=check,
     score=score,
+    options=ScoreOptions,
     examples=(
         Example(
             source="The dog barked.",

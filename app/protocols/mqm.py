@@ -5,16 +5,13 @@ Sources: Freitag et al. 2021 (hierarchy, weights); Riley et al. 2024 §4.1 (sum 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from app.domain.errors import Invalid, Place
+from app.domain.errors import Invalid
 from app.domain.spans import SEVERITIES
-from app.protocols._base import Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.stats.scoring import penalty, weight
+from app.protocols._base import Example, MarkOptions, Options, Payload, Protocol, Scored, Shown, Span, Spans
+from app.protocols._marks import Marks, faults, summary, weighed
 
-MOST_ERRORS = 1000
 CATEGORIES = (
     ("Accuracy", ("Mistranslation", "Omission", "Addition", "Untranslated text", "Creative Reinterpretation")),
     ("Fluency", ("Grammar", "Spelling", "Punctuation", "Register", "Inconsistency", "Character encoding", "Display")),
@@ -38,36 +35,19 @@ class MQMPayload(Payload):
     """All errors that a rater marked in one output; none marked is a judgment too."""
 
     protocol: Literal["mqm"] = "mqm"
-    errors: Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)] = ()
-
-
-def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:
-    """The field of a span that is wrong, and why."""
-    if span.severity not in SEVERITIES:
-        return "severity", f"must be one of {', '.join(SEVERITIES)}"
-    if span.start is None or span.end is None:
-        return None if span.start is span.end else ("end", "start and end go together")
-    if span.end < span.start:
-        return "end", "must not be before start"
-    text = shown.source if span.side == "source" else shown.text
-    if text is not None and span.end > len(text):
-        return "end", f"is outside the {span.side} text of {len(text)} characters"
-    return None
+    errors: Marks = ()
 
 
 def check(payload: MQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
-    faults = ((i, _fault(span, shown)) for i, span in enumerate(payload.errors))
-    places = tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in faults if fault)
+    places = faults(payload.errors, shown)
     if places:
-        raise Invalid("; ".join(f"error {p.loc[1]}: {p.loc[2]} {p.msg}" for p in places[:3]), places=places)
+        raise Invalid(summary(places), places=places)
 
 
 def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    found = [(span, *weight(options.profile, span.severity, span.category)) for span in payload.errors]
-    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in found if not matched)
-    return Scored(penalty(value for _, value, _ in found), len(payload.errors), unmatched)
+    return weighed(payload.errors, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."
@@ -87,6 +67,7 @@ PROTOCOL = Protocol(
     check=check,
     score=score,
     uses_profile=True,
+    options=MarkOptions,
     examples=(
         Example(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
         Example(

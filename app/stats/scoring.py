@@ -1,7 +1,8 @@
 """Weights of marked errors and their sum: profiles, most specific match first.
 
 Sources: Riley et al. 2024 §4.1 and Freitag et al. 2021 (`freitag2021`); scripts of the WMT24 general task (`wmt24`);
-scripts of the ErrorSpanAnnotation campaigns (`esa-mqm`). MQM is a penalty: lower is better.
+scripts of the ErrorSpanAnnotation campaigns (`esa-mqm`); severity multipliers of MQM 2.0 (`mqm2`).
+MQM is a penalty: lower is better.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ ESA_MQM = WeightProfile(
     {"Minor": 1.0, "Major": 5.0, "Critical": 25.0, "Undecided": 0.0, "Neutral": 0.0, "No-error": 0.0},
     containing=(("Punctuation", 0.1),),
 )
-PROFILES: Mapping[str, WeightProfile] = {p.name: p for p in (FREITAG2021, WMT24, ESA_MQM)}
+MQM2 = WeightProfile("mqm2", {"Neutral": 0.0, "Minor": 1.0, "Major": 5.0, "Critical": 25.0, "Undecided": 0.0})
+PROFILES: Mapping[str, WeightProfile] = {p.name: p for p in (FREITAG2021, WMT24, ESA_MQM, MQM2)}
 
 
 def weight(profile: WeightProfile, severity: str, category: str | None) -> tuple[float, bool]:

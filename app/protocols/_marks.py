@@ -1,0 +1,48 @@
+"""Marked errors: whether they fit the texts, and what they weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from app.domain.errors import Place
+from app.domain.spans import SEVERITIES
+from app.protocols._base import Options, Scored, Shown, Span
+from app.stats.scoring import penalty, weight
+
+MOST_ERRORS = 1000
+Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
+
+
+def faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
+    """Every field of an error that does not fit the texts, and why."""
+    found = ((i, _fault(span, shown)) for i, span in enumerate(errors))
+    return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in found if fault)
+
+
+def summary(places: Sequence[Place]) -> str:
+    """The first faults in one line."""
+    return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
+
+
+def weighed(errors: Sequence[Span], options: Options) -> Scored:
+    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    found = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
+    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in found if not matched)
+    return Scored(penalty(value for _, value, _ in found), len(errors), unmatched)
+
+
+def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:
+    """The field of a span that is wrong, and why."""
+    if span.severity not in SEVERITIES:
+        return "severity", f"must be one of {', '.join(SEVERITIES)}"
+    if span.start is None or span.end is None:
+        return None if span.start is span.end else ("end", "start and end go together")
+    if span.end < span.start:
+        return "end", "must not be before start"
+    text = shown.source if span.side == "source" else shown.text
+    if text is not None and span.end > len(text):
+        return "end", f"is outside the {span.side} text of {len(text)} characters"
+    return None

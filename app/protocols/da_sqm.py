@@ -1,0 +1,69 @@
+"""Direct assessment with the labels of SQM: a slider from 0 to 100 that carries seven ticks.
+
+Source: Kocmi et al. 2022 (WMT22 findings, §7: DA+SQM). The ticks 0 to 6 divide the slider evenly; four of them have
+a label. Documents are scored on the same slider, as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.protocols._base import Example, Options, Payload, Protocol, Scored, ScoreOptions, Shown, Slider
+from app.protocols._scales import Number, check_score
+from app.stats.ratings import Scale
+
+SCALE = Scale(0.0, 100.0)
+LABELS = {
+    0: "0: No meaning preserved",
+    2: "2: Some meaning preserved",
+    4: "4: Most meaning preserved and few grammar mistakes",
+    6: "6: Perfect meaning and grammar",
+}
+TICKS = tuple((100.0 * tick / 6, LABELS.get(tick, str(tick))) for tick in range(7))
+RUBRIC = (
+    ("0", "Nearly all of the source is lost."),
+    ("33 (2)", "Some of the source is kept, important parts are not; or the text is hard to follow."),
+    ("67 (4)", "Most of the source is kept; a few mistakes of grammar or small inconsistencies."),
+    ("100 (6)", "Meaning and grammar are right, and fit the document around."),
+)
+
+
+class DASQMPayload(Payload):
+    """Where the rater put the slider; a standardised score of an import may lie outside its range."""
+
+    protocol: Literal["da_sqm"] = "da_sqm"
+    score: Number
+
+
+def check(payload: DASQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid where the score is off the slider."""
+    check_score(payload.score, SCALE, options)
+
+
+def score(payload: DASQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """The slider as it stands (higher is better)."""
+    return Scored(payload.score + 0.0)
+
+
+def _example(output: str, value: float, why: str) -> Example[DASQMPayload]:
+    return Example("The shop opens at nine.", output, DASQMPayload(score=value), value, why)
+
+
+PROTOCOL = Protocol(
+    name="da_sqm",
+    version=1,
+    title="Direct assessment with SQM labels",
+    payload=DASQMPayload,
+    higher_is_better=True,
+    scale=SCALE,
+    form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    options=ScoreOptions,
+    examples=(
+        _example("Das Geschäft öffnet um neun.", 100.0, "nothing to find fault with"),
+        _example("Das Geschäft öffnet an neun.", 78.0, "all is there, a preposition is wrong: between ticks 4 and 5"),
+        _example("Das Wetter ist schön.", 0.0, "0 is a score"),
+    ),
+)

@@ -1,0 +1,111 @@
+"""Error span annotation: errors marked as minor or major, then a score from 0 to 100.
+
+Source: Kocmi et al. 2024 (WMT, "Error Span Annotation"). The score is what ranks; the marked errors can be weighed
+instead (`scoring=spans`), by default with the profile of the authors' scripts.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.domain.errors import Invalid, Place
+from app.protocols._base import (
+    Example,
+    MarkOptions,
+    Measure,
+    Options,
+    Payload,
+    Protocol,
+    Scored,
+    Shown,
+    Slider,
+    Span,
+    Spans,
+)
+from app.protocols._marks import Marks, faults, summary, weighed
+from app.protocols._scales import Number, fault
+from app.stats.ratings import Scale
+
+SCALE = Scale(0.0, 100.0)
+TICKS = (
+    (0.0, "No meaning preserved"),
+    (33.0, "Some meaning preserved"),
+    (66.0, "Most meaning preserved"),
+    (100.0, "Perfect"),
+)
+RUBRIC = (
+    ("minor", "Noticed, but the meaning is there: style, grammar, choice of words."),
+    ("major", "Changes or hides the meaning, or makes the text unusable here."),
+    ("omission", "What is missing is marked on the source, or as missing without a place."),
+    ("0", "Nothing of the meaning is left."),
+    ("33", "Some of the meaning is there, much is lost."),
+    ("66", "Most of the meaning is there; small mistakes."),
+    ("100", "The meaning is all there and the language is right."),
+)
+
+
+class ESAPayload(Payload):
+    """The errors that a rater marked, and the score given after marking them."""
+
+    protocol: Literal["esa"] = "esa"
+    errors: Marks = ()
+    score: Number
+
+
+def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+    """The score, and the weight of the marked errors."""
+    return (
+        Measure("score", higher_is_better=True, scale=SCALE),
+        Measure("spans", higher_is_better=False, uses_profile=True),
+    )
+
+
+def check(payload: ESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001
+    """Raise Invalid naming every error that does not fit the texts, and a score off the slider."""
+    places = faults(payload.errors, shown)
+    if places:
+        raise Invalid(summary(places), places=places)
+    why = fault(payload.score, SCALE)
+    if why:
+        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+
+
+def score(payload: ESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
+    if options.measure == "spans":
+        return weighed(payload.errors, options)
+    return Scored(payload.score + 0.0, len(payload.errors))
+
+
+_SOURCE = "The dog barked, and nobody woke up."
+_GRAMMAR = Span(start=4, end=8, severity="minor")
+_OMITTED = Span(severity="major", omission=True)
+
+PROTOCOL = Protocol(
+    name="esa",
+    version=1,
+    title="Error span annotation",
+    payload=ESAPayload,
+    higher_is_better=True,
+    scale=SCALE,
+    form=(
+        Spans("errors", severities=("minor", "major"), source_side=True, omission=True),
+        Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
+    ),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    options=MarkOptions,
+    weights="esa-mqm",
+    measures=measures,
+    examples=(
+        Example(_SOURCE, "Der Hund bellte, und niemand wachte auf.", ESAPayload(score=100), 100.0, "no error"),
+        Example(
+            _SOURCE, "Der Hunt bellte, und niemand wachte auf.", ESAPayload(errors=(_GRAMMAR,), score=93), 93.0, "one"
+        ),
+        Example(
+            _SOURCE, "Der Hunt bellte.", ESAPayload(errors=(_GRAMMAR, _OMITTED), score=41), 41.0, "half is missing"
+        ),
+        Example(_SOURCE, "Lorem ipsum.", ESAPayload(errors=(_OMITTED,), score=0), 0.0, "a score of 0 is a score"),
+    ),
+)

@@ -1,0 +1,135 @@
+"""Rating by criteria that the manager declares: for text generation of any kind, with or without a source.
+
+Each criterion has a name, a scale with its labels, and a direction. The first one ranks; a recipe can name another.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.protocols._base import CampaignOptions, Criteria, Example, Measure, Options, Payload, Protocol, Scored, Shown
+from app.protocols._scales import LARGEST, Number, fault
+from app.stats.ratings import Scale
+
+MOST_CRITERIA = 20
+Name = Annotated[str, Field(pattern=KEY_PATTERN)]
+Value = Annotated[str, Field(pattern=r"^-?[0-9]{1,7}(\.[0-9]{1,7})?$")]
+Label = Annotated[str, Field(max_length=200)]
+RUBRIC = (
+    ("each criterion", "Is rated by itself: a text can be fluent and wrong."),
+    ("its scale", "Goes from minimum to maximum in steps, with the labels that the campaign gives."),
+)
+
+
+class Criterion(CampaignOptions):
+    """One question to the rater. labels: what values mean. step: None for a continuous scale."""
+
+    name: Name
+    minimum: Number
+    maximum: Number
+    step: Annotated[float, Field(gt=0, le=LARGEST)] | None = 1.0
+    title: Label | None = None
+    labels: Annotated[dict[Value, Label], Field(max_length=101, default_factory=dict)]
+    higher_is_better: bool = True
+
+    @property
+    def scale(self) -> Scale:
+        """Its values."""
+        return Scale(self.minimum, self.maximum, self.step)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Criterion:
+        if self.minimum >= self.maximum:
+            raise ValueError("minimum must be less than maximum")
+        if fault(self.maximum, self.scale):
+            raise ValueError("from minimum to maximum must be a whole number of steps")
+        for value in self.labels:
+            if fault(float(value), self.scale):
+                raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
+        return self
+
+
+class RatingOptions(CampaignOptions):
+    """criteria: what is rated, the first one ranks."""
+
+    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=MOST_CRITERIA, strict=False)]
+
+    @field_validator("criteria")
+    @classmethod
+    def _distinct(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        if len({c.name for c in criteria}) < len(criteria):
+            raise ValueError("two criteria have the same name")
+        return criteria
+
+
+class RatingPayload(Payload):
+    """A value for every criterion of the campaign."""
+
+    protocol: Literal["rating"] = "rating"
+    scores: Annotated[dict[Name, Number], Field(min_length=1, max_length=MOST_CRITERIA)]
+
+
+def criteria_of(options: Options) -> tuple[Criterion, ...]:
+    """What the campaign declares."""
+    return options.own.criteria if isinstance(options.own, RatingOptions) else ()
+
+
+def measures(options: Options) -> tuple[Measure, ...]:
+    """One number a criterion, in declared order."""
+    return tuple(Measure(c.name, c.higher_is_better, c.scale) for c in criteria_of(options))
+
+
+def check(payload: RatingPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid naming every criterion that is missing, unknown, or off its scale."""
+    known = {c.name: c for c in criteria_of(options)}
+    places = [Place(("scores", name), "is missing") for name in known if name not in payload.scores]
+    for name, value in payload.scores.items():
+        why = fault(value, known[name].scale) if name in known else f"no such criterion; there are {', '.join(known)}"
+        if why:
+            places.append(Place(("scores", name), why))
+    if places:
+        raise Invalid("; ".join(f"{p.loc[1]} {p.msg}" for p in places[:3]), places=tuple(places))
+
+
+def score(payload: RatingPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """The value of the criterion that is wanted, or of the first."""
+    name = options.measure if options.measure is not None else criteria_of(options)[0].name
+    return Scored(payload.scores[name] + 0.0)
+
+
+_OPTIONS = {
+    "criteria": [
+        {"name": "fluency", "minimum": 1.0, "maximum": 5.0, "labels": {"1": "cannot be read", "5": "reads well"}},
+        {"name": "facts-added", "minimum": 0.0, "maximum": 10.0, "higher_is_better": False},
+    ]
+}
+
+
+def _example(output: str, fluency: float, added: float, why: str) -> Example[RatingPayload]:
+    scores = {"fluency": fluency, "facts-added": added}
+    return Example("", output, RatingPayload(scores=scores), fluency, why, options=_OPTIONS)
+
+
+PROTOCOL = Protocol(
+    name="rating",
+    version=1,
+    title="Rating by criteria",
+    payload=RatingPayload,
+    higher_is_better=True,
+    scale=None,
+    form=(Criteria("scores"),),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    options=RatingOptions,
+    measures=measures,
+    examples=(
+        _example("The museum opens at ten on weekdays.", 5.0, 0.0, "reads well and adds nothing"),
+        _example("The museum, founded by a king in 1312, opens at ten.", 5.0, 2.0, "fluent, with two facts of its own"),
+        _example("Museum ten open the at.", 1.0, 0.0, "the first criterion ranks, whatever the others say"),
+    ),
+)

@@ -1,0 +1,69 @@
+"""Scalar quality metric: one of seven points, 0 to 6.
+
+Source: Freitag et al. 2021 §3 (the scale, after earlier adequacy scales; labels at 0, 2, 4 and 6).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.protocols._base import Example, Options, Payload, Protocol, Scored, ScoreOptions, Shown, Slider
+from app.protocols._scales import Number, check_score
+from app.stats.ratings import Scale
+
+SCALE = Scale(0.0, 6.0, 1.0)
+TICKS = (
+    (0.0, "No meaning preserved"),
+    (2.0, "Some meaning preserved"),
+    (4.0, "Most meaning preserved"),
+    (6.0, "Perfect meaning"),
+)
+RUBRIC = (
+    ("0", "Hardly anything of the source can be found in the output."),
+    ("2", "Parts of the source are there, but important ones are missing or hard to make out."),
+    ("4", "Nearly all of the source is there; a few slips of grammar or small inconsistencies."),
+    ("6", "The meaning is that of the source and of its context throughout; the grammar is right."),
+    ("1, 3, 5", "Between the neighbours."),
+)
+
+
+class SQMPayload(Payload):
+    """The point that the rater chose; a standardised score of an import may lie outside the scale."""
+
+    protocol: Literal["sqm"] = "sqm"
+    score: Number
+
+
+def check(payload: SQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid where the score is none of the seven points."""
+    check_score(payload.score, SCALE, options)
+
+
+def score(payload: SQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+    """The point as it stands (higher is better)."""
+    return Scored(payload.score + 0.0)
+
+
+def _example(output: str, points: float, why: str) -> Example[SQMPayload]:
+    return Example("She missed the last train.", output, SQMPayload(score=points), points, why)
+
+
+PROTOCOL = Protocol(
+    name="sqm",
+    version=1,
+    title="Scalar quality metric (7 points)",
+    payload=SQMPayload,
+    higher_is_better=True,
+    scale=SCALE,
+    form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
+    rubric=RUBRIC,
+    check=check,
+    score=score,
+    options=ScoreOptions,
+    examples=(
+        _example("Sie verpasste den letzten Zug.", 6.0, "meaning and grammar are right"),
+        _example("Sie verpasste der letzte Zug.", 5.0, "all is there, the case is wrong"),
+        _example("Sie verpasste den Zug.", 4.0, "most is there: not that it was the last one"),
+        _example("Der Bus war voll.", 0.0, "0 is a point of the scale"),
+    ),
+)
