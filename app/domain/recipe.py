@@ -1,15 +1,12 @@
-"""A recipe: every choice of an analysis as one frozen value, with a hash.
+"""Recipes from query options and from JSON: strict, told by name and place.
 
-The named ones follow published practice (`decisions.md` §5 of the specification; sources in docs/statistics.md).
-A recipe never changes by default: an option replaces one field, and the result carries the whole of it.
+The value itself is in `recipe_value`, the named ones in `recipe_named`; both can be imported from here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, fields, replace
 from types import MappingProxyType
 
 from app.domain.errors import Invalid, Place
@@ -35,6 +32,8 @@ from app.domain.recipe_choices import (
     parse_field,
     parse_option,
 )
+from app.domain.recipe_named import CHECKED_AGAINST, NAMED
+from app.domain.recipe_value import DEFAULT_SEED, Recipe
 
 __all__ = [
     "CHECKED_AGAINST",
@@ -60,108 +59,6 @@ __all__ = [
     "from_json",
     "from_options",
 ]
-
-DEFAULT_SEED = 20261120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """All choices of a ranking.
-
-    roles: which rows are ranked: rating, repeat, reference, degraded, calibration.
-    accepted_only: leave out rows of tasks that quality control rejected.
-    exclude: what the analysis leaves out altogether.
-    normalize, moments, sd0: rater normalization (standard deviations with ddof = 1), the rows behind a rater's moments,
-    constant raters.
-    repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`.
-    unit: what the test resamples or ranks.
-    correction: continuity correction of the rank-sum and signed-rank tests.
-    zero_method, method: zero differences and distribution of the signed-rank test.
-    matched_only: test only segments that both systems have; require_mean: a win also needs the better mean.
-    permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
-    plus_one: count the observed arrangement among the draws.
-    alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
-    fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
-    """
-
-    name: str
-    scoring: Scoring = field(default_factory=Scoring)
-    roles: tuple[str, ...] = ("rating", "repeat")
-    accepted_only: bool = True
-    exclude: tuple[Exclusion, ...] = ()
-    normalize: Normalize = "none"
-    moments: Moments = "ratings"
-    sd0: ConstantRaters = "drop"
-    repeats: Repeats = "average"
-    unit: Unit = "document"
-    aggregate: Aggregate = "mean"
-    test: Test = "permutation"
-    alternative: Alternative = "two-sided"
-    permutations: int | None = None
-    plus_one: bool = True
-    correction: bool = True
-    zero_method: ZeroMethod = "wilcox"
-    method: Method = "auto"
-    matched_only: bool = False
-    require_mean: bool = False
-    adjust: Adjust = "none"
-    alpha: float = 0.05
-    inclusive: bool = False
-    clusters: ClusterRule = "strict"
-    seed: int = DEFAULT_SEED
-    fallback: bool = False
-
-    def as_json(self) -> dict[str, object]:
-        """Plain JSON values, in declared order."""
-        plain: dict[str, object] = asdict(self)
-        plain["scoring"] = {"from": self.scoring.source, "profile": self.scoring.profile, "cap": self.scoring.cap}
-        plain["roles"] = list(self.roles)
-        plain["exclude"] = [f"{e.what}:{e.key}" for e in self.exclude]
-        return plain
-
-    @property
-    def hash(self) -> str:
-        """Digest of every choice but the name: equal recipes under two names are one analysis."""
-        choices = {k: v for k, v in self.as_json().items() if k != "name"}
-        text = json.dumps(choices, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-
-
-NAMED: Mapping[str, Recipe] = MappingProxyType(
-    {
-        r.name: r
-        for r in (
-            Recipe(
-                name="wmt-da",
-                normalize="z",
-                moments="all",
-                repeats="pool",
-                unit="segment",
-                test="rank_sum",
-                alternative="greater",
-                clusters="wmt21",
-            ),
-            Recipe(
-                name="google-mqm",
-                scoring=Scoring(source="spans"),
-                unit="segment",
-                test="marot",
-                alternative="greater",
-                permutations=10_000,
-                clusters="strict",
-            ),
-            Recipe(name="recommended", normalize="auto", adjust="holm", inclusive=True, fallback=True),
-        )
-    }
-)
-
-CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
-    {
-        "wmt-da": "WMT21 wikipedia bn-hi, hi-bn (raw, z, N, p, clusters) and newstest2021 cs-en (raw, z, N, clusters)",
-        "google-mqm": "MQM of TED 2021 en-de: all system means and segment averages; p-values as described, unchecked",
-        "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
-    }
-)
 
 RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
 SIGNED_RANK_TESTS = frozenset({"signed_rank"})

@@ -30,7 +30,7 @@ ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 Method = Literal["auto", "asymptotic", "exact"]
 Alternative = Literal["two-sided", "greater"]
 Adjust = Literal["none", "holm", "bh"]
-ClusterRule = Literal["wmt21", "paper", "strict", "none"]
+ClusterRule = Literal["wmt21", "wmt22", "wmt24", "wmt25", "wmt26", "paper", "strict", "none"]
 Subject = Literal["system", "rater", "document", "task"]
 Source = Literal["score", "spans"]
 

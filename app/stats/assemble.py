@@ -11,14 +11,14 @@ from app.stats import intervals
 from app.stats.aggregate import Indices, Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
 from app.stats.pair_tests import PAIRED_TESTS
-from app.stats.ratings import Bools, Floats, Ratings
+from app.stats.ratings import Floats, Ratings
 from app.stats.result import Interval, PairRow, SegmentTable, SystemRow
 from app.stats.significance import Shared, pairs_of
 from app.stats.verdict import Verdict
 
 
 def system_rows(
-    ratings: Ratings, panel: Panel, raw: SegmentScores, wins: Bools, recipe: Recipe
+    ratings: Ratings, panel: Panel, raw: SegmentScores, verdict: Verdict, recipe: Recipe
 ) -> tuple[SystemRow, ...]:
     """One row a system, in ranking order."""
     if not panel.systems.size:
@@ -26,8 +26,9 @@ def system_rows(
     scores, counts = panel.means(), panel.counts()
     raw_means = [raw.score[raw.system == code].mean() for code in panel.systems]
     tested = recipe.test != "none"
-    cluster = clusters(wins, recipe.clusters) if tested else None
-    ranges = rank_ranges(wins)
+    wins = verdict.wins
+    cluster = clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
+    ranges = rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(rounded(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
     known = ratings.documents_known

@@ -8,24 +8,34 @@ from app.domain.recipe import ClusterRule
 from app.stats.ratings import Bools
 
 
-def clusters(wins: Bools, rule: ClusterRule) -> tuple[int, ...] | None:
+def clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = None) -> tuple[int, ...] | None:
     """Number of the cluster of each system, from 1, or None without a rule.
 
     Parameters
     ----------
     wins : wins[i, j] is true where system i is significantly better than j; shape (S, S), systems in ranking order.
-    rule : `wmt21` a line below rank i where i's wins over *any* system number S − i (the published WMT files: a
-        lower system that beats a higher one can hide a line); `paper` where i beats every lower system (Knowles
-        2021, footnote 4); `strict` where every system above the line beats every system below it.
+    rule : where a line is drawn below rank i. `wmt21`: i's wins over *any* system number S − i (the published WMT
+        files: a lower system that beats a higher one can hide a line). `wmt22`: the smallest number of wins among the
+        systems 1 … i is S − i (Appraise `make_rankings.py`). `wmt24`: no chain of pairs with p > α crosses it, whoever
+        is the better (WMT24 `tools.py`). `wmt25`: no range of `rank_ranges` crosses it. `paper`: i beats every
+        lower system (Knowles 2021, footnote 4). `strict` and `wmt26`: every system above beats every system below.
+    apart : apart[i, j] is true where the test tells i and j apart, in whichever direction; shape (S, S). By default
+        where either beats the other.
     """
     if rule == "none":
         return None
-    lines = _RULES[rule](wins)
+    lines = _wmt24(wins | wins.T if apart is None else apart) if rule == "wmt24" else _RULES[rule](wins)
     return tuple(int(c) for c in 1 + np.concatenate(([0], np.cumsum(lines))))[: len(wins)]
 
 
-def rank_ranges(wins: Bools) -> tuple[tuple[int, int], ...]:
-    """[1 + losses, S − wins] of each system: pairwise, not simultaneous."""
+def rank_ranges(wins: Bools, rule: ClusterRule = "none") -> tuple[tuple[int, int], ...]:
+    """[1 + losses, S − wins] of each system: pairwise, not simultaneous.
+
+    Under `wmt25` a range grows from the system's own rank over its neighbours, up to the first that beats it and down
+    to the first that it beats: what lies beyond is not looked at, so a significant reversal there is missed.
+    """
+    if rule == "wmt25":
+        return _grown(wins)
     won, lost = wins.sum(axis=1), wins.sum(axis=0)
     return tuple((1 + int(b), len(wins) - int(a)) for a, b in zip(won, lost, strict=True))
 
@@ -33,6 +43,30 @@ def rank_ranges(wins: Bools) -> tuple[tuple[int, int], ...]:
 def _wmt21(wins: Bools) -> Bools:
     size = len(wins)
     return np.asarray(wins.sum(axis=1)[:-1] == size - np.arange(1, size))
+
+
+def _wmt22(wins: Bools) -> Bools:
+    size = len(wins)
+    fewest = np.minimum.accumulate(wins.sum(axis=1))[:-1]
+    return np.asarray(fewest == size - np.arange(1, size))
+
+
+def _wmt24(apart: Bools) -> Bools:
+    return np.array([apart[:i, i:].all() for i in range(1, len(apart))], dtype=np.bool_)
+
+
+def _wmt25(wins: Bools) -> Bools:
+    first, last = np.array(_grown(wins)).T
+    return np.array([(last[:i] <= i).all() and (first[i:] > i).all() for i in range(1, len(wins))], dtype=np.bool_)
+
+
+def _grown(wins: Bools) -> tuple[tuple[int, int], ...]:
+    ranges = []
+    for i in range(len(wins)):
+        beaten_by, beats = np.flatnonzero(wins[:i, i]), np.flatnonzero(wins[i, i + 1 :])
+        start = int(beaten_by[-1]) + 2 if beaten_by.size else 1
+        ranges.append((start, i + 1 + int(beats[0]) if beats.size else len(wins)))
+    return tuple(ranges)
 
 
 def _paper(wins: Bools) -> Bools:
@@ -43,4 +77,11 @@ def _strict(wins: Bools) -> Bools:
     return np.array([wins[: i + 1, i + 1 :].all() for i in range(len(wins) - 1)], dtype=np.bool_)
 
 
-_RULES = {"wmt21": _wmt21, "paper": _paper, "strict": _strict}
+_RULES = {
+    "wmt21": _wmt21,
+    "wmt22": _wmt22,
+    "wmt25": _wmt25,
+    "wmt26": _strict,
+    "paper": _paper,
+    "strict": _strict,
+}

@@ -57,7 +57,7 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
-        systems=assemble.system_rows(rows, laid, raw, verdict.wins, resolved),
+        systems=assemble.system_rows(rows, laid, raw, verdict, resolved),
         pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
         warnings=(*warnings, *more, *normalized.warnings, *found),
         notes=NOTES,

@@ -16,11 +16,15 @@ from app.stats.significance import Shared, pairs_of
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Tests after adjustment: p_adjusted of shape (pairs,), wins[i, j] true where i beats j, shape (S, S)."""
+    """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
+
+    apart[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
+    """
 
     tests: PairTests
     p_adjusted: Floats
     wins: Bools
+    apart: Bools
 
 
 def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
@@ -42,8 +46,9 @@ def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
         won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
     else:
         won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
+    told = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
     wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
-    return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins)
+    return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems)))
 
 
 def _below(p_values: Floats, recipe: Recipe) -> Bools:
@@ -51,11 +56,16 @@ def _below(p_values: Floats, recipe: Recipe) -> Bools:
 
 
 def _wins(laid: Panel, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
-    size = len(laid.systems)
-    first, second = pairs_of(size)
-    wins = np.zeros((size, size), dtype=np.bool_)
-    wins[first, second], wins[second, first] = won, lost
+    wins = _square(won, lost, len(laid.systems))
     if recipe.require_mean:
         scores = sign * rounded(laid.means())
         wins &= scores[:, None] > scores[None, :]
     return wins
+
+
+def _square(above: Bools, below: Bools, size: int) -> Bools:
+    """One boolean a pair as a matrix: `above` where the first system stands in the row, `below` where the second."""
+    first, second = pairs_of(size)
+    matrix = np.zeros((size, size), dtype=np.bool_)
+    matrix[first, second], matrix[second, first] = above, below
+    return matrix

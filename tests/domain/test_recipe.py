@@ -111,7 +111,7 @@ REFUSED_OPTIONS = [
     ("zero_method", "drop"),
     ("method", "fast"),
     ("test", "PERMUTATION"),
-    ("clusters", "wmt22"),
+    ("clusters", "wmt23"),
     ("aggregate", "median"),
     ("moments", "calibration"),
     ("inclusive", "yes"),

@@ -1,0 +1,70 @@
+"""The named recipes of published practice (`decisions.md` §5 of the specification; sources in docs/statistics.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from app.domain.recipe_choices import Scoring
+from app.domain.recipe_value import Recipe
+
+NAMED: Mapping[str, Recipe] = MappingProxyType(
+    {
+        r.name: r
+        for r in (
+            Recipe(
+                name="wmt-da",
+                normalize="z",
+                moments="all",
+                repeats="pool",
+                unit="segment",
+                test="rank_sum",
+                alternative="greater",
+                clusters="wmt21",
+            ),
+            Recipe(
+                name="google-mqm",
+                scoring=Scoring(source="spans"),
+                unit="segment",
+                test="marot",
+                alternative="greater",
+                permutations=10_000,
+                clusters="strict",
+            ),
+            Recipe(
+                name="wmt22",
+                normalize="z",
+                moments="all",
+                sd0="zero",
+                repeats="pool",
+                unit="segment",
+                test="rank_sum",
+                alternative="greater",
+                matched_only=True,
+                require_mean=True,
+                clusters="wmt22",
+            ),
+            Recipe(name="wmt26", roles=("rating",), unit="segment", test="wmt26_or", clusters="wmt26"),
+            Recipe(
+                name="srp-paper",
+                roles=("rating",),
+                test="permutation",
+                permutations=500,
+                inclusive=True,
+                clusters="strict",
+            ),
+            Recipe(name="recommended", normalize="auto", adjust="holm", inclusive=True, fallback=True),
+        )
+    }
+)
+
+CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
+    {
+        "wmt-da": "WMT21 wikipedia bn-hi, hi-bn (raw, z, N, p, clusters) and newstest2021 cs-en (raw, z, N, clusters)",
+        "google-mqm": "MQM of TED 2021 en-de: all system means and segment averages; p-values as described, unchecked",
+        "wmt22": "the cluster rule on WMT21 wikipedia bn-hi, hi-bn; the rest as described, unchecked",
+        "wmt26": "as described, unchecked; sidedness is not stated there: two-sided",
+        "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
+        "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
+    }
+)
