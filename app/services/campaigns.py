@@ -12,7 +12,7 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols._base import Options, Protocol
-from app.stats import scoring
+from app.protocols._base import options_of as understood
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -97,23 +97,9 @@ def protocol_of(campaign: CampaignView) -> Protocol[Any]:
     return protocols.get(campaign.protocol)
 
 
-def options_of(options: Mapping[str, object]) -> Options:
-    """What a campaign's options mean to its protocol.
-
-    Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
-    """
-    unknown = sorted(set(options) - {"weights", "scale"})
-    if unknown:
-        raise Invalid(
-            "the options are not valid",
-            places=tuple(Place(("options", name), "there are: weights, scale") for name in unknown),
-        )
-    if options.get("scale", "raw") not in ("raw", "z"):
-        raise Invalid("the options are not valid", places=(Place(("options", "scale"), "must be raw or z"),))
-    weights = options.get("weights")
-    if weights is not None and not isinstance(weights, str | Mapping):
-        raise Invalid("the options are not valid", places=(Place(("options", "weights"), "must be a name or a table"),))
-    return Options(profile=scoring.resolve(weights), standardised=options.get("scale") == "z")
+def options_of(campaign: CampaignView) -> Options:
+    """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
+    return understood(protocol_of(campaign), campaign.options)
 
 
 def _check(new: NewCampaign) -> Protocol[Any]:
@@ -130,8 +116,9 @@ def _check(new: NewCampaign) -> Protocol[Any]:
         places.append(Place(("protocol",), f"must be one of {', '.join(protocols.ALL)}"))
     if places:
         raise Invalid("the campaign is not valid", places=tuple(places))
-    options_of(new.options)
-    return protocols.get(new.protocol)
+    protocol = protocols.get(new.protocol)
+    understood(protocol, new.options)
+    return protocol
 
 
 def _view(row: campaigns.CampaignRecord) -> CampaignView:

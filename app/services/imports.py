@@ -117,7 +117,9 @@ def run(
         records = _records(format, files, options, log, protocol=view.protocol if view else None)
         if view is None:
             head, records = _head(records, log)
-            view = create(session, NewCampaign(key=campaign, name=head.name, protocol=head.protocol or ""), actor=actor)
+            options = head.options or {}
+            new = NewCampaign(key=campaign, name=head.name, protocol=head.protocol or "", options=options)
+            view = create(session, new, actor=actor)
         report = _store(session, view, format, files, records, log, actor=actor, progress=progress)
         if dry_run:
             session.rollback()

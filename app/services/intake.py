@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -180,7 +180,7 @@ def _score(intake: Intake, row: JudgmentRow) -> Scored:
     named = row.payload.get("protocol", intake.campaign.protocol)
     if named != intake.campaign.protocol:
         raise OtherProtocol(f"this is a judgment by {named}, the campaign judges by {intake.campaign.protocol}")
-    protocol, options = intake.protocol, options_of(intake.campaign.options)
+    protocol, options = intake.protocol, options_of(intake.campaign)
     try:
         payload = protocol.payload.model_validate(row.payload)
     except ValidationError as error:
@@ -241,8 +241,8 @@ def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]
     values: dict[str, object] = {}
     said = dict(record.options or {})
     if any(campaign.options.get(name) != value for name, value in said.items()):
-        options_of(said)
         values["options"] = {**campaign.options, **said}
+        options_of(replace(campaign, options={**campaign.options, **said}))
     if record.documents_known is False and campaign.documents_known:
         values["documents_known"] = False
     if record.basis is not None and record.basis != campaign.basis:
@@ -262,7 +262,7 @@ def _check_spans(intake: Intake, campaign_id: int, version: int) -> None:
 
 
 def _outside(intake: Intake, campaign_id: int, version: int, name: str) -> Iterator[Place]:
-    protocol, options = intake.protocol, options_of(intake.campaign.options)
+    protocol, options = intake.protocol, options_of(intake.campaign)
     for answer in judgments.answers(intake.session, campaign_id, version=version, field=name):
         payload = protocol.payload.model_validate(answer.payload)
         try:

@@ -77,9 +77,9 @@ def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
     read = reading(asked.campaign, recipe.scoring)
     profile = derive(session, asked.campaign_id, read)
     frame = ratings.Frame(
-        higher_is_better=read.protocol.higher_is_better,
-        scale=None if read.options.standardised else read.protocol.scale,
-        criterion=None,
+        higher_is_better=read.measure.higher_is_better,
+        scale=read.measure.scale,
+        criterion=None if read.own else read.measure.name,
         documents_known=asked.campaign.documents_known,
     )
     rows = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.protocols._base import Options, Protocol, Shown, Spans
+from app.protocols._base import Measure, Options, Protocol, Shown
 from app.services.campaigns import CampaignView, options_of, protocol_of
 from app.stats import scoring
 from app.storage import judgments, profiles
@@ -19,34 +19,41 @@ GIVEN = "score"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What scores are read by: the protocol under these options; `own` where they are the campaign's."""
+    """What scores are read by: the protocol under these options, and the number that is read.
+
+    own: it is the campaign's own, stored with every judgment.
+    """
 
     protocol: Protocol[Any]
     options: Options
+    measure: Measure
     own: bool = True
 
 
 def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
     """What a recipe reads from a campaign's judgments.
 
-    Raises Invalid where the protocol marks no errors and the recipe asks for them.
+    Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
     """
-    protocol, options = protocol_of(campaign), options_of(campaign.options)
-    marks = any(isinstance(widget, Spans) for widget in protocol.form)
-    if not marks and (wanted.source == "spans" or wanted.profile is not None):
+    protocol, options = protocol_of(campaign), options_of(campaign)
+    own = protocol.measure(options)
+    found = {measure.name: measure for measure in protocol.measures_under(options)}
+    measure = own if wanted.source == GIVEN else found.get(wanted.source)
+    if measure is None or (wanted.profile is not None and not measure.uses_profile):
         what = f"{protocol.name} marks no errors, so there is nothing to weigh"
+        if "spans" in found:
+            what = f"{protocol.name} ranks by its score; scoring=spans weighs the errors"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
-    if wanted.profile is not None:
-        other = scoring.resolve(wanted.profile)
-        own = other == options.profile
-        return Reading(protocol, Options(profile=other, standardised=options.standardised), own)
-    return Reading(protocol, options)
+    profile = options.profile if wanted.profile is None else scoring.resolve(wanted.profile)
+    asked = replace(options, profile=profile, measure=measure.name)
+    return Reading(protocol, asked, measure, own=measure == own and profile == options.profile)
 
 
 def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
     """The profile under which the scores of this reading are stored."""
-    if not read.protocol.uses_profile:
-        return profiles.ensure(session, campaign_id, name=GIVEN, digest=GIVEN, weights={})
+    if not read.measure.uses_profile:
+        name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
+        return profiles.ensure(session, campaign_id, name=name, digest=name, weights={})
     table = read.options.profile
     weights = {**table.weights, **{f"*{text}*": value for text, value in table.containing}}
     return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
