@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,15 +50,33 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes that answer requests.")] = None,
     no_migrate: Annotated[bool, typer.Option("--no-migrate", help="Refuse a schema that is behind.")] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave the background work to others.")] = False,
 ) -> None:
-    """Serve until told to stop."""
+    """Serve until told to stop, with one worker beside it."""
     settings = Settings.load()
     with stoppable(), _context.owner_url() as url:
         role = prepare(url, upgrade=not no_migrate)
         with listening(host or settings.host, settings.port if port is None else port) as server:
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
-            run(url, role, server, workers=workers or settings.workers)
+            with nullcontext() if no_worker else worker(url):
+                run(url, role, server, workers=workers or settings.workers)
+
+
+@contextmanager
+def worker(url: str) -> Iterator[None]:
+    """One worker as a process of its own, so that background work never slows an answer; it ends with us."""
+    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url}
+    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=environment)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -34,7 +35,7 @@ def script_location() -> Path:
 
 def config(connection: sa.Connection | None = None) -> Config:
     """Alembic's settings, bound to a connection."""
-    settings = Config()
+    settings = Config(stdout=io.StringIO())  # what goes wrong is raised; nothing is printed
     settings.set_main_option("script_location", str(script_location()).replace("%", "%%"))
     settings.attributes["connection"] = connection
     return settings
