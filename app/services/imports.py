@@ -117,8 +117,8 @@ def run(
         records = _records(format, files, options, log, protocol=view.protocol if view else None)
         if view is None:
             head, records = _head(records, log)
-            options = head.options or {}
-            new = NewCampaign(key=campaign, name=head.name, protocol=head.protocol or "", options=options)
+            said = head.options or {}
+            new = NewCampaign(key=campaign, name=head.name, protocol=head.protocol or "", options=said)
             view = create(session, new, actor=actor)
         report = _store(session, view, format, files, records, log, actor=actor, progress=progress)
         if dry_run:
