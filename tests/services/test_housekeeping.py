@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import text
@@ -10,23 +11,24 @@ from sqlalchemy import text
 from app.services import imports
 from app.services.campaigns import NewCampaign, create
 from app.services.housekeeping import sweep
-from app.storage.db import Database
+from app.storage.db import Database, Session
 from app.storage.housekeeping import LOCK
 
 TABLES = ("tokens", "idempotency", "sessions", "imports", "import_files", "import_chunks")
 
 
 @pytest.fixture
-def database(database_url: str) -> Database:
+def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url, size=2)
     with database.transaction() as session:
         create(session, NewCampaign(key="c", protocol="mqm"), actor="test")
         for age in ("8 days", "6 days"):
             _leave_behind(session, age)
-    return database
+    yield database
+    database.close()
 
 
-def _leave_behind(session, age: str) -> None:
+def _leave_behind(session: Session, age: str) -> None:
     digest = hashlib.sha256(age.encode()).digest()
     keys = {"age": age, "h": digest, "p": age.replace(" ", "")}
     session.execute(text("INSERT INTO tokens (prefix, hash, role, name) VALUES (:p, :h, 'admin', 'x')"), keys)
