@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
+from app.api._recipe import Excluded, Role
 from app.api._times import TimeIn
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
@@ -28,7 +29,7 @@ from app.domain.recipe import (
 )
 from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Method, ZeroMethod
 
-Word = Annotated[str, StringConstraints(max_length=300)]
+SCORING = r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?)$"
 AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
@@ -51,10 +52,12 @@ class Choices(AsOf):
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
         "recommended", description="`GET /v1/recipes` lists them.", examples=["google-mqm"]
     )
-    scoring: Word | None = Field(None, description="`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`.")
-    roles: list[Word] | None = Field(None, description="Which ratings are ranked.", examples=[["rating", "repeat"]])
+    scoring: Annotated[str, StringConstraints(pattern=SCORING)] | None = Field(
+        None, description="`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`."
+    )
+    roles: list[Role] | None = Field(None, description="Which ratings are ranked.", examples=[["rating", "repeat"]])
     accepted_only: bool | None = Field(None, description="Leave out what quality control rejected.")
-    exclude: list[Word] | None = Field(None, description="`system:KEY`, `rater:KEY` …", examples=[["system:ref"]])
+    exclude: list[Excluded] | None = Field(None, description="`system:KEY`, `rater:KEY` …", examples=[["system:ref"]])
     normalize: Normalize | None = None
     moments: Moments | None = None
     sd0: ConstantRaters | None = None
@@ -65,7 +68,7 @@ class Choices(AsOf):
     alternative: Alternative | None = None
     zero_method: ZeroMethod | None = Field(None, description="Zero differences in the signed-rank test.")
     method: Method | None = Field(None, description="Distribution of the signed-rank test.")
-    permutations: Annotated[str, StringConstraints(pattern=r"^([0-9]{1,7}|auto)$")] | None = Field(
+    permutations: Annotated[str, StringConstraints(pattern=r"^([1-9][0-9]{2,5}|1000000|auto)$")] | None = Field(
         None, description=f"100 to {MOST_PERMUTATIONS}, or auto.", examples=["10000"]
     )
     plus_one: bool | None = Field(None, description="Count the observed arrangement among the draws.")

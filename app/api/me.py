@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
@@ -17,6 +17,11 @@ from app.web.deps import SessionDep, get_options
 from app.web.examples import shows
 
 router = APIRouter(prefix="/v1", tags=["access"])
+NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
+DENIED: dict[int | str, dict[str, Any]] = {
+    401: {"description": "No such token, or it has ended."},
+    403: {"description": "The request comes from another site."},
+}
 NO_SECRET = "plb_0f3a9c51d27e_" + "x" * 43
 
 
@@ -56,7 +61,7 @@ def get_me(caller: AnyRole) -> Me:
     return _me(caller)
 
 
-@router.post("/session", status_code=201, summary="Sign a browser in", responses=shows(201, SESSION))
+@router.post("/session", status_code=201, summary="Sign a browser in", responses={**DENIED, **shows(201, SESSION)})
 def open_session(
     _: Public,
     request: Request,
@@ -71,14 +76,16 @@ def open_session(
     return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 
 
-@router.get("/session", summary="Look at the browser's session", responses=shows(200, SESSION))
+@router.get("/session", summary="Look at the browser's session", responses={**NONE, **shows(200, SESSION)})
 def get_session(caller: AnyRole, request: Request, session: SessionDep) -> SessionOut:
     """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
     secret = _cookie(request)
     return SessionOut(me=_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.expiry(session, secret))
 
 
-@router.delete("/session", status_code=204, summary="Sign the browser out", response_description="Signed out.")
+@router.delete(
+    "/session", status_code=204, summary="Sign the browser out", response_description="Signed out.", responses=NONE
+)
 def close_session(caller: AnyRole, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001
     """End the session of the cookie that was sent. The token stays."""
     sessions.close_session(session, _cookie(request))

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import JsonValue, RootModel
 
 from app.api._choices import AsOf, Choices, chosen, moment
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
+from app.api._recipe import RecipeIn
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_json
 from app.services import reports
 from app.services.renderings import MEDIA_TYPES, render, segments
@@ -44,10 +44,6 @@ ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     **KNOWN,
 }
-
-
-class RecipeIn(RootModel[dict[str, JsonValue]]):
-    """A recipe; what is left out is as in the recipe of its name, or in `recommended`."""
 
 
 def _recipe(recipe: Recipe) -> RecipeOut:
@@ -122,7 +118,7 @@ def post_ranking(
     database: DatabaseDep,
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
-    report = reports.ranking(database, campaign, recipe=from_json(body.root), as_of=moment(asked.as_of))
+    report = reports.ranking(database, campaign, recipe=from_json(body.given()), as_of=moment(asked.as_of))
     return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], "systems")
 
 

@@ -1,0 +1,80 @@
+"""The application against its own document: generated requests, every check that schemathesis has, in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.core.failures import FailureGroup
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+SEED = 20261120
+# Whether a request is good can depend on what no schema says: which protocols, formats and recipes there are, what fits
+# together in a recipe, what stands in a file, what time it is. There, and only there, a good form may be refused.
+BY_CONTENT = {
+    "POST /v1/campaigns",
+    "POST /v1/campaigns/{campaign}/imports",
+    "GET /v1/campaigns/{campaign}/ranking",
+    "GET /v1/campaigns/{campaign}/ranking.{kind}",
+    "GET /v1/campaigns/{campaign}/ranking/segments",
+    "POST /v1/campaigns/{campaign}/ranking",
+    "POST /v1/tokens",
+}
+
+
+def conforms(app: FastAPI, headers: dict[str, str], examples: int, only: str = "") -> dict[str, list[str]]:
+    """What each operation broke, in generated requests that fit the document and in some that do not."""
+    document = schemathesis.openapi.from_asgi("/openapi.json", app)
+    broken: dict[str, list[str]] = {}
+    checked = 0
+    for result in document.get_all_operations():
+        operation = result.ok()
+        if only not in operation.label:
+            continue
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            failures = _failures(operation, headers, examples, mode)
+            checked += 1
+            if failures:
+                broken.setdefault(operation.label, []).extend(f"{mode.value}: {failure}" for failure in failures)
+    assert checked
+    return broken
+
+
+def _failures(operation: Any, headers: dict[str, str], examples: int, mode: GenerationMode) -> list[str]:
+    found: list[str] = []
+    excluded = [positive_data_acceptance] if operation.label in BY_CONTENT else []
+
+    @seed(SEED)
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate],
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def check(case: Any) -> None:
+        try:
+            case.call_and_validate(headers=headers, excluded_checks=excluded)
+        except FailureGroup as group:
+            found.extend(
+                f"{failure.title}: {failure.message}"[:600] + " | " + str(case.as_curl_command())[:300]
+                for failure in group.exceptions
+            )
+
+    try:
+        check()
+    except Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE  # an operation without parameters cannot be asked wrongly
+    return found
+
+
+def test_the_application_keeps_to_its_document(app: FastAPI, admin: httpx.Client, populated: dict[str, str]) -> None:
+    headers = {"Authorization": admin.headers["Authorization"]}
+    broken = conforms(app, headers, 6)
+    assert not broken, "\n".join(f"{name}: {line}" for name, lines in broken.items() for line in lines[:3])
