@@ -10,6 +10,7 @@ from app.config import Settings
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded.roles import prepare_roles
+from app.storage.server_checks import check_url
 
 
 @contextmanager
@@ -28,6 +29,7 @@ def database() -> Iterator[Database]:
     """The database under the serving role, its schema brought up to this version first."""
     with owner_url() as url:
         role = prepare_roles(url)
+        check_url(url, serving_role=role)
         migrate.upgrade(url)
         handle = Database(url, size=2, role=role and APP_ROLE)
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 from rich.console import Console
@@ -36,7 +38,7 @@ def import_files(
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Create or fill a campaign from files: all of it or nothing."""
-    inputs = [_input(path) for path in files]
+    inputs = _inputs(files)
     console = Console(stderr=True)
     with _context.database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
@@ -58,10 +60,36 @@ def import_files(
         Console().print(_table(report))
 
 
-def _input(path: Path) -> Input:
-    if not path.is_file():
-        raise Invalid("a file cannot be read", places=(Place((str(path),), "there is no such file"),))
-    return Input(path.name, lambda: path.open("rb"))
+def _inputs(paths: list[Path]) -> list[Input]:
+    """The files under their names, or under their whole paths where two have one name."""
+    names = [_shown(path.name) for path in paths]
+    if len(set(names)) < len(names):
+        names = [_shown(str(path)) for path in paths]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    faults = [Place((name,), "is given twice") for name in repeated]
+    faults += [
+        Place((name,), "there is no such file") for path, name in zip(paths, names, strict=True) if not _is(path)
+    ]
+    if faults:
+        raise Invalid("a file cannot be read", places=tuple(faults))
+    return [Input(name, partial(_open, path, name)) for path, name in zip(paths, names, strict=True)]
+
+
+def _is(path: Path) -> bool:
+    return path.exists() and not path.is_dir()
+
+
+def _open(path: Path, name: str) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+        raise Invalid("a file cannot be read", places=(Place((name,), reason),)) from error
+
+
+def _shown(name: str) -> str:
+    """A file name as text: on disk it can be any bytes."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _options(given: list[str]) -> dict[str, str]:

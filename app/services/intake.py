@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,7 +24,7 @@ from app.formats._base import (
     SystemRow,
     VoidRow,
 )
-from app.protocols._base import Protocol, Scored, Shown, Spans
+from app.protocols._base import Options, Protocol, Shown, Spans
 from app.services.campaigns import CampaignView, get, options_of
 from app.services.scores import profile_id, reading
 from app.stats.ratings import Role
@@ -44,12 +45,20 @@ class SettledAlready(Conflict):
     """The files say something of the campaign that its judgments contradict."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What follows from a payload alone. derived: the last columns of its COPY line. unmatched: as in `Scored`."""
+
+    derived: str
+    unmatched: tuple[str, ...]
+
+
+@dataclass
 class Intake:
     """One import under way.
 
     pending: COPY lines by staging table, flushed in batches so that memory stays flat.
-    remembered: scores of payloads seen before; most judgments repeat one of few payloads.
+    remembered: what follows from payloads seen before; most judgments repeat one of few payloads.
     """
 
     session: Session
@@ -62,12 +71,25 @@ class Intake:
     n_voids: int = 0
     settled: bool = False
     pending: dict[str, list[str]] = field(default_factory=dict)
-    remembered: dict[str, Scored] = field(default_factory=dict)
+    remembered: dict[str, Known] = field(default_factory=dict)
+    _judged_by: tuple[Protocol[Any], Options] | None = None
 
-    @property
-    def protocol(self) -> Protocol[Any]:
-        """The campaign's protocol."""
-        return protocols.get(self.campaign.protocol)
+    def judged_by(self) -> tuple[Protocol[Any], Options]:
+        """The campaign's protocol and what its options mean to it."""
+        if self._judged_by is None:
+            self._judged_by = protocols.get(self.campaign.protocol), options_of(self.campaign)
+        return self._judged_by
+
+    @cached_property
+    def span_fields(self) -> tuple[str, ...]:
+        """Fields of a payload that hold marked spans."""
+        return tuple(widget.field for widget in self.judged_by()[0].form if isinstance(widget, Spans))
+
+    def renew(self) -> None:
+        """Read the campaign anew after it was changed."""
+        self.campaign = get(self.session, self.campaign.key)
+        self._judged_by = None
+        self.settled = True
 
 
 def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str, int]:
@@ -88,13 +110,16 @@ def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str
     created = merge.declare(session, row.id)
     found = judgments.resolve_staged(session, row.id)
     counts = {**created, "judgments": found.added, "revisions": found.revisions, "unchanged": found.unchanged}
-    if not (any(created.values()) or found.added or intake.n_voids or intake.settled):
+    new_voids = intake.n_voids and judgments.has_new_voids(session, row.id)
+    if not (any(created.values()) or found.added or new_voids or intake.settled):
+        judgments.require_voidable(session, row.id)
         return {**counts, "voids": 0, "data_version": int(row.data_version)}
     version = campaigns.next_version(session, row.id, actor=intake.actor, what=intake.what)
     profile = profile_id(session, row.id, reading(intake.campaign, Scoring()))
     judgments.append_staged(session, campaign_id=row.id, profile_id=profile, version=version)
+    judgments.require_voidable(session, row.id)
     voids = judgments.void_staged(session, campaign_id=row.id, version=version)
-    _check_spans(intake, row.id, version)
+    _check_spans(intake, row.id)
     return {**counts, "voids": voids, "data_version": version}
 
 
@@ -129,18 +154,18 @@ def _flush(intake: Intake) -> None:
 
 def _judgment_line(intake: Intake, row: JudgmentRow, log: ReadLog) -> str | None:
     payload = staging.json_text(row.payload)
-    scored = intake.remembered.get(payload)
-    if scored is None:
+    known = intake.remembered.get(payload)
+    if known is None:
         try:
-            scored = _score(intake, row)
+            known = _known(intake, row)
         except Invalid as error:
             place = error.places[0] if error.places else None
             where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
             log.bad_line(row.at, where + (place.msg if place else error.detail))
             return None
         if len(intake.remembered) < MOST_REMEMBERED:
-            intake.remembered[payload] = scored
-    for path in scored.unmatched:
+            intake.remembered[payload] = known
+    for path in known.unmatched:
         log.notes[f"no weight for {path}: it weighs 0"] += 1
     intake.n_judgments += 1
     return (
@@ -167,27 +192,30 @@ def _judgment_line(intake: Intake, row: JudgmentRow, log: ReadLog) -> str | None
                 staging.field(row.task_meta),
                 staging.field(row.item_meta),
                 staging.field(row.meta),
-                repr(scored.score),
-                str(scored.n_errors),
             )
         )
-        + "\n"
+        + known.derived
     )
 
 
-def _score(intake: Intake, row: JudgmentRow) -> Scored:
-    """Validate a payload and score it. Raises Invalid, naming the field."""
+def _known(intake: Intake, row: JudgmentRow) -> Known:
+    """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
     named = row.payload.get("protocol", intake.campaign.protocol)
     if named != intake.campaign.protocol:
         raise OtherProtocol(f"this is a judgment by {named}, the campaign judges by {intake.campaign.protocol}")
-    protocol, options = intake.protocol, options_of(intake.campaign)
+    protocol, options = intake.judged_by()
     try:
         payload = protocol.payload.model_validate(row.payload)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
     protocol.check(payload, Shown(), options)
-    return protocol.score(payload, Shown(), options)
+    scored = protocol.score(payload, Shown(), options)
+    ends = {"target": 0, "source": 0}
+    for name in intake.span_fields:
+        for span in getattr(payload, name):
+            ends[span.side] = max(ends[span.side], span.end or 0)
+    return Known(f"\t{scored.score!r}\t{scored.n_errors}\t{ends['target']}\t{ends['source']}\n", scored.unmatched)
 
 
 def _declaration(record: Record) -> tuple[str, str]:
@@ -221,8 +249,7 @@ def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
     values = _languages(campaign, record) | _unsettled(campaign, record)
     if values:
         campaigns.change(intake.session, campaign_id, values)
-        intake.campaign = get(intake.session, campaign.key)
-        intake.settled = True
+        intake.renew()
 
 
 def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
@@ -252,18 +279,18 @@ def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]
     return values
 
 
-def _check_spans(intake: Intake, campaign_id: int, version: int) -> None:
+def _check_spans(intake: Intake, campaign_id: int) -> None:
     """Hold every marked span of this import against the texts it was marked on."""
-    for widget in intake.protocol.form:
-        if isinstance(widget, Spans):
-            places = tuple(_outside(intake, campaign_id, version, widget.field))
-            if places:
-                raise Invalid("spans do not fit the texts; nothing was stored", places=places[: merge.MOST_PLACES])
+    if intake.span_fields:
+        places = tuple(_outside(intake, campaign_id))
+        if places:
+            raise Invalid("spans do not fit the texts; nothing was stored", places=places[: merge.MOST_PLACES])
 
 
-def _outside(intake: Intake, campaign_id: int, version: int, name: str) -> Iterator[Place]:
-    protocol, options = intake.protocol, options_of(intake.campaign)
-    for answer in judgments.answers(intake.session, campaign_id, version=version, field=name):
+def _outside(intake: Intake, campaign_id: int) -> Iterator[Place]:
+    protocol, options = intake.judged_by()
+    found = judgments.reaching_out(intake.session, campaign_id, merge.MOST_PLACES)
+    for answer in judgments.answers(intake.session, campaign_id, among=found) if found else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
             protocol.check(payload, Shown(answer.source, answer.text), options)

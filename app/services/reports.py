@@ -14,7 +14,7 @@ from app.domain.recipe import Recipe
 from app.services.campaigns import CampaignView, get
 from app.services.scores import derive, reading
 from app.stats.ranking import rank
-from app.stats.ratings import COLUMNS, Ratings
+from app.stats.ratings import COLUMNS, Codes, Ratings
 from app.stats.result import METHOD_VERSION, Ranking
 from app.storage import campaigns, ratings, reports, texts
 from app.storage.db import Database, Session
@@ -117,12 +117,25 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
 def data_hash(rows: Ratings) -> str:
     """Digest of the ratings that a report read: the same data give the same digest in any database."""
     digest = hashlib.sha256()
-    names = rows.labels
-    for labels in (names.systems, names.documents, names.raters, names.tasks):
-        digest.update("\n".join(labels).encode() + b"\0")
-    for column in (names.segment_document, names.segment_position, *(getattr(rows, name) for name in COLUMNS)):
+    names, columns = rows.labels, {name: getattr(rows, name) for name in COLUMNS}
+    labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
+    renumbered = {}
+    for name, words in labels.items():
+        used, renumbered[name] = _used(columns[name], len(words))
+        digest.update("\n".join(words[i] for i in used).encode() + b"\0")
+        columns[name] = renumbered[name][columns[name]]
+    shown, number = _used(columns["segment"][columns["segment"] >= 0], names.segment_position.size)
+    documents = renumbered["document"][names.segment_document[shown]]
+    columns["segment"] = np.where(columns["segment"] < 0, -1, np.append(number, -1)[columns["segment"]])
+    for column in (documents, names.segment_position[shown], *columns.values()):
         digest.update(np.ascontiguousarray(column).tobytes())
     return "sha256:" + digest.hexdigest()
+
+
+def _used(codes: Codes, n: int) -> tuple[Codes, Codes]:
+    """The codes that occur, and by old code the new one: what a later version declares must not change this one."""
+    occurs = np.bincount(codes, minlength=n) > 0
+    return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)
 
 
 def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:

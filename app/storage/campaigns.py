@@ -68,7 +68,9 @@ def next_version(session: Session, campaign_id: int, *, actor: str, what: str) -
         .values(data_version=campaigns.c.data_version + 1)
         .returning(campaigns.c.data_version)
     ).scalar_one()
-    session.execute(sa.insert(versions).values(campaign_id=campaign_id, n=n, actor=actor, what=what))
+    # Not now(), which is when the transaction began: it may have waited for the version before this one.
+    taken = {"campaign_id": campaign_id, "n": n, "at": sa.func.clock_timestamp(), "actor": actor, "what": what}
+    session.execute(sa.insert(versions).values(taken))
     return int(n)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import cast
 
 import psycopg
 import sqlalchemy as sa
+from psycopg.types.json import set_json_loads
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -59,6 +62,7 @@ class Database:
             pool_pre_ping=True,
             connect_args={"options": options, "connect_timeout": 5},
         )
+        sa.event.listen(self._engine, "connect", _read_numbers_as_written)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
@@ -93,6 +97,15 @@ def sqlalchemy_url(url: str) -> sa.URL:
     if not found or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
         raise Invalid("the database URL must start with postgresql://")
     return sa.make_url(f"postgresql+psycopg://{rest}")
+
+
+def _read_numbers_as_written(connection: psycopg.Connection[object], _: object) -> None:
+    """Let JSON numbers beyond 64 bits be floats again: Postgres writes 1e300 out as 301 digits."""
+    set_json_loads(partial(json.loads, parse_int=_int_or_float), connection)
+
+
+def _int_or_float(digits: str) -> int | float:
+    return int(digits) if len(digits) < 19 or -(1 << 63) <= int(digits) < 1 << 63 else float(digits)
 
 
 def driver(session: Session) -> psycopg.Connection[tuple[object, ...]]:
@@ -130,7 +143,7 @@ def _translated(error: BaseException | None, *, disconnected: bool) -> BaseExcep
     if state in _BY_STATE:
         kind = _BY_STATE[state]
         return kind(retry_after=1 if issubclass(kind, Unavailable) else None)
-    if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith("22"):
+    if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith(("22", "23")):
         return NotStorable()
     if disconnected or isinstance(error, psycopg.OperationalError) or (state or "").startswith(("08", "57P")):
         return DatabaseDown(retry_after=1)

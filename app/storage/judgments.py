@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.merge import Check, require
+from app.storage.merge import Check, find, require
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be. An answer equal
 # to the latest one is no revision: sending it again changes nothing.
@@ -24,13 +24,24 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document
 {history}
 WHERE had.payload IS DISTINCT FROM j.payload"""
 
-# The lookups into history cost as much as the rest together, so a campaign without judgments goes without.
+# The lookups into history cost as much as the rest together, so a campaign without judgments goes without. An answer
+# that is stored with its very time is known, even where a later one stands above it.
 HISTORY = """
 LEFT JOIN LATERAL (SELECT x.revision, x.payload FROM judgments x
     WHERE x.item_id = i.id AND x.segment_id IS NOT DISTINCT FROM g.id AND x.rater_id = t.rater_id
       AND (j.revision IS NULL OR x.revision = j.revision)
-    ORDER BY x.revision DESC LIMIT 1) had ON true"""
+    ORDER BY coalesce(x.submitted_at = j.submitted_at, false) AND x.payload = j.payload DESC, x.revision DESC LIMIT 1
+) had ON true"""
 NO_HISTORY = "CROSS JOIN (SELECT NULL::int AS revision, NULL::jsonb AS payload) had"
+
+# Several answers at one address that give no revisions are numbered by their times; where two have one time, or one has
+# none, they stay on one number, and TWICE names them.
+BY_TIME = """
+UPDATE resolved SET revision = resolved.revision + later.steps
+FROM (SELECT r.n, dense_rank() OVER (PARTITION BY r.item_id, r.segment_id, r.rater_id, r.revision
+                                     ORDER BY j.submitted_at) - 1 AS steps
+      FROM resolved r JOIN staged_judgments j USING (n) WHERE j.revision IS NULL AND j.submitted_at IS NOT NULL) later
+WHERE resolved.n = later.n AND later.steps > 0"""
 
 TWICE = Check(
     """SELECT DISTINCT ON (r.item_id, r.segment_id, r.revision) j.file, j.line,
@@ -61,17 +72,45 @@ SELECT :campaign, :profile, r.id, r.item_id, r.segment_id, r.rater_id, r.revisio
        j.score, false
 FROM resolved r JOIN staged_judgments j USING (n)"""
 
-VOID = """
-INSERT INTO voids (campaign_id, judgment_id, reason, actor, version)
-SELECT DISTINCT ON (x.id) :campaign, x.id, v.reason, v.actor, :version
-FROM staged_voids v
+# A void names all revisions of one rater at one address, those to come included.
+_MEANT = """
+staged_voids v
 JOIN tasks t ON t.campaign_id = :campaign AND t.key = v.task
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = v.item
 JOIN raters r ON r.campaign_id = :campaign AND r.key = v.rater
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = v.position
 JOIN judgments x ON x.campaign_id = :campaign AND x.item_id = i.id AND x.rater_id = r.id
-     AND x.segment_id IS NOT DISTINCT FROM g.id
-ORDER BY x.id ON CONFLICT DO NOTHING"""
+     AND x.segment_id IS NOT DISTINCT FROM g.id AND (v.position IS NULL) = (g.id IS NULL)"""
+NEW_VOIDS = (
+    f"SELECT EXISTS (SELECT FROM {_MEANT} LEFT JOIN voids w ON w.judgment_id = x.id WHERE w.judgment_id IS NULL)"
+)
+VOID = f"""
+INSERT INTO voids (campaign_id, judgment_id, reason, actor, version)
+SELECT DISTINCT ON (x.id) :campaign, x.id, v.reason, v.actor, :version FROM {_MEANT}
+ORDER BY x.id, v.file COLLATE "C", v.line ON CONFLICT DO NOTHING"""
+STILL_VOID = """
+INSERT INTO voids (campaign_id, judgment_id, reason, actor, version)
+SELECT DISTINCT ON (r.id) :campaign, r.id, w.reason, w.actor, :version
+FROM resolved r JOIN judgments x ON x.campaign_id = :campaign AND x.item_id = r.item_id AND x.rater_id = r.rater_id
+     AND x.segment_id IS NOT DISTINCT FROM r.segment_id AND x.id <> r.id
+JOIN voids w ON w.judgment_id = x.id
+ORDER BY r.id, x.revision ON CONFLICT DO NOTHING"""
+NOTHING_THERE = Check(
+    f"""SELECT v.file, v.line, v.task || ' ' || v.item || coalesce(':' || v.position, '') FROM staged_voids v
+        WHERE NOT EXISTS (SELECT FROM (SELECT v.file, v.line FROM {_MEANT}) m WHERE m.file = v.file AND m.line = v.line)
+        ORDER BY v.file, v.line""",
+    "there is no judgment {} to set aside",
+)
+
+REACHING_OUT = """
+SELECT DISTINCT r.id
+FROM staged_judgments j JOIN resolved r USING (n)
+JOIN segments g ON g.campaign_id = :campaign AND g.id = r.segment_id
+LEFT JOIN (SELECT c.item_id, o.segment_id, char_length(o.text) AS length FROM credits c
+           JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id WHERE c.campaign_id = :campaign) o
+     ON o.item_id = r.item_id AND o.segment_id = r.segment_id
+WHERE (j.target_end > 0 OR j.source_end > 0) AND (j.target_end > o.length OR j.source_end > char_length(g.source))
+ORDER BY r.id LIMIT :most"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +130,10 @@ def resolve_staged(session: Session, campaign_id: int) -> Appended:
     history = HISTORY if _has_judgments(session, campaign_id) else NO_HISTORY
     session.execute(text(RESOLVE.format(history=history)), {"campaign": campaign_id})
     session.execute(text("ANALYZE resolved"))
-    require(session, campaign_id, (TWICE, OTHER_ANSWER))
+    if find(session, campaign_id, TWICE):
+        session.execute(text(BY_TIME))
+        require(session, campaign_id, (TWICE,))
+    require(session, campaign_id, (OTHER_ANSWER,))
     staged, resolved, revisions = session.execute(
         text(
             """SELECT (SELECT count(*) FROM staged_judgments), count(*), count(*) FILTER (WHERE revision > 1)
@@ -108,10 +150,20 @@ def append_staged(session: Session, *, campaign_id: int, profile_id: int, versio
     session.execute(text(SCORE), keys)
 
 
+def has_new_voids(session: Session, campaign_id: int) -> bool:
+    """Whether a staged void names a stored judgment that is not void yet."""
+    return bool(session.execute(text(NEW_VOIDS), {"campaign": campaign_id}).scalar())
+
+
+def require_voidable(session: Session, campaign_id: int) -> None:
+    """Raise Contradiction, with file and line, for a staged void that names no stored judgment."""
+    require(session, campaign_id, (NOTHING_THERE,))
+
+
 def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
-    """Set aside what the staged voids name; how many judgments that were not void before."""
-    result = session.execute(text(VOID), {"campaign": campaign_id, "version": version})
-    return int(getattr(result, "rowcount", 0))
+    """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
+    keys = {"campaign": campaign_id, "version": version}
+    return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in (VOID, STILL_VOID))
 
 
 def _has_judgments(session: Session, campaign_id: int) -> bool:
@@ -129,25 +181,23 @@ class Answer:
     text: str | None
 
 
-def answers(
-    session: Session, campaign_id: int, *, version: int | None = None, field: str | None = None
-) -> Iterator[Answer]:
-    """Stored payloads with their texts, streamed.
-
-    version: only those that this version added. field: only payloads where this list is not empty.
-    """
+def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[Answer]:
+    """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     query = text(
         """SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c JOIN outputs o ON o.campaign_id = :campaign
                   AND o.system_id = c.system_id AND o.segment_id = g.id WHERE c.item_id = j.item_id LIMIT 1)
            FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
-           WHERE j.campaign_id = :campaign AND (CAST(:version AS bigint) IS NULL OR j.version = :version)
-             AND (CAST(:field AS text) IS NULL OR coalesce(j.payload -> :field, '[]') <> '[]'::jsonb)
-           ORDER BY j.id"""
+           WHERE j.campaign_id = :campaign AND (CAST(:among AS bigint[]) IS NULL OR j.id = ANY(:among)) ORDER BY j.id"""
     )
-    keys = {"campaign": campaign_id, "version": version, "field": field}
+    keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
     rows = session.execute(query, keys, execution_options={"yield_per": 5000})
     for row in rows:
         yield Answer(*row)
+
+
+def reaching_out(session: Session, campaign_id: int, most: int) -> list[int]:
+    """The first judgments of the import under way that mark something beyond the end of its text."""
+    return list(session.execute(text(REACHING_OUT), {"campaign": campaign_id, "most": most}).scalars())
 
 
 def staged_at(session: Session, judgment_id: int) -> tuple[str, int]:

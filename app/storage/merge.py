@@ -54,7 +54,7 @@ LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_documents ORDER BY key, line) 
 ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
 
 PEOPLE = """
-INSERT INTO people (key) SELECT DISTINCT person FROM staged_raters WHERE person IS NOT NULL
+INSERT INTO people (key) SELECT DISTINCT person FROM staged_raters WHERE person IS NOT NULL ORDER BY 1
 ON CONFLICT (key) DO NOTHING"""
 
 RATERS = f"""
@@ -74,8 +74,10 @@ FROM (SELECT document, position, NULL AS source, NULL::jsonb AS meta FROM staged
       UNION SELECT document, position, source, meta FROM staged_segments) w
 JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
 GROUP BY d.id, d.key, w.position ORDER BY d.key COLLATE "C", w.position
-ON CONFLICT (campaign_id, document_id, position) DO UPDATE SET source = excluded.source
-WHERE segments.source IS NULL AND excluded.source IS NOT NULL"""
+ON CONFLICT (campaign_id, document_id, position) DO UPDATE
+SET source = coalesce(segments.source, excluded.source),
+    meta = CASE segments.meta WHEN '{}' THEN excluded.meta ELSE segments.meta END
+WHERE segments.source IS NULL AND excluded.source IS NOT NULL OR segments.meta = '{}' AND excluded.meta <> '{}'"""
 
 REFERENCES = """
 INSERT INTO reference_texts (campaign_id, segment_id, name, text)
@@ -106,7 +108,8 @@ GROUP BY j.task ORDER BY j.task COLLATE "C" ON CONFLICT (campaign_id, key) DO NO
 ITEMS = """
 INSERT INTO items (campaign_id, task_id, key, position, document_id, first_segment, last_segment, role, accepted, meta)
 SELECT :campaign, t.id, j.item,
-       coalesce(j.item_position, had.n + row_number() OVER (PARTITION BY t.id ORDER BY j.item COLLATE "C")),
+       coalesce(j.item_position, greatest(had.n, max(j.item_position) OVER (PARTITION BY t.id))
+                + row_number() OVER (PARTITION BY t.id, j.item_position IS NULL ORDER BY j.item COLLATE "C")),
        d.id, NULL, NULL, j.role, j.accepted, coalesce(j.item_meta, '{}')
 FROM (SELECT task, item, min(document) AS document, min(item_position) AS item_position, min(role) AS role,
              bool_and(accepted) AS accepted, (array_agg(item_meta) FILTER (WHERE item_meta IS NOT NULL))[1] AS item_meta
@@ -149,6 +152,13 @@ CHECKS = (
         "segment {} has another source text elsewhere",
     ),
     Check(
+        """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
+           JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
+           JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
+           WHERE g.meta <> s.meta ORDER BY s.file, s.line""",
+        "segment {} has other metadata elsewhere",
+    ),
+    Check(
         """SELECT s.file, s.line, s.document || ':' || s.position || ' (' || r.key || ')'
            FROM staged_segments s CROSS JOIN jsonb_each_text(s.refs) r
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
@@ -169,20 +179,45 @@ CHECKS = (
     Check(
         """SELECT DISTINCT ON (j.task) j.file, j.line, j.task FROM staged_judgments j
            JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
-           JOIN raters r ON r.id = t.rater_id WHERE r.key <> j.rater ORDER BY j.task, j.file, j.line""",
-        "task {} belongs to another rater elsewhere",
+           JOIN raters r ON r.id = t.rater_id
+           WHERE r.key <> j.rater OR t.meta <> j.task_meta ORDER BY j.task, j.file, j.line""",
+        "task {} has another rater or other metadata elsewhere",
     ),
     Check(
         """SELECT DISTINCT ON (j.task, j.item) j.file, j.line, j.item FROM staged_judgments j
            JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
            JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item
            JOIN documents d ON d.id = i.document_id
-           WHERE d.key <> j.document OR i.role <> j.role OR i.accepted <> j.accepted
+           WHERE d.key <> j.document OR i.role <> j.role OR i.accepted <> j.accepted OR i.meta <> j.item_meta
+              OR i.position <> j.item_position
               OR NOT EXISTS (SELECT FROM credits c JOIN systems s ON s.id = c.system_id
                              WHERE c.item_id = i.id AND s.key = j.system)
               OR (SELECT count(*) FROM credits c WHERE c.item_id = i.id) <> 1 + coalesce(cardinality(j.also), 0)
            ORDER BY j.task, j.item, j.file, j.line""",
-        "item {} has another document, system or role elsewhere",
+        "item {} has another document, system, role, place or metadata elsewhere",
+    ),
+    Check(
+        """SELECT d.file, d.line, d.key FROM staged_systems d
+           JOIN systems s ON s.campaign_id = :campaign AND s.key = d.key
+           WHERE d.name NOT IN (d.key, s.name) OR d.kind = 'human' AND s.kind <> 'human' OR s.lab IS DISTINCT FROM
+                 coalesce(d.lab, s.lab) OR cardinality(d.tags) > 0 AND s.tags <> d.tags ORDER BY d.file, d.line""",
+        "system {} is stored already, and otherwise",
+    ),
+    Check(
+        """SELECT d.file, d.line, d.key FROM staged_documents d
+           JOIN documents s ON s.campaign_id = :campaign AND s.key = d.key
+           WHERE d.name NOT IN (d.key, s.name) OR d.kind <> 'test' AND s.kind <> d.kind OR s.domain IS DISTINCT FROM
+                 coalesce(d.domain, s.domain) OR s.position IS DISTINCT FROM coalesce(d.position, s.position)
+              OR s.meta <> d.meta ORDER BY d.file, d.line""",
+        "document {} is stored already, and otherwise",
+    ),
+    Check(
+        """SELECT d.file, d.line, d.key FROM staged_raters d
+           JOIN raters s ON s.campaign_id = :campaign AND s.key = d.key
+           LEFT JOIN people p ON p.id = s.person_id
+           WHERE d.name NOT IN (d.key, s.name) OR p.key IS DISTINCT FROM coalesce(d.person, p.key)
+              OR s.attributes <> d.attributes ORDER BY d.file, d.line""",
+        "rater {} is stored already, and otherwise",
     ),
 )
 
@@ -216,9 +251,12 @@ def declare(session: Session, campaign_id: int) -> dict[str, int]:
 
 def require(session: Session, campaign_id: int, checks: tuple[Check, ...]) -> None:
     """Raise Contradiction with every row that the checks find."""
-    places: list[Place] = []
-    for check in checks:
-        rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
-        places += [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]
+    places = [place for check in checks for place in find(session, campaign_id, check)]
     if places:
         raise Contradiction(places=tuple(places[:MOST_PLACES]))
+
+
+def find(session: Session, campaign_id: int, check: Check) -> list[Place]:
+    """The first places that a check finds."""
+    rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
+    return [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +170,8 @@ def _ratings(
     task = names.tasks.codes(columns["task_id"])
     document = names.documents.codes(columns["document_id"])
     _, judgment = np.unique(columns["judgment_id"], return_inverse=True)
-    nth = _nth((system, document, segment, rater), columns["at_us"], task)
+    ties = (columns["judgment_id"], accepted, columns["n_errors"], score, role)
+    nth = _nth((system, document, segment, rater), columns["at_us"], task, ties)
     return Ratings(
         system=system,
         document=document,
@@ -213,10 +215,18 @@ def _segments(
     return codes, document[order], names.segment_position[order].astype(np.int32)
 
 
-def _nth(address: tuple[npt.NDArray[np.int32], ...], at_us: Ints, task: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Which rating of this output by this rater each row is, from 1, by time and then by task."""
+def _nth(
+    address: tuple[npt.NDArray[np.int32], ...],
+    at_us: Ints,
+    task: npt.NDArray[np.int32],
+    ties: tuple[npt.NDArray[Any], ...],
+) -> npt.NDArray[np.int32]:
+    """Which rating of this output by this rater each row is, from 1, by time, then by task, then by what was said.
+
+    ties: what still tells rows apart, the most telling last; rows alike in all but the first are interchangeable.
+    """
     system, document, segment, rater = address
-    order = np.lexsort((task, at_us, rater, segment, document, system))
+    order = np.lexsort((*ties, task, at_us, rater, segment, document, system))
     rows = np.stack([column[order] for column in address])
     starts = np.concatenate(([True], (rows[:, 1:] != rows[:, :-1]).any(axis=0)))[: order.size]
     index = np.arange(order.size)
