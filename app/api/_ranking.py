@@ -50,6 +50,9 @@ class PairOut(BaseModel):
     p_value: float | None = Field(description="Null where the pair could not be tested.")
     p_reverse: float | None = Field(description="The other direction of a one-sided test.")
     p_adjusted: float | None
+    p_signed: float | None = Field(
+        None, description="The same test with the sign of each stratum; null without strata."
+    )
     significant: bool
     significant_reverse: bool
     testable: bool

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 import schemathesis
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis.core.failures import FailureGroup
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from app.web.access import Public
 
 SEED = 20261120
 # Whether a request is good can depend on what no schema says: which protocols, formats and recipes there are, what fits
@@ -78,3 +83,26 @@ def test_the_application_keeps_to_its_document(app: FastAPI, admin: httpx.Client
     headers = {"Authorization": admin.headers["Authorization"]}
     broken = conforms(app, headers, 6)
     assert not broken, "\n".join(f"{name}: {line}" for name, lines in broken.items() for line in lines[:3])
+
+
+@pytest.mark.soak
+def test_the_application_keeps_to_its_document_for_long(
+    app: FastAPI, admin: httpx.Client, populated: dict[str, str]
+) -> None:
+    broken = conforms(app, {"Authorization": admin.headers["Authorization"]}, 150)
+    assert not broken, "\n".join(f"{name}: {line}" for name, lines in broken.items() for line in lines[:3])
+
+
+def test_an_operation_that_does_other_than_it_says_is_caught(app: FastAPI, admin: httpx.Client) -> None:
+    """The negative control: an answer that does not fit its schema, and an input that the document forbids."""
+
+    def lies(_: Public, n: int = 1) -> JSONResponse:
+        return JSONResponse({"n": str(n)})
+
+    route = APIRoute("/lies", lies, response_model=dict[str, int], responses={200: {"description": "A number."}})
+    app.router.routes.append(route)
+    app.openapi().clear()
+
+    broken = conforms(app, {}, 5, only="/lies")
+
+    assert any("schema" in line for line in broken["GET /lies"])
