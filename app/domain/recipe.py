@@ -61,7 +61,8 @@ __all__ = [
 ]
 
 RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
-SIGNED_RANK_TESTS = frozenset({"signed_rank"})
+STRATIFIED_TESTS = frozenset({"stouffer", "stouffer_signed"})
+SIGNED_RANK_TESTS = STRATIFIED_TESTS | {"signed_rank"}
 
 _DEFAULTS: Mapping[str, object] = MappingProxyType(
     {field.name: field.default for field in fields(Recipe) if field.default is not MISSING}
@@ -170,6 +171,8 @@ def _contradictions(recipe: Recipe, given: Mapping[str, object]) -> Iterator[tup
     ranks, signed = recipe.test in RANK_SUM_TESTS, recipe.test in SIGNED_RANK_TESTS
     yield "alternative", recipe.test == "marot" and not one_sided, "marot is one-sided: use greater"
     yield "unit", recipe.test == "marot" and not segments, "marot randomizes segments: use segment"
+    yield "alternative", recipe.test in STRATIFIED_TESTS and one_sided, f"{recipe.test} is two-sided: use two-sided"
+    yield "unit", recipe.test in STRATIFIED_TESTS and not segments, f"{recipe.test} ranks segments: use segment"
     half = "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater"
     yield "alternative", recipe.test == "rank_sum_legacy" and not one_sided, half
     paired = "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway"

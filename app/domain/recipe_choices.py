@@ -12,9 +12,9 @@ from app.domain.keys import is_key
 Normalize = Literal["auto", "none", "mean", "center", "error", "error_rate", "z"]
 Moments = Literal["ratings", "all"]
 ConstantRaters = Literal["drop", "zero", "drop_z"]
-Repeats = Literal["average", "pool", "latest", "first"]
+Repeats = Literal["average", "pool", "latest", "first", "separate"]
 Unit = Literal["document", "segment"]
-Aggregate = Literal["mean"]
+Aggregate = Literal["mean", "median", "macro_domain"]
 Test = Literal[
     "permutation",
     "signed_rank",
@@ -23,6 +23,8 @@ Test = Literal[
     "rank_sum_legacy",
     "welch",
     "marot",
+    "stouffer",
+    "stouffer_signed",
     "wmt26_or",
     "none",
 ]

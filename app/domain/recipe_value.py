@@ -38,7 +38,10 @@ class Recipe:
     exclude: what the analysis leaves out altogether.
     normalize, moments, sd0: rater normalization (standard deviations with ddof = 1), the rows behind a rater's moments,
     constant raters.
-    repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`.
+    repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`; `separate` keeps every
+    rating of a segment as a segment of its own (WMT25's waves).
+    aggregate: `mean` over raters and segments, `median` over raters and mean over segments, `macro_domain` mean over
+    raters, segments of a domain, domains.
     unit: what the test resamples or ranks.
     correction: continuity correction of the rank-sum and signed-rank tests.
     zero_method, method: zero differences and distribution of the signed-rank test.

@@ -42,6 +42,7 @@ class Panel:
     systems: codes, shape (S,). segments: codes of segments that any system has, shape (G,).
     score: shape (S, G), 0 where missing. present: shape (S, G). n: ratings of each system, shape (S,).
     document: shape (G,), 0 … D−1, never falling. starts: shape (D,), first segment of each document.
+    domain: shape (G,), codes; None where unknown. macro: every domain counts alike, else every segment.
     """
 
     systems: Codes
@@ -51,6 +52,8 @@ class Panel:
     n: Codes
     document: Indices
     starts: Indices
+    domain: Indices | None = None
+    macro: bool = False
 
     @property
     def n_documents(self) -> int:
@@ -72,29 +75,54 @@ class Panel:
             n=self.n[order],
         )
 
+    def of(self, systems: Codes) -> Self:
+        """The same with these systems only, in this order; each must have a row."""
+        return self.arranged(np.searchsorted(self.systems, systems))
+
     def counts(self) -> Indices:
         """Segments of each system, shape (S,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.intp)
 
     def means(self) -> Floats:
         """Mean of the segment scores of each system, shape (S,); every system has at least one."""
+        if self.macro:
+            return np.asarray((self.score * self.weights(self.present)).sum(axis=1), dtype=np.float64)
         rows = zip(self.score, self.present, strict=True)
         return np.array([scores[present].mean() for scores, present in rows], dtype=np.float64)
 
+    def weights(self, present: Bools) -> Floats:
+        """Weight of each segment where `present`, 0 elsewhere; shapes (…, G).
+
+        1 each; in a macro mean over domains 1/(number of domains · segments of the domain), over those present.
+        """
+        if not self.macro or self.domain is None:
+            return np.asarray(present, dtype=np.float64)
+        held = present.astype(np.float64) @ np.eye(int(self.domain.max(initial=0)) + 1)[self.domain]
+        domains = (held > 0).sum(axis=-1, keepdims=True)
+        each = np.divide(1.0, domains * held, out=np.zeros_like(held), where=held > 0)
+        return np.where(present, each[..., self.domain], 0.0)
+
     def document_sums(self) -> Floats:
-        """Sum of the segment scores of each system in each document, shape (S, D)."""
-        return np.add.reduceat(self.score, self.starts, axis=1)
+        """Weighted sum of the segment scores of each system in each document, shape (S, D)."""
+        return np.add.reduceat(self.score * self.weights(self.present), self.starts, axis=1)
+
+    def document_weights(self) -> Floats:
+        """Weight of each document for each system, shape (S, D): its number of segments, unless domains count alike."""
+        return np.add.reduceat(self.weights(self.present), self.starts, axis=1)
 
     def document_counts(self) -> Indices:
         """Number of segments of each system in each document, shape (S, D)."""
         return np.add.reduceat(self.present.astype(np.intp), self.starts, axis=1)
 
 
-def segment_scores(ratings: Ratings, *, repeats: Repeats = "average") -> SegmentScores:
+def segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bool = False) -> SegmentScores:
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts.
+    ratings by one rater only the last or the first counts. `separate`: see `apart`, which gives every rating a
+    segment of its own.
+
+    median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
     """
     if repeats in {"latest", "first"}:
         ratings = _one_per_rater(ratings, latest=repeats == "latest")
@@ -103,17 +131,32 @@ def segment_scores(ratings: Ratings, *, repeats: Repeats = "average") -> Segment
     n = np.diff(starts, append=key.size)
     if not key.size:
         return SegmentScores(ratings.system, ratings.segment, ratings.score, n.astype(np.int32))
-    if repeats == "average":
-        score, groups = _rater_means(ratings, key)
-        starts_of_groups = _starts(groups)
-        score = np.add.reduceat(score, starts_of_groups) / np.diff(starts_of_groups, append=groups.size)
-    else:
-        score = np.add.reduceat(ratings.score, starts) / n
+    values, groups = _rater_means(ratings, key) if repeats == "average" else (ratings.score, key)
+    score = _medians(values, groups) if median else _means(values, groups)
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def panel(scores: SegmentScores, labels: Labels) -> Panel:
-    """Lay segment scores out as a matrix; systems without a score have no row."""
+def apart(ratings: Ratings) -> Ratings:
+    """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
+
+    Two systems then share a segment where the same rater judged both.
+    """
+    waves = np.stack((ratings.segment, ratings.rater, ratings.nth), axis=1)
+    found, code = np.unique(waves, axis=0, return_inverse=True)
+    segments = found[:, 0]
+    labels = replace(
+        ratings.labels,
+        segment_document=ratings.labels.segment_document[segments],
+        segment_position=ratings.labels.segment_position[segments],
+    )
+    return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).canonical()
+
+
+def panel(scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False) -> Panel:
+    """Lay segment scores out as a matrix; systems without a score have no row.
+
+    domains : code of each document label; macro : let every domain count alike.
+    """
     systems, row = np.unique(scores.system, return_inverse=True)
     n_labels = len(labels.segment_document)
     seen = np.zeros(n_labels, dtype=np.bool_)
@@ -128,7 +171,20 @@ def panel(scores: SegmentScores, labels: Labels) -> Panel:
     starts = _starts(document_code)
     document = np.repeat(np.arange(starts.size), np.diff(starts, append=segments.size))
     n = np.bincount(row, weights=scores.n, minlength=systems.size).astype(np.int32)
-    return Panel(systems, segments.astype(np.int32), matrix, present, n, document, starts)
+    domain = None if domains is None else np.asarray(domains[document_code], dtype=np.intp)
+    return Panel(systems, segments.astype(np.int32), matrix, present, n, document, starts, domain, macro)
+
+
+def _means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+    starts = _starts(groups)
+    return np.asarray(np.add.reduceat(values, starts) / np.diff(starts, append=groups.size), dtype=np.float64)
+
+
+def _medians(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+    ordered = values[np.lexsort((values, groups))]
+    starts = _starts(groups)
+    n = np.diff(starts, append=groups.size)
+    return np.asarray((ordered[starts + (n - 1) // 2] + ordered[starts + n // 2]) / 2, dtype=np.float64)
 
 
 def _rater_means(ratings: Ratings, key: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -17,14 +17,12 @@ from app.stats.significance import Shared, pairs_of
 from app.stats.verdict import Verdict
 
 
-def system_rows(
-    ratings: Ratings, panel: Panel, raw: SegmentScores, verdict: Verdict, recipe: Recipe
-) -> tuple[SystemRow, ...]:
+def system_rows(ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, recipe: Recipe) -> tuple[SystemRow, ...]:
     """One row a system, in ranking order."""
     if not panel.systems.size:
         return ()
     scores, counts = panel.means(), panel.counts()
-    raw_means = [raw.score[raw.system == code].mean() for code in panel.systems]
+    raw_means = raw.means()
     tested = recipe.test != "none"
     wins = verdict.wins
     cluster = clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
@@ -76,6 +74,7 @@ def pair_rows(ratings: Ratings, panel: Panel, shared: Shared, verdict: Verdict, 
             p_value=_number(tests.p_value[k]),
             p_reverse=_number(tests.p_reverse[k]),
             p_adjusted=_number(verdict.p_adjusted[k]),
+            p_signed=None if tests.p_signed is None else _number(tests.p_signed[k]),
             significant=bool(verdict.wins[i, j]),
             significant_reverse=bool(verdict.wins[j, i]),
             testable=bool(tests.testable[k]),
@@ -115,7 +114,7 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, recipe: Recipe)
     first, second = pairs_of(len(panel.systems))
     scores = panel.means()
     difference = ratings.better_sign * (scores[first] - scores[second])
-    sums, counts = panel.document_sums(), panel.document_counts()
+    sums, counts = panel.document_sums(), panel.document_weights()
     error, documents = np.full(first.size, np.nan), np.zeros(first.size, dtype=np.intp)
     for k, (i, j) in enumerate(zip(first, second, strict=True)):
         error[k], documents[k] = intervals.unpaired_standard_error((sums[i], sums[j]), (counts[i], counts[j]))
@@ -125,7 +124,7 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, recipe: Recipe)
 def _marginal(panel: Panel, scores: Floats, alpha: float, *, known: bool) -> list[Interval | None]:
     if not known:
         return [None] * len(scores)
-    counts = panel.document_counts()
+    counts = panel.document_weights()
     errors = intervals.standard_errors(panel.document_sums(), counts)
     widths = intervals.half_widths(errors, (counts > 0).sum(axis=1), alpha)
     return [_around(score, width) for score, width in zip(scores, widths, strict=True)]

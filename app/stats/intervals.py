@@ -22,7 +22,7 @@ def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
     return np.asarray(np.where(degrees > 0, special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
-def deviations(sums: Floats, counts: Indices) -> Floats:
+def deviations(sums: Floats, counts: Indices | Floats) -> Floats:
     """ψ_D = (X_D − n_D·θ̂)/n̄ with n̄ = N/D over the documents where n_D > 0; shapes (…, D), 0 elsewhere."""
     total = counts.sum(axis=-1, keepdims=True)
     theta = sums.sum(axis=-1, keepdims=True) / total
@@ -30,13 +30,15 @@ def deviations(sums: Floats, counts: Indices) -> Floats:
     return np.asarray((sums - counts * theta) * documents / total, dtype=np.float64)
 
 
-def standard_errors(sums: Floats, counts: Indices) -> Floats:
+def standard_errors(sums: Floats, counts: Indices | Floats) -> Floats:
     """Standard error of Σsums/Σcounts for each row; NaN below two documents."""
     psi = deviations(sums, counts)
     return _spread(psi, (counts > 0).sum(axis=-1))
 
 
-def unpaired_standard_error(sums: tuple[Floats, Floats], counts: tuple[Indices, Indices]) -> tuple[float, int]:
+def unpaired_standard_error(
+    sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
+) -> tuple[float, int]:
     """Standard error of the difference of two scores over the union of their documents, and their number.
 
     Each system's deviations are scaled to the union, as for rank sets, so documents that both have enter paired.
@@ -74,11 +76,12 @@ def relative(panel: Panel) -> tuple[Floats, Floats, int] | None:
 
     None where no segment has all systems. Shapes (S,), (S,).
     """
-    shared = panel.present.all(axis=0)
+    shared = np.asarray(panel.present.all(axis=0))
     if not shared.any():
         return None
     centred = np.where(shared, panel.score - panel.score.mean(axis=0), 0.0)
-    sums = np.add.reduceat(centred, panel.starts, axis=1)
-    counts = np.add.reduceat(shared.astype(np.intp), panel.starts)
+    weights = panel.weights(shared)
+    sums = np.add.reduceat(centred * weights, panel.starts, axis=1)
+    counts = np.add.reduceat(weights, panel.starts)
     everywhere = np.broadcast_to(counts, sums.shape)
-    return sums.sum(axis=1) / shared.sum(), standard_errors(sums, everywhere), int((counts > 0).sum())
+    return sums.sum(axis=1) / weights.sum(), standard_errors(sums, everywhere), int((counts > 0).sum())

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.recipe import Recipe
+from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import Panel, rounded
-from app.stats.paired import Directions, paired_t, signed_rank
+from app.stats.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
 from app.stats.permutation import flip_signs, number_of_permutations
 from app.stats.ratings import Bools, Floats
 from app.stats.significance import Shared, document_means, pairs_of, unit_differences
@@ -22,7 +22,7 @@ FEWEST_DOCUMENTS = 6
 """A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
 
 SIGN_TESTS = frozenset({"permutation", "marot"})
-PAIRED_TESTS = SIGN_TESTS | {"signed_rank", "paired_t", "wmt26_or"}
+PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class PairTests:
 
     p_reverse is NaN for tests without direction. lean: +1 where the first is the better by this test, −1 the second.
     smallest: the smallest p this design can reach, None where the test has no floor. enumerated: that floor is set by
-    the number of documents or segments, not by the number of draws.
+    the number of documents or segments, not by the number of draws. p_signed: the combination that keeps direction,
+    beside Stouffer's of two-sided p-values.
     """
 
     p_value: Floats
@@ -40,6 +41,7 @@ class PairTests:
     testable: Bools
     smallest: float | None
     enumerated: bool
+    p_signed: Floats | None = None
 
 
 def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
@@ -55,6 +57,8 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
     if recipe.test == "none":
         nothing = np.full(shared.segments.size, np.nan)
         return _without_floor(nothing, nothing.copy(), np.zeros(nothing.size, dtype=np.int8))
+    if recipe.test in STRATIFIED_TESTS:
+        return _by_domains(panel, recipe, sign)
     if recipe.test in PAIRED_TESTS:
         return _by_differences(panel, shared, recipe, sign)
     return _by_two_samples(panel, recipe, sign)
@@ -134,6 +138,31 @@ def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
             differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
         )
     return paired_t(differences)
+
+
+def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
+    """Two-sided signed-rank tests in each domain, combined over the domains that a pair has in common.
+
+    `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
+    combined evidence favours.
+    """
+    first, second = pairs_of(len(panel.systems))
+    if panel.domain is None:
+        raise ValueError("domains are needed")
+    strata = np.unique(panel.domain)
+    p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
+    for row, domain in enumerate(strata):
+        for pairs, differences in unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
+            found = signed_rank(
+                differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
+            )
+            p[row, pairs], sides[row, pairs] = found.two_sided, found.lean
+    signed, lean = stouffer_signed(p, sides)
+    if recipe.test == "stouffer_signed":
+        return _without_floor(signed, np.full(first.size, np.nan), lean)
+    scores = sign * rounded(panel.means())
+    ahead = np.sign(scores[first] - scores[second]).astype(np.int8)
+    return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 
 
 def _either(paired: PairTests, unpaired: PairTests) -> PairTests:

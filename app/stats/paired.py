@@ -20,7 +20,6 @@ MOST_EXACT = 200
 """Differences of one pair up to which the exact distribution is offered: the work grows with their cube."""
 
 _EXACT_WITH_TIES, _EXACT_WITHOUT = 13, 50
-_NO_CERTAINTY = np.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +180,12 @@ def paired_t(differences: Floats) -> Directions:
 def stouffer(p_values: Floats) -> Floats:
     """Combine p-values of the strata in the rows: 1 − Φ(Σ Φ⁻¹(1 − p_k)/√K), shape (pairs,), over those not NaN.
 
-    On two-sided p-values (WMT24) this loses direction: strata that contradict each other add up.
+    On two-sided p-values (WMT24) this loses direction: strata that contradict each other add up, and one stratum
+    with p = 1 makes the whole 1.
 
     Source: Stouffer et al. 1949.
     """
-    return np.asarray(special.ndtr(-_summed(-special.ndtri(_inside(p_values)))), dtype=np.float64)
+    return np.asarray(special.ndtr(-_summed(-special.ndtri(_positive(p_values)))), dtype=np.float64)
 
 
 def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArray[np.int8]]:
@@ -195,17 +195,17 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
     ----------
     p_values : two-sided, shape (strata, pairs). sides : +1, 0 or −1, the direction of each.
     """
-    z = _summed(-special.ndtri(_inside(p_values) / 2) * sides)
+    z = _summed(-special.ndtri(_positive(p_values) / 2) * sides)
     lean = np.sign(rounded(np.nan_to_num(z))).astype(np.int8)
     return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))), dtype=np.float64), lean
 
 
 def _summed(z: Floats) -> Floats:
     """Σ z_k/√K over the strata that have one; NaN without any."""
-    strata = np.isfinite(z).sum(axis=0)
+    strata = (~np.isnan(z)).sum(axis=0)
     return np.where(strata > 0, np.nansum(z, axis=0) / np.sqrt(np.maximum(strata, 1)), np.nan)
 
 
-def _inside(p_values: Floats) -> Floats:
-    """p-values that have a finite quantile: a stratum without any difference has p = 1."""
-    return np.clip(p_values, np.finfo(np.float64).tiny, _NO_CERTAINTY)
+def _positive(p_values: Floats) -> Floats:
+    """p-values that have a quantile above −∞, however certain the stratum."""
+    return np.maximum(p_values, np.finfo(np.float64).tiny)

@@ -7,37 +7,49 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Recipe
+from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import assemble, caveats, design_checks, normalize
-from app.stats.aggregate import Indices, Panel, panel, rounded, segment_scores
+from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
 from app.stats.pair_tests import PAIRED_TESTS
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import Codes, Ratings, Role
 from app.stats.result import Ranking
 from app.stats.selection import Dropped, Selection, select
+from app.stats.side_tables import Documents
 from app.stats.significance import shared_data
 from app.stats.verdict import judge
 
 
-def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
+def rank(ratings: Ratings, recipe: Recipe, documents: Documents | None = None) -> Ranking:
     """Rank the systems of one campaign as `recipe` says.
 
-    The result depends on the rows, the recipe and its seed alone, not on the order of the rows.
+    The result depends on the rows, the documents, the recipe and its seed alone, not on the order of the rows.
+
+    Parameters
+    ----------
+    documents : domains by document code, for macro means and Stouffer's combination; None where nobody asked.
 
     Raises
     ------
     Invalid : the recipe does not fit the data (an unpaired design under a paired test, unknown documents under a
-        document-level test, normalization that the scores do not allow, an exclusion that names nothing).
+        document-level test, unknown domains under one by domains, normalization that the scores do not allow, an
+        exclusion that names nothing).
     """
     rows = ratings if ratings.is_canonical else ratings.canonical()
+    domains = _domains(rows, recipe, documents)
     selection = select(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = _resolve_normalization(ranked, recipe)
     normalized = _normalized(selection, ranked, resolved)
-    scores = segment_scores(normalized.scored, repeats=resolved.repeats)
-    raw = scores if normalized.raw is normalized.scored else segment_scores(normalized.raw, repeats=resolved.repeats)
-    laid = panel(scores, rows.labels)
-    order = _order(laid, rows.better_sign)
-    laid = laid.arranged(order)
+    scored, unscaled = _separated(normalized, resolved)
+    median = resolved.aggregate == "median"
+    scores = segment_scores(scored, repeats=resolved.repeats, median=median)
+    raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
+    macro = resolved.aggregate == "macro_domain"
+    laid = panel(scores, scored.labels, domains=domains, macro=macro)
+    laid = laid.arranged(_order(laid, rows.better_sign))
+    raw_laid = laid
+    if raw is not scores:
+        raw_laid = panel(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
     resolved, more = _resolve_test(laid, rows, resolved)
     shared = shared_data(laid, rows.better_sign, unit=resolved.unit)
     verdict = judge(laid, shared, resolved, rows.better_sign)
@@ -57,11 +69,11 @@ def rank(ratings: Ratings, recipe: Recipe) -> Ranking:
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
-        systems=assemble.system_rows(rows, laid, raw, verdict, resolved),
+        systems=assemble.system_rows(rows, laid, raw_laid, verdict, resolved),
         pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
         warnings=(*warnings, *more, *normalized.warnings, *found),
         notes=NOTES,
-        segments=assemble.segment_table(rows, scores, raw),
+        segments=assemble.segment_table(scored, scores, raw),
     )
 
 
@@ -81,6 +93,25 @@ def _population(ratings: Ratings, recipe: Recipe) -> str:
     if recipe.unit == "segment" and recipe.test != "none":
         return f"tests: {by_segment}; intervals: {by_document}"
     return by_document
+
+
+def _domains(ratings: Ratings, recipe: Recipe, documents: Documents | None) -> Codes | None:
+    """Domain of each document label; refuses a recipe that needs domains where there are none."""
+    if documents is not None and ratings.documents_known and any(documents.domain):
+        return documents.domain_codes()[0]
+    for name, needed in (("aggregate", recipe.aggregate == "macro_domain"), ("test", recipe.test in STRATIFIED_TESTS)):
+        if needed:
+            message = f"{getattr(recipe, name)} needs the domains of the documents, which are unknown"
+            raise Invalid(message, places=(Place(("query", name), message),))
+    return None
+
+
+def _separated(normalized: normalize.Normalized, recipe: Recipe) -> tuple[Ratings, Ratings]:
+    """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
+    if recipe.repeats != "separate":
+        return normalized.scored, normalized.raw
+    scored = apart(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else apart(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:

@@ -67,6 +67,7 @@ class PairRow:
 
     difference: positive when `better` is better; over common segments where the test is paired, else of the scores.
     p_value: None where the pair was not testable. p_reverse: the other direction of a one-sided test.
+    p_signed: beside Stouffer's combination of two-sided p-values the one that keeps direction.
     significant: `better` is significantly better; significant_reverse: `worse` is.
     order_conflict: the test leans to the lower-ranked system. interval, minimum_detectable: by documents, None without.
     n_common, documents_common: segments and documents that both have.
@@ -79,6 +80,7 @@ class PairRow:
     p_value: float | None
     p_reverse: float | None
     p_adjusted: float | None
+    p_signed: float | None
     significant: bool
     significant_reverse: bool
     testable: bool
@@ -97,6 +99,7 @@ class PairRow:
             "p_value": self.p_value,
             "p_reverse": self.p_reverse,
             "p_adjusted": self.p_adjusted,
+            "p_signed": self.p_signed,
             "significant": self.significant,
             "significant_reverse": self.significant_reverse,
             "testable": self.testable,

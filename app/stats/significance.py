@@ -41,7 +41,7 @@ def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
     return first, second
 
 
-def shared_data(panel: Panel, sign: int, *, unit: str, weights: Floats | None = None) -> Shared:
+def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -51,21 +51,22 @@ def shared_data(panel: Panel, sign: int, *, unit: str, weights: Floats | None = 
     panel : systems in ranking order.
     sign : +1 where a larger score is better, −1 where smaller is.
     unit : `document` or `segment`, the columns of the blocks.
-    weights : of the segments, shape (G,); None is 1 each.
+
+    w is 1, or in a macro mean over domains 1/(number of domains · segments of the domain) among the common segments.
     """
     first, second = pairs_of(len(panel.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
     blocks = []
-    importance = np.ones(panel.segments.size) if weights is None else weights
     for mask, pair in common(panel):
+        importance = panel.weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
         scores = np.where(mask, panel.score[systems] * (sign * importance), 0.0)
         sums = np.add.reduceat(scores, panel.starts, axis=1)
         held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
         ends = (rows[: pair.size], rows[pair.size :])
         by_document = Block(sums, *ends, pair, np.flatnonzero(held))
-        weight = np.add.reduceat(np.where(mask, importance, 0.0), panel.starts)
+        weight = np.add.reduceat(importance, panel.starts)
         apart = by_document.differences()
         difference[pair] = apart.sum(axis=1) / weight.sum()
         error[pair] = intervals.standard_errors(apart, np.broadcast_to(weight, apart.shape))

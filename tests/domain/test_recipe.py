@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, Exclusion, Recipe, Scoring, from_json, from_options
+from app.domain.recipe import CHECKED_AGAINST, NAMED, Exclusion, Recipe, Scoring, from_json, from_options
 from app.domain.recipe_choices import parse_field
 
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
@@ -81,6 +81,11 @@ def test_naming_a_test_drops_what_belonged_to_the_earlier_one() -> None:
         assert from_json(again.as_json()) == again
 
 
+def test_every_named_recipe_says_what_it_was_checked_against() -> None:
+    assert list(CHECKED_AGAINST) == list(NAMED)
+    assert all(CHECKED_AGAINST.values())
+
+
 def test_exclusions_may_be_repeated_or_listed() -> None:
     expected = (Exclusion("rater", "r1"), Exclusion("system", "a"), Exclusion("system", "b"))
     assert from_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
@@ -112,7 +117,7 @@ REFUSED_OPTIONS = [
     ("method", "fast"),
     ("test", "PERMUTATION"),
     ("clusters", "wmt23"),
-    ("aggregate", "median"),
+    ("aggregate", "mode"),
     ("moments", "calibration"),
     ("inclusive", "yes"),
     ("exclude", "system"),
@@ -171,6 +176,8 @@ def test_an_option_given_twice_is_refused() -> None:
         (GOOGLE_MQM, {"matched_only": ["true"]}, ("query", "matched_only")),
         (GOOGLE_MQM, {"correction": ["false"]}, ("query", "correction")),
         (RECOMMENDED, {"test": ["rank_sum_legacy"]}, ("query", "test")),
+        (RECOMMENDED, {"test": ["stouffer"]}, ("query", "test")),
+        (NAMED["wmt24-esa"], {"alternative": ["greater"]}, ("query", "alternative")),
         (RECOMMENDED, {"zero_method": ["pratt"]}, ("query", "zero_method")),
         (WMT_DA, {"method": ["exact"]}, ("query", "method")),
     ],

@@ -80,11 +80,35 @@ def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, si
         assert block.units.size == (len(common) if unit == "segment" else len({d for d, _ in common}))
 
 
-def test_weights_make_a_weighted_mean_of_differences() -> None:
-    laid = panel_of(F18)
-    importance = np.array([2.0, 1.0, 1.0, 4.0, 1.0])  # d1: 1, 2, 3; d2: 1; d3: 1
-    shared = shared_data(laid, 1, unit="document", weights=importance)
-    assert shared.difference == pytest.approx([(2 * -1 + 1 * 1 + 4 * -2) / 7])
+def test_a_macro_mean_weights_common_segments_by_domain() -> None:
+    # d1 and d3 are one domain, d2 the other; common are d1: 1, 2 and d2: 1
+    laid = replace(panel_of(F18), domain=np.array([0, 0, 0, 1, 0]), macro=True)
+    assert laid.means() == pytest.approx([(2 + 2) / 2, (13 / 4 + 4) / 2])
+    shared = shared_data(laid, 1, unit="document")
+    assert shared.difference == pytest.approx([((-1 + 1) / 2 + -2) / 2])
+
+
+@settings(max_examples=60, deadline=None)
+@given(CELLS, st.lists(st.integers(0, 2), min_size=3, max_size=3))
+def test_macro_means_agree_with_their_slow_twin(cells: list[Cell], domains: list[int]) -> None:
+    laid = panel_of(cells)
+    used = sorted({cell[1] for cell in cells})
+    domain_of = dict(zip(used, domains, strict=False))
+    laid = replace(laid, domain=np.array([domain_of[used[d]] for d in laid.document]), macro=True)
+
+    def macro(pairs: list[tuple[str, float]]) -> float:
+        by_domain = [[x for d, x in pairs if domain_of[d] == k] for k in sorted({domain_of[d] for d, _ in pairs})]
+        return sum(sum(part) / len(part) for part in by_domain) / len(by_domain)
+
+    names = sorted({cell[0] for cell in cells})
+    scores = {cell[:3]: cell[3] for cell in cells}
+    assert laid.means() == pytest.approx([macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names])
+    differences = shared_data(laid, 1, unit="document").difference
+    for pair, (i, j) in enumerate(zip(*pairs_of(len(names)), strict=True)):
+        apart = [(k[1], x - scores[names[j], *k[1:]]) for k, x in scores.items()
+                 if k[0] == names[i] and (names[j], *k[1:]) in scores]  # fmt: skip
+        if apart:
+            assert differences[pair] == pytest.approx(macro(apart), abs=1e-12)
 
 
 def many_documents(n: int, *, both: int) -> list[Cell]:
