@@ -26,7 +26,7 @@ TABLES: Mapping[str, str] = {
         "n int, file text, line int, task text, item text, system text, also text[], document text, position int, "
         "rater text, role smallint, accepted boolean, revision int, item_position int, payload jsonb, "
         "started_at timestamptz, submitted_at timestamptz, external_id text, task_meta jsonb, item_meta jsonb, "
-        "meta jsonb, score float8, n_errors int"
+        "meta jsonb, score float8, n_errors int, target_end int, source_end int"
     ),
 }
 
@@ -109,9 +109,12 @@ def escape(value: str) -> str:
     return value
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def json_text(value: object) -> str:
     """JSON in one fixed form: keys sorted, no spaces, text as it is."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def _chunks(lines: Iterable[str], size: int = 1 << 18) -> Iterator[bytes]:
