@@ -70,6 +70,8 @@ def load(session: Session, *, campaign_id: int, profile_id: int, version: int, f
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings.
     """
+    # Hash joins whatever the statistics say: right after an import there are none, and nested loops take minutes.
+    session.execute(text("SET LOCAL enable_nestloop = off"))
     row = (
         session.execute(text(LOAD), {"campaign": campaign_id, "profile": profile_id, "version": version}).one()._mapping
     )
