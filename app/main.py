@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -55,11 +59,20 @@ def from_environment() -> FastAPI:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
     database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role or None)
     app = create_app(database, options(settings))
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     app.openapi()
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)
     return app
+
+
+def _end_with_parent() -> None:
+    """Stop as if told to once the process that started this one is gone, however it went."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def options(settings: Settings) -> Options:

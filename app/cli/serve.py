@@ -26,6 +26,7 @@ from app.storage.server_checks import check_url
 
 FACTORY = "app.main:from_environment"
 LINK_FILE = "first-admin-link"
+BACKLOG = 2048
 GRACE = 8  # seconds that requests under way have to finish
 LOGGING: dict[str, Any] = {
     "version": 1,
@@ -111,7 +112,7 @@ def stoppable() -> Iterator[None]:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A bound socket, so that the address is known before anything is said about it. Raises CannotListen."""
+    """A listening socket, so that whoever is told the address can come at once. Raises CannotListen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = socket.socket(family, socket.SOCK_STREAM)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -119,6 +120,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     with server:
         try:
             server.bind((host, port))
+            server.listen(BACKLOG)
         except OSError as error:
             raise CannotListen(f"{host}:{port}: {error.strerror or error}") from error
         yield server
@@ -159,7 +161,7 @@ def _hand_over(link: str, data_dir: Path) -> str:
 
 
 def run(url: str, role: str | None, server: socket.socket, *, workers: int) -> None:
-    """Answer requests on a bound socket until told to stop."""
+    """Answer requests on a listening socket until told to stop."""
     os.environ["PLUMBLINE_DATABASE_URL"] = url
     os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
     config = uvicorn.Config(

@@ -31,6 +31,7 @@ TITLES = {
     503: "Busy; try again after `Retry-After` seconds.",
     507: "No space left.",
 }
+TAGS = ("campaigns", "imports", "exports", "reports", "protocols", "access", "health")
 DESCRIPTION = """
 Human evaluation of machine translation and text generation: campaigns, judgments, rankings.
 
@@ -53,7 +54,12 @@ def build(app: FastAPI) -> dict[str, Any]:
     """The document of every route of the app that is in the schema."""
     routes = [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
     document = get_openapi(
-        title="Plumbline", version=app.version, openapi_version="3.1.0", description=DESCRIPTION, routes=routes
+        title="Plumbline",
+        version=app.version,
+        openapi_version="3.1.0",
+        description=DESCRIPTION,
+        tags=[{"name": name} for name in TAGS],
+        routes=routes,
     )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SECURITY

@@ -1,0 +1,156 @@
+"""`plumbline serve` as people start it: a process of its own on a free port."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+ORIGIN = re.compile(r"Plumbline at (http://127\.0\.0\.1:\d+)")
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start the command with a database and options; what still runs at the end is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run(url: str, *options: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATA_DIR": str(tmp_path / "data")}
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", "0", "--no-worker", *options],
+            env=environment,
+            cwd=Path(__file__).resolve().parents[2],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=15)
+
+
+@contextmanager
+def answering(process: subprocess.Popen[str]) -> Iterator[httpx.Client]:
+    """A client of the process, once it answers."""
+    assert process.stdout is not None
+    found = ORIGIN.search(process.stdout.readline())
+    assert found
+    transport = httpx.HTTPTransport(retries=0)
+    with httpx.Client(base_url=found[1], transport=transport, timeout=10) as client:
+        assert client.get("/readyz").status_code == 200  # the socket listens before the application is up
+        yield client
+
+
+def stop(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """End it as a supervisor does; its exit code and what it logged."""
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=15)
+    return process.returncode, log
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_it_serves_hands_over_one_admin_and_stops_when_told(
+    start: Start, database_url: str, tmp_path: Path, workers: str
+) -> None:
+    process = start(database_url, "--workers", workers)
+    with answering(process) as client:
+        link = tmp_path / "data" / "first-admin-link"
+        token = link.read_text().strip().partition("#token=")[2]
+        me = client.get("/v1/me", headers={"Authorization": f"Bearer {token}"})
+        assert me.json()["role"] == "admin"
+    code, log = stop(process)
+
+    assert code == 0
+    assert stat.S_IMODE(link.stat().st_mode) == 0o600
+    assert "GET /v1/me 200" in log
+    assert token.split("_", 2)[2] not in log
+
+    link.unlink()
+    again = start(database_url)
+    with answering(again) as client:
+        assert client.get("/v1/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    assert stop(again)[0] == 0
+    assert not link.exists()
+
+
+def test_workers_end_with_the_process_that_started_them(start: Start, database_url: str) -> None:
+    process = start(database_url, "--workers", "2")
+    with answering(process):
+        workers = psutil.Process(process.pid).children(recursive=True)
+        assert len(workers) >= 2
+        process.kill()
+        gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert gone
+    assert not alive
+
+
+def test_a_request_under_way_is_finished_before_it_stops(start: Start, database_url: str) -> None:
+    process = start(database_url)
+    with answering(process) as client:
+
+        def slowly() -> Iterator[bytes]:
+            yield b'{"token": '
+            process.send_signal(signal.SIGTERM)
+            yield b'"x"}'
+
+        answer = client.post("/v1/session", content=slowly(), headers={"Content-Type": "application/json"})
+        assert answer.status_code == 401
+    _, log = process.communicate(timeout=15)
+    assert process.returncode == 0, log
+
+
+def refused(process: subprocess.Popen[str]) -> str:
+    """What a start that failed says; it is short and shows no trace."""
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 2, (out, err)
+    assert "Traceback" not in err
+    assert err.startswith("plumbline: ")
+    return err
+
+
+def test_a_database_that_can_lose_what_it_confirmed_is_refused(start: Start, database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off')
+    assert "synchronous_commit" in refused(start(database_url))
+
+
+def test_a_schema_that_is_behind_is_refused_where_it_must_not_be_upgraded(
+    start: Start, empty_database_url: str
+) -> None:
+    assert "plumbline db upgrade" in refused(start(empty_database_url, "--no-migrate"))
+
+
+def test_an_address_in_use_is_said_in_one_line(start: Start, database_url: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert f"127.0.0.1:{port}" in refused(start(database_url, "--port", str(port)))
+
+
+def test_settings_that_are_wrong_are_named_without_their_values(
+    start: Start, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_PUBLIC_URL", "ftp://s3cret.example")
+    said = refused(start(database_url))
+    assert "PLUMBLINE_PUBLIC_URL" in said
+    assert "s3cret" not in said
