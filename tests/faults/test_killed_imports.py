@@ -1,0 +1,141 @@
+"""P4 for imports: killed at any point, an import has stored nothing, and the next one works."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.services.test_imports import MQM_HEADER
+from tests.spine import Spine, opened, plumbline, row_counts
+
+KILLS = 8
+SEED = 20261120
+# What an importing process does: everything in one transaction or, as the negative control, one transaction a file.
+IMPORT = """
+import sys
+from functools import partial
+from pathlib import Path
+from app.formats._base import Input
+from app.services import imports
+from app.storage.db import Database
+url, mode, *files = sys.argv[1:]
+database = Database(url, size=2)
+inputs = [Input(Path(f).name, partial(open, f, "rb")) for f in files]
+how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, actor="test")
+print("ready", flush=True)
+for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
+    imports.run(database, "c", files=batch, **how)
+print("done", flush=True)
+"""
+EMPTY = {"alembic_version": 1}
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        yield found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Some 10,000 judgments in twenty files."""
+    for n in range(20):
+        rows = (
+            f"{s}\td{n}\t{p}\t{p}\tr{n % 3}\tSource {n} {p}.\tTarget {s} {n} {p}.\tNo-error\tNo-error\t\n"
+            for p in range(1, 51)
+            for s in "ABCDEFGHIJ"
+        )
+        (tmp_path / f"{n:02d}.tsv").write_text(MQM_HEADER + "".join(rows))
+    return sorted(tmp_path.glob("*.tsv"))
+
+
+def importing(url: str, mode: str, files: list[Path]) -> subprocess.Popen[bytes]:
+    """A process that has begun to import."""
+    command = [sys.executable, "-c", IMPORT, url, mode, *map(str, files)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n", process.stderr.read() if process.stderr else b""
+    return process
+
+
+def wait_until_alone(url: str) -> None:
+    """Wait until the server has noticed that the client is gone."""
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    for _ in range(100):
+        with psycopg.connect(url) as connection:
+            row = connection.execute(f"{others} AND state <> 'idle' AND backend_type = 'client backend'").fetchone()
+        if row == (0,):
+            return
+        time.sleep(0.1)
+    pytest.fail("the backend of a killed client did not end")
+
+
+def killed_after(url: str, mode: str, files: list[Path], seconds: float) -> bool:
+    """Kill an importing process after so many seconds; whether it was still at it."""
+    with importing(url, mode, files) as process:
+        time.sleep(seconds)
+        running = process.poll() is None
+        process.kill()
+    wait_until_alone(url)
+    return running
+
+
+def stored(url: str) -> dict[str, int]:
+    return {table: n for table, n in row_counts(url).items() if n}
+
+
+def test_an_import_killed_at_any_point_has_stored_nothing(spine: Spine, files: list[Path]) -> None:
+    began = time.monotonic()
+    with importing(spine.url, "whole", files) as process:
+        out, _ = process.communicate(timeout=120)
+    whole = time.monotonic() - began
+    assert out == b"done\n"
+    assert stored(spine.url)["judgments"] == 10_000
+    empty(spine.url)
+    delays, hits = random.Random(SEED), 0
+    for _ in range(KILLS):
+        if killed_after(spine.url, "whole", files, delays.uniform(0, whole * 0.8)):
+            hits += 1
+            assert stored(spine.url) == EMPTY
+        else:
+            empty(spine.url)
+    assert hits >= KILLS // 2, "most kills must have hit a running import"
+    with importing(spine.url, "whole", files) as process:
+        process.communicate(timeout=120)
+    assert stored(spine.url)["judgments"] == 10_000
+
+
+def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[Path]) -> None:
+    """Negative control: killed in the middle, this one leaves rows behind."""
+    with importing(spine.url, "batches", files) as process:
+        for _ in range(600):
+            if "judgments" in stored(spine.url):
+                break
+            time.sleep(0.05)
+        process.kill()
+    wait_until_alone(spine.url)
+    assert 0 < stored(spine.url)["judgments"] < 10_000
+
+
+def empty(url: str) -> None:
+    """Start again: everything but the schema goes, as only the owner can."""
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL plumbline.purge = 'on'")
+        connection.execute("TRUNCATE campaigns, people CASCADE")
+
+
+def test_one_bad_line_of_many_files_stores_nothing(spine: Spine, files: list[Path]) -> None:
+    with files[-1].open("a") as last:
+        last.write("A\td1\t1\n")
+    before = spine.counts()
+    answer = plumbline(spine.url, "import", "c", *files, "--format", "mqm-tsv")
+    assert answer.returncode == 2
+    assert b"19.tsv:502: " in answer.stderr
+    assert spine.counts() == before

@@ -1,0 +1,173 @@
+"""P7 and P8: the same data, recipe, seed and method version give the same bytes, wherever and however often."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.stats.ratings import Ratings
+from app.storage import embedded
+from tests.faults.conftest import HEADER
+from tests.spine import Spine, fresh, opened, plumbline, without_version
+
+RECIPES = ("recommended", "google-mqm", "wmt-da")
+OPTIONS = {"wmt-da": {"normalize": "z"}}
+
+
+@pytest.fixture(scope="module")
+def one(postgres: embedded.Server, migrated_template: str, made_up: list[str]) -> Iterator[Spine]:
+    with fresh(postgres, migrated_template) as spine:
+        spine.take("c", "mqm-tsv", (HEADER + "".join(made_up)).encode())
+        yield spine
+
+
+@pytest.fixture
+def other(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        yield found
+
+
+def bodies(spine: Spine) -> list[bytes]:
+    """Every recipe's report, computed anew."""
+    spine.ask("DELETE FROM reports RETURNING 1")
+    return [spine.body("c", recipe, **OPTIONS.get(recipe, {})) for recipe in RECIPES]
+
+
+def store_in_parts(spine: Spine, rows: list[str], seed: int) -> None:
+    """Whole judgments, in five imports, in a drawn order."""
+    judged: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        cells = row.split("\t")
+        judged.setdefault((cells[0], cells[1], cells[2], cells[4]), []).append(row)
+    groups = list(judged.values())
+    random.Random(seed).shuffle(groups)
+    for n in range(5):
+        part = [row for group in groups[n::5] for row in reversed(group)]
+        spine.take("c", "mqm-tsv", (HEADER + "".join(part)).encode())
+
+
+def test_another_insertion_order_gives_the_same_bytes_but_for_the_version(
+    one: Spine, other: Spine, made_up: list[str]
+) -> None:
+    store_in_parts(other, made_up, seed=1)
+    ours, theirs = bodies(one), bodies(other)
+    assert [json.loads(body)["data_version"] for body in (*ours[:1], *theirs[:1])] == [1, 5]
+    assert [without_version(body) for body in ours] == [without_version(body) for body in theirs]
+
+
+def test_ratings_in_the_order_of_insertion_would_be_caught(
+    one: Spine, other: Spine, made_up: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: without the canonical order the same comparison fails."""
+    store_in_parts(other, made_up, seed=1)
+    monkeypatch.setattr(Ratings, "canonical", lambda ratings: ratings)
+    ours, theirs = bodies(one), bodies(other)
+    monkeypatch.undo()
+    bodies(one)
+    assert [without_version(body) for body in ours] != [without_version(body) for body in theirs]
+
+
+def content_hash(spine: Spine) -> str:
+    """What all campaigns hold, and all reports."""
+    digest = hashlib.sha256()
+    for (key,) in spine.ask('SELECT key FROM campaigns ORDER BY key COLLATE "C"'):
+        digest.update(spine.export(key))
+    for row in spine.ask("SELECT kind, data_version, recipe_hash, body FROM reports ORDER BY 1, 2, 3"):
+        digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+def test_a_restored_backup_is_the_same_instance(one: Spine, empty_database_url: str, tmp_path: Path) -> None:
+    before, reports, file = content_hash_after(one), bodies(one), tmp_path / "backup"
+    saved = plumbline(one.url, "db", "backup", file)
+    assert saved.returncode == 0, saved.stderr
+    restored = plumbline(empty_database_url, "db", "restore", file)
+    assert restored.returncode == 0, restored.stderr
+    assert plumbline(empty_database_url, "db", "check").returncode == 0
+    with opened(empty_database_url) as spine:
+        assert content_hash(spine) == before
+        assert bodies(spine) == reports
+        assert spine.counts() == one.counts()
+
+
+def content_hash_after(spine: Spine) -> str:
+    bodies(spine)
+    return content_hash(spine)
+
+
+def test_a_truncated_dump_and_one_with_a_flipped_bit_are_refused(
+    one: Spine, empty_database_url: str, tmp_path: Path
+) -> None:
+    """Negative control of the test above."""
+    whole, bad = tmp_path / "whole", tmp_path / "bad"
+    assert plumbline(one.url, "db", "backup", whole).returncode == 0
+    content = whole.read_bytes()
+    for damaged in (content[:-1], content[: len(content) // 2], content[:999] + b"\0" + content[1000:]):
+        bad.write_bytes(damaged)
+        answer = plumbline(empty_database_url, "db", "restore", bad)
+        assert (answer.returncode, answer.stdout) == (2, b"")
+        assert b"truncated or altered" in answer.stderr
+        assert b"Traceback" not in answer.stderr
+    with opened(empty_database_url) as spine:
+        assert spine.counts() == {}
+
+
+def ranked(spine: Spine, **variables: str) -> dict[str, Any]:
+    """The ranking as another process computes it, under other circumstances."""
+    spine.ask("DELETE FROM reports RETURNING 1")
+    answer = plumbline(spine.url, "rank", "c", "--normalize", "z", "--json", **variables)
+    assert answer.returncode == 0, answer.stderr
+    ranking: dict[str, Any] = json.loads(answer.stdout)
+    return ranking
+
+
+def test_the_number_of_threads_changes_no_byte(one: Spine) -> None:
+    answers = [ranked(one, OPENBLAS_NUM_THREADS=n) for n in ("1", "2")]
+    assert json.dumps(answers[0]) == json.dumps(answers[1])
+
+
+PROBE = """
+import hashlib, numpy as np
+a = np.random.default_rng(1).standard_normal((301, 301))
+print(hashlib.sha256((a @ a).tobytes()).hexdigest())
+"""
+
+
+def product_on(core: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], env={"OPENBLAS_CORETYPE": core}, capture_output=True, timeout=60, check=True
+    )
+    return done.stdout.decode()
+
+
+def test_another_kind_of_processor_gives_the_same_ranks_and_figures_to_nine_digits(one: Spine) -> None:
+    cores = ("Prescott", "Haswell")
+    if product_on(cores[0]) == product_on(cores[1]):
+        pytest.skip("this BLAS takes no other core type: its products are the same bytes")
+    first, second = (ranked(one, OPENBLAS_CORETYPE=core) for core in cores)
+    assert any(pair["p_value"] is not None for pair in first["pairs"])
+    assert_close(first, second)
+
+
+def assert_close(one: Any, other: Any, path: str = "") -> None:
+    """Equal but for the last digits of figures; permutation p-values are counts and must be equal."""
+    if isinstance(one, float) and "p_" not in path:
+        assert other == pytest.approx(one, abs=1e-9), path
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys(), path
+        for key in one:
+            assert_close(one[key], other[key], f"{path}.{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), path
+        for n, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_close(mine, theirs, f"{path}[{n}]")
+    else:
+        assert one == other, path

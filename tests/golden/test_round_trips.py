@@ -1,0 +1,94 @@
+"""The public data out of Postgres and in again: nothing is lost, and every figure stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.storage import embedded, migrate
+from tests.spine import TED, Spine, fresh, opened, shared
+
+pytestmark = pytest.mark.golden
+RECIPES = {
+    "ted": ("google-mqm", {}),
+    "bn-hi": ("wmt-da", {}),
+    "hi-bn": ("wmt-da", {}),
+    "cs-en": ("wmt-da", {}),
+    "cs-en-z": ("wmt-da", {"normalize": "none"}),
+}
+
+
+@pytest.fixture
+def elsewhere(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        yield found
+
+
+@pytest.mark.parametrize("campaign", RECIPES)
+def test_jsonl_out_and_in_again_gives_the_same_file_and_the_same_report(
+    published: Spine, elsewhere: Spine, campaign: str
+) -> None:
+    recipe, options = RECIPES[campaign]
+    exported = published.export(campaign)
+    elsewhere.take(campaign, "jsonl", exported)
+    assert elsewhere.export(campaign) == exported
+    assert elsewhere.body(campaign, recipe, **options) == published.body(campaign, recipe, **options)
+
+
+@pytest.mark.parametrize(("campaign", "format"), [("ted", "mqm-tsv"), ("bn-hi", "wmt-da"), ("cs-en", "wmt-da")])
+def test_the_fields_formats_out_and_in_again_give_the_same_scores(
+    published: Spine, elsewhere: Spine, campaign: str, format: str
+) -> None:
+    recipe, options = RECIPES[campaign]
+    elsewhere.take(campaign, format, published.export(campaign, format))
+    ours, theirs = (spine.rank(campaign, recipe, **options)["systems"] for spine in (elsewhere, published))
+    assert [row["system"] for row in ours] == [row["system"] for row in theirs]
+    for row, their in zip(ours, theirs, strict=True):
+        assert row["score"] == pytest.approx(their["score"], abs=1e-12)
+        assert row["cluster"] == their["cluster"]
+
+
+def test_one_changed_score_would_be_seen(published: Spine, elsewhere: Spine) -> None:
+    """Negative control: the comparison of reports sees a single point on a single segment."""
+    header, *lines = published.export("bn-hi").decode().splitlines(keepends=True)
+    n = next(i for i, line in enumerate(lines) if '"type":"judgment"' in line)
+    record = json.loads(lines[n])
+    record["payload"]["score"] = (record["payload"]["score"] + 1) % 100
+    lines[n] = json.dumps(record) + "\n"
+    unsealed = header.replace('"sealed":true', '"sealed":false')
+    elsewhere.take("bn-hi", "jsonl", "".join([unsealed, *lines[:-1]]).encode())
+    assert elsewhere.body("bn-hi", "wmt-da") != published.body("bn-hi", "wmt-da")
+
+
+def test_postgres_15_gives_the_same_bytes(published: Spine, data_dir: Path, bin_dir15: Path) -> None:
+    with embedded.start(data_dir, bin_dir=bin_dir15) as old:
+        url = old.url("owner")
+        migrate.upgrade(url)
+        migrate.check(url)
+        with opened(url) as spine:
+            assert spine.ask("SHOW server_version_num")[0][0].startswith("15")
+            spine.take("ted", "mqm-tsv", shared(TED))
+            assert spine.body("ted", "google-mqm") == published.body("ted", "google-mqm")
+            assert spine.export("ted") == published.export("ted")
+            again = spine.take("ted", "mqm-tsv", shared(TED))["stored"]
+            assert (again["unchanged"], again["data_version"]) == (7406, 1)
+
+
+def test_parts_imported_in_another_order_give_the_same_report(
+    published: Spine, postgres: embedded.Server, migrated_template: str
+) -> None:
+    """Five talks one by one, last first: five versions, other numbers of every row, one and the same report."""
+    header, *rows = shared(TED).splitlines(keepends=True)
+    talks = sorted({row.split(b"\t")[1] for row in rows}, reverse=True)
+    with fresh(postgres, migrated_template) as spine:
+        for talk in talks:
+            part = [row for row in rows if row.split(b"\t")[1] == talk]
+            spine.take("ted", "mqm-tsv", b"".join([header, *reversed(part)]))
+        ours, theirs = spine.rank("ted", "google-mqm"), published.rank("ted", "google-mqm")
+        assert ours.pop("data_version") == len(talks) == 5
+        assert theirs.pop("data_version") == 1
+        assert ours == theirs
+        assert list(ours["systems"]) == list(theirs["systems"])
