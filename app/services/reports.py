@@ -16,7 +16,7 @@ from app.services.scores import derive, reading
 from app.stats.ranking import rank
 from app.stats.ratings import COLUMNS, Codes, Ratings
 from app.stats.result import METHOD_VERSION, Ranking
-from app.storage import campaigns, ratings, reports, texts
+from app.storage import campaigns, ratings, reports, side_tables, texts
 from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
@@ -82,7 +82,8 @@ def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
         criterion=None if read.own else read.measure.name,
         documents_known=asked.campaign.documents_known,
     )
-    rows = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    found = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    rows = found.ratings
     cap = recipe.scoring.cap
     return rows if cap is None else rows.with_score(np.minimum(rows.score, cap)).canonical()
 
@@ -92,14 +93,16 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
     with database.transaction() as session:
         asked = question(session, campaign, as_of)
         rows = load(session, asked, recipe)
-    return rank(rows, recipe)
+        documents = side_tables.documents(session, asked.campaign_id, rows.labels)
+    return rank(rows, recipe, documents)
 
 
 def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
     with database.transaction() as session:
         rows = load(session, asked, recipe)
         kinds = texts.system_kinds(session, asked.campaign_id)
-    result: dict[str, Any] = rank(rows, recipe).as_json()
+        documents = side_tables.documents(session, asked.campaign_id, rows.labels)
+    result: dict[str, Any] = rank(rows, recipe, documents).as_json()
     head = {
         "campaign": asked.campaign.key,
         "data_version": asked.version,

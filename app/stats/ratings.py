@@ -151,9 +151,9 @@ class Ratings:
             in_order = (before < after) | ((before == after) & in_order)
         return bool(in_order.all())
 
-    def canonical(self) -> Self:
-        """The rows in canonical order, judgments numbered by first appearance in it."""
-        order = np.lexsort(
+    def canonical_order(self) -> npt.NDArray[np.intp]:
+        """Where the rows of the canonical order stand now."""
+        return np.lexsort(
             (
                 self.judgment,
                 self.task,
@@ -166,6 +166,13 @@ class Ratings:
                 self.system,
             )
         )
+
+    def canonical(self, order: npt.NDArray[np.intp] | None = None) -> Self:
+        """The rows in canonical order, judgments numbered by first appearance in it.
+
+        order: `canonical_order()` where the caller has it already.
+        """
+        order = self.canonical_order() if order is None else order
         rows = {name: getattr(self, name)[order] for name in COLUMNS}
         _, first, inverse = np.unique(rows["judgment"], return_index=True, return_inverse=True)
         rank = np.empty(first.size, dtype=np.int32)

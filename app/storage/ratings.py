@@ -65,7 +65,15 @@ class Frame:
     documents_known: bool
 
 
-def load(session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame) -> Ratings:
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Ratings in canonical order, and the id of the judgment behind each row."""
+
+    ratings: Ratings
+    judgment_ids: Ints
+
+
+def load(session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame) -> Loaded:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings.
@@ -164,7 +172,7 @@ def _ratings(
     accepted: npt.NDArray[np.bool_],
     names: _AllNames,
     frame: Frame,
-) -> Ratings:
+) -> Loaded:
     segment, segment_document, segment_position = _segments(columns["segment_id"], names)
     whole = columns["segment_id"] < 0
     system = names.systems.codes(columns["system_id"])
@@ -174,7 +182,7 @@ def _ratings(
     _, judgment = np.unique(columns["judgment_id"], return_inverse=True)
     ties = (columns["judgment_id"], accepted, columns["n_errors"], score, role)
     nth = _nth((system, document, segment, rater), columns["at_us"], task, ties)
-    return Ratings(
+    ratings = Ratings(
         system=system,
         document=document,
         segment=segment,
@@ -199,7 +207,9 @@ def _ratings(
         scale=frame.scale,
         criterion=frame.criterion,
         documents_known=frame.documents_known,
-    ).canonical()
+    )
+    order = ratings.canonical_order()
+    return Loaded(ratings.canonical(order), columns["judgment_id"][order])
 
 
 def _segments(

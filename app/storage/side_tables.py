@@ -1,0 +1,144 @@
+"""The side tables of `Ratings`, each loaded by one query and only when a report asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+from sqlalchemy import text
+
+from app.stats.ratings import Labels, Ratings, Role
+from app.stats.side_tables import EPOCH_UNKNOWN, Documents, Errors, Events, Links, Raters, Tasks, micros
+from app.storage.db import Session
+
+Ids = npt.NDArray[np.int64]
+Row = sa.Row[Any]
+
+DOCUMENTS = """
+SELECT d.key, d.domain, d.kind, count(g.id) AS segments,
+       CASE WHEN count(g.source) = 0 THEN -1
+            ELSE sum(coalesce(cardinality(regexp_split_to_array(nullif(btrim(g.source), ''), '\\s+')), 0)) END AS words
+FROM documents d LEFT JOIN segments g ON g.campaign_id = d.campaign_id AND g.document_id = d.id
+WHERE d.campaign_id = :campaign GROUP BY d.id"""
+RATERS = """
+SELECT r.key, coalesce(p.key, r.key) AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
+WHERE r.campaign_id = :campaign"""
+TASKS = """
+SELECT t.key, r.key AS rater, t.state, t.meta FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
+WHERE t.campaign_id = :campaign"""
+EVENTS = """
+SELECT j.id, j.started_at, j.submitted_at, i.position, f.n, f.first
+FROM judgments j JOIN items i ON i.id = j.item_id
+CROSS JOIN LATERAL (SELECT count(*) AS n, (array_agg(s.score ORDER BY x.revision))[1] AS first
+    FROM judgments x JOIN scores s ON s.judgment_id = x.id AND s.profile_id = :profile
+    WHERE x.item_id = j.item_id AND x.segment_id IS NOT DISTINCT FROM j.segment_id AND x.rater_id = j.rater_id
+      AND x.revision <= j.revision) f
+WHERE j.campaign_id = :campaign AND j.id = ANY(:ids)"""
+ERRORS = """
+SELECT j.id, e.value AS error FROM judgments j CROSS JOIN LATERAL jsonb_array_elements(j.payload -> :field)
+       WITH ORDINALITY e(value, n)
+WHERE j.campaign_id = :campaign AND j.id = ANY(:ids) ORDER BY j.id, e.n"""
+
+
+def documents(session: Session, campaign_id: int, labels: Labels) -> Documents:
+    """What is known of each document of the labels."""
+    rows = _by_key(session, DOCUMENTS, campaign_id)
+    found = [rows[key] for key in labels.documents]
+    return Documents(
+        domain=tuple(row.domain for row in found),
+        kind=tuple(row.kind for row in found),
+        segments=np.array([row.segments for row in found], dtype=np.int32),
+        words=np.array([row.words for row in found], dtype=np.int32),
+    )
+
+
+def raters(session: Session, campaign_id: int, labels: Labels) -> Raters:
+    """The person behind each rater of the labels, and what the campaign knows of the account."""
+    rows = _by_key(session, RATERS, campaign_id)
+    found = [rows[key] for key in labels.raters]
+    return Raters(person=tuple(row.person for row in found), attributes=tuple(row.attributes for row in found))
+
+
+def tasks(session: Session, campaign_id: int, labels: Labels) -> Tasks:
+    """Rater, state and meta of each task of the labels."""
+    rows = _by_key(session, TASKS, campaign_id)
+    code = {key: i for i, key in enumerate(labels.raters)}
+    found = [rows[key] for key in labels.tasks]
+    return Tasks(
+        rater=np.array([code.get(row.rater, -1) for row in found], dtype=np.int32),
+        state=tuple(row.state for row in found),
+        meta=tuple(row.meta for row in found),
+    )
+
+
+def events(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> Events:
+    """When each row was begun and handed in, where in its task, and how often it was answered."""
+    keys = {"campaign": campaign_id, "profile": profile_id, "ids": np.unique(judgment_ids).tolist()}
+    rows = {row.id: row for row in session.execute(text(EVENTS), keys)}
+    found = [rows[i] for i in judgment_ids.tolist()]
+    return Events(
+        started=np.array([micros(row.started_at) for row in found], dtype=np.int64),
+        submitted=np.array([micros(row.submitted_at) for row in found], dtype=np.int64),
+        position=np.array([row.position for row in found], dtype=np.int32),
+        revisions=np.array([row.n for row in found], dtype=np.int32),
+        first_score=np.array([row.first for row in found], dtype=np.float64),
+    )
+
+
+def errors(
+    session: Session, campaign_id: int, judgment_ids: Ids, *, field: str, weigh: Mapping[tuple[str, str | None], float]
+) -> Errors:
+    """Every marked error of the rows, from the list `field` of their payloads.
+
+    weigh: weight of (severity, category); what it lacks weighs 0.
+    """
+    keys = {"campaign": campaign_id, "field": field, "ids": np.unique(judgment_ids).tolist()}
+    marked: dict[int, list[Mapping[str, Any]]] = {}
+    for row in session.execute(text(ERRORS), keys):
+        marked.setdefault(row.id, []).append(row.error)
+    return _errors([(n, error) for n, i in enumerate(judgment_ids.tolist()) for error in marked.get(i, ())], weigh)
+
+
+def _errors(found: list[tuple[int, Mapping[str, Any]]], weigh: Mapping[tuple[str, str | None], float]) -> Errors:
+    severities = tuple(sorted({error["severity"] for _, error in found}))
+    categories = tuple(sorted({error["category"] for _, error in found if error.get("category") is not None}))
+    severity = {name: i for i, name in enumerate(severities)}
+    category: dict[str | None, int] = {name: i for i, name in enumerate(categories)}
+    named = [(error["severity"], error.get("category")) for _, error in found]
+    return Errors(
+        row=np.array([row for row, _ in found], dtype=np.int32),
+        side=np.array([error.get("side", "target") == "target" for _, error in found], dtype=np.int8),
+        start=_offsets(found, "start"),
+        end=_offsets(found, "end"),
+        severity=np.array([severity[s] for s, _ in named], dtype=np.int32),
+        category=np.array([category.get(c, -1) for _, c in named], dtype=np.int32),
+        weight=np.array([weigh.get(pair, 0.0) for pair in named], dtype=np.float64),
+        severities=severities,
+        categories=categories,
+    )
+
+
+def _offsets(found: list[tuple[int, Mapping[str, Any]]], name: str) -> npt.NDArray[np.int32]:
+    values = (error.get(name) for _, error in found)
+    return np.array([EPOCH_UNKNOWN if value is None else value for value in values], dtype=np.int32)
+
+
+def links(ratings: Ratings) -> Links:
+    """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
+    original = np.full(len(ratings), -1, dtype=np.int32)
+    first: dict[tuple[int, int, int], int] = {}
+    addresses = list(zip(ratings.system.tolist(), ratings.segment.tolist(), ratings.rater.tolist(), strict=True))
+    for row, address in enumerate(addresses):
+        if ratings.role[row] == Role.RATING:
+            first.setdefault(address, row)
+    for row, address in enumerate(addresses):
+        if ratings.role[row] in (Role.REPEAT, Role.DEGRADED):
+            original[row] = first.get(address, -1)
+    return Links(original)
+
+
+def _by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
+    return {row.key: row for row in session.execute(text(query), {"campaign": campaign_id})}

@@ -1,0 +1,119 @@
+"""The side tables say of every row and label what the campaign says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from app.domain.recipe import Scoring
+from app.services import reports
+from app.services.campaigns import get
+from app.services.scores import profile_id, reading
+from app.stats.ratings import Ratings, Role
+from app.storage import ratings, side_tables
+from app.storage.db import Session
+from tests.spine import Spine, opened
+
+HEAD = '{"type":"plumbline","version":1}\n'
+CAMPAIGN = '{"type":"campaign","protocol":"mqm","source_language":"en","target_language":"de"}\n'
+
+
+def _line(system: str, position: int, errors: str, *, revision: int = 1, rater: str = "r1", at: str = "10") -> str:
+    return (
+        f'{{"type":"judgment","task":"t-{rater}","item":"{system}","systems":["{system}"],"document":"d1",'
+        f'"position":{position},"rater":"{rater}","revision":{revision},"started_at":"2026-11-01T{at}:00:00Z",'
+        f'"submitted_at":"2026-11-01T{at}:30:00Z","payload":{{"protocol":"mqm","errors":[{errors}]}}}}\n'
+    )
+
+
+MINOR = '{"side":"target","start":0,"end":3,"severity":"minor","category":"Fluency/Grammar"}'
+OMITTED = '{"side":"source","severity":"major","omission":true}'
+FILE = (
+    HEAD
+    + CAMPAIGN
+    + '{"type":"document","key":"d1","name":"One","domain":"news"}\n'
+    + '{"type":"segment","document":"d1","position":1,"source":"The dog  barked ."}\n'
+    + '{"type":"segment","document":"d1","position":2,"source":"Nobody woke up."}\n'
+    + '{"type":"rater","key":"r2","name":"Second","person":"p1","attributes":{"native":true}}\n'
+    + _line("A", 1, MINOR)
+    + _line("A", 1, f"{OMITTED},{MINOR}", revision=2, at="12")
+    + _line("B", 2, "")
+    + _line("B", 1, MINOR, rater="r2", at="09")
+).encode()
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        found.take("c", "jsonl", FILE)
+        yield found
+
+
+def _load(session: Session) -> tuple[int, int, ratings.Loaded]:
+    asked = reports.question(session, "c", None)
+    read = reading(get(session, "c"), Scoring())
+    profile = profile_id(session, asked.campaign_id, read)
+    frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
+    loaded = ratings.load(
+        session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame
+    )
+    return asked.campaign_id, profile, loaded
+
+
+def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        campaign, _, loaded = _load(session)
+        labels = loaded.ratings.labels
+        documents = side_tables.documents(session, campaign, labels)
+        raters = side_tables.raters(session, campaign, labels)
+        tasks = side_tables.tasks(session, campaign, labels)
+    assert labels.raters == ("r1", "r2")
+    assert documents.domain == ("news",)
+    assert (documents.segments.tolist(), documents.words.tolist()) == ([2], [7])
+    assert documents.domain_codes()[1] == ("news",)
+    assert raters.person == ("r1", "p1")
+    assert raters.attributes == ({}, {"native": True})
+    assert raters.person_codes()[1] == ("p1", "r1")
+    assert tasks.rater.tolist() == [0, 1]
+    assert set(tasks.state) == {"imported"}
+
+
+def test_rows_come_with_times_revisions_and_the_first_score(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        campaign, profile, loaded = _load(session)
+        events = side_tables.events(session, campaign, profile, loaded.judgment_ids)
+    assert loaded.ratings.score.tolist() == [6.0, 1.0, 0.0]
+    assert events.revisions.tolist() == [2, 1, 1]
+    assert events.first_score.tolist() == [1.0, 1.0, 0.0]
+    noon = datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp() * 1e6
+    assert events.started[0] == noon
+    assert events.submitted[0] - events.started[0] == 30 * 60 * 1_000_000
+
+
+def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> None:
+    weights = {("minor", "Fluency/Grammar"): 1.0, ("major", None): 5.0}
+    with spine.database.transaction() as session:
+        campaign, _, loaded = _load(session)
+        errors = side_tables.errors(session, campaign, loaded.judgment_ids, field="errors", weigh=weights)
+    sums = np.bincount(errors.row, weights=errors.weight, minlength=len(loaded.ratings))
+    assert sums.tolist() == loaded.ratings.score.tolist()
+    assert errors.start.tolist() == [-1, 0, 0]
+    assert errors.side.tolist() == [0, 1, 1]
+    assert errors.severities == ("major", "minor")
+    assert errors.category.tolist() == [-1, 0, 0]
+
+
+def test_repeats_and_degraded_rows_point_to_the_rating_they_go_back_to() -> None:
+    rows = Ratings.from_columns(
+        system=["A", "A", "A", "B"],
+        document=["d"] * 4,
+        position=[1, 1, 1, 1],
+        rater=["r"] * 4,
+        score=[70, 60, 10, 50],
+        role=[Role.RATING, Role.REPEAT, Role.DEGRADED, Role.REPEAT],
+        higher_is_better=True,
+    )
+    assert side_tables.links(rows).original.tolist() == [-1, 0, 0, -1]
