@@ -175,6 +175,8 @@ def _contradictions(recipe: Recipe, given: Mapping[str, object]) -> Iterator[tup
     yield "unit", recipe.test in STRATIFIED_TESTS and not segments, f"{recipe.test} ranks segments: use segment"
     half = "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater"
     yield "alternative", recipe.test == "rank_sum_legacy" and not one_sided, half
+    joint = recipe.adjust == "maxT" and (recipe.test != "permutation" or one_sided)
+    yield "adjust", joint, "maxT is for the two-sided permutation test"
     paired = "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway"
     yield "matched_only", recipe.matched_only and not ranks, paired
     uncorrected = "correction" in given and not recipe.correction and not (ranks or signed)

@@ -31,7 +31,7 @@ Test = Literal[
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 Method = Literal["auto", "asymptotic", "exact"]
 Alternative = Literal["two-sided", "greater"]
-Adjust = Literal["none", "holm", "bh"]
+Adjust = Literal["none", "holm", "bh", "maxT"]
 ClusterRule = Literal["wmt21", "wmt22", "wmt24", "wmt25", "wmt26", "paper", "strict", "none"]
 Subject = Literal["system", "rater", "document", "task"]
 Source = Literal["score", "spans"]
@@ -185,7 +185,18 @@ def _scoring(value: object) -> Scoring:
     return Scoring(value["from"], profile, None if cap is None else float(cap))
 
 
-_FLAGS = frozenset({"accepted_only", "plus_one", "correction", "matched_only", "require_mean", "inclusive", "fallback"})
+_FLAGS = frozenset(
+    {
+        "accepted_only",
+        "plus_one",
+        "correction",
+        "matched_only",
+        "require_mean",
+        "inclusive",
+        "rank_sets",
+        "fallback",
+    }
+)
 _LISTS = frozenset({"roles", "exclude"})
 _CHOICES = {
     "normalize": Normalize,

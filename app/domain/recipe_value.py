@@ -49,6 +49,7 @@ class Recipe:
     permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
     plus_one: count the observed arrangement among the draws.
     alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
+    rank_sets: simultaneous confidence sets of the ranks, by documents.
     fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
     """
 
@@ -76,6 +77,7 @@ class Recipe:
     alpha: float = 0.05
     inclusive: bool = False
     clusters: ClusterRule = "strict"
+    rank_sets: bool = False
     seed: int = DEFAULT_SEED
     fallback: bool = False
 

@@ -10,7 +10,7 @@ from app.stats.ratings import Floats
 
 
 def adjust(p_values: Floats, method: Adjust) -> Floats:
-    """Adjusted p-values of one family, in the order given."""
+    """Adjusted p-values of one family, in the order given; `maxT` needs more than p-values: see `step_down`."""
     if method == "holm":
         return holm(p_values)
     return bh(p_values) if method == "bh" else p_values.copy()

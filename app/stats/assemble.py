@@ -11,13 +11,16 @@ from app.stats import intervals
 from app.stats.aggregate import Indices, Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
 from app.stats.pair_tests import PAIRED_TESTS
+from app.stats.rank_sets import RankSets
 from app.stats.ratings import Floats, Ratings
 from app.stats.result import Interval, PairRow, SegmentTable, SystemRow
 from app.stats.significance import Shared, pairs_of
 from app.stats.verdict import Verdict
 
 
-def system_rows(ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, recipe: Recipe) -> tuple[SystemRow, ...]:
+def system_rows(
+    ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, sets: RankSets | None, recipe: Recipe
+) -> tuple[SystemRow, ...]:
     """One row a system, in ranking order."""
     if not panel.systems.size:
         return ()
@@ -38,7 +41,7 @@ def system_rows(ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, re
             rank=ranks[i],
             cluster=cluster[i] if cluster else None,
             rank_range=ranges[i] if tested else None,
-            rank_set=None,
+            rank_set=(int(sets.first[i]), int(sets.last[i])) if sets else None,
             score=float(scores[i]),
             raw=float(raw_means[i]),
             interval=own[i],

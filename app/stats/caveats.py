@@ -9,9 +9,10 @@ from math import floor as round_down
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import design_checks
+from app.stats import design_checks, rank_sets
 from app.stats.aggregate import Panel
 from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws
+from app.stats.rank_sets import RankSets
 from app.stats.ratings import Ratings
 from app.stats.significance import Shared
 
@@ -66,6 +67,18 @@ def find(
             found += _documents(panel, recipe)
         found += [*_power(limit, shared.segments.size, recipe), *_overlap(shared), *_untested(tests, recipe)]
     return tuple(found)
+
+
+def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe) -> tuple[str, ...]:
+    """Why rank sets are missing, empty of claims, or approximate."""
+    if sets is None:
+        wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
+        return ("documents are unknown: no simultaneous rank sets",) if wanted else ()
+    if sets.documents < rank_sets.FEWEST_DOCUMENTS:
+        return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
+    if sets.approximate:
+        return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
+    return ()
 
 
 def _systems(ratings: Ratings, panel: Panel) -> list[str]:

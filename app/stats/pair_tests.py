@@ -65,10 +65,13 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
 
 
 def draws(recipe: Recipe, n_pairs: int) -> int:
-    """Number of sign draws: the recipe's, else enough for the number of hypotheses adjusted for."""
+    """Number of sign draws: the recipe's, else enough for the number of hypotheses adjusted for.
+
+    The joint permutation of maxT pays no factor for their number.
+    """
     if recipe.permutations is not None:
         return recipe.permutations
-    return number_of_permutations(n_pairs if recipe.adjust != "none" else 1, recipe.alpha)
+    return number_of_permutations(n_pairs if recipe.adjust in {"holm", "bh"} else 1, recipe.alpha)
 
 
 def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:

@@ -30,7 +30,8 @@ class Block:
 
     sums: sums of scores over the shared segments, shape (systems, units), 0 in units that they do not share; larger
     is better. first, second: rows of `sums`, one entry a pair. pair: where the result of each pair goes.
-    units: the units that hold a shared segment.
+    units: the units that hold a shared segment. weights: number (or weight) of the shared segments of each unit, shape
+    (units,); None is 1 in each of `units`.
     """
 
     sums: Floats
@@ -38,6 +39,15 @@ class Block:
     second: Indices
     pair: Indices
     units: Indices
+    weights: Floats | None = None
+
+    def unit_weights(self) -> Floats:
+        """Number (or weight) of shared segments of each unit, 0 in units that are not shared."""
+        if self.weights is not None:
+            return self.weights
+        ones = np.zeros(self.sums.shape[1])
+        ones[self.units] = 1.0
+        return ones
 
     def differences(self) -> Floats:
         """first − second for each pair and unit, shape (pairs, units)."""
@@ -106,13 +116,13 @@ def flip_signs(
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
             counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
             stack = _Stack([replace(block, sums=block.sums[:, block.units])])
-            for flips in _all_patterns(block.units.size, _rows_at_once(stack)):
+            for flips in all_patterns(block.units.size, _rows_at_once(stack)):
                 stack.count(flips, counts)
         else:
             sampled.append(block)
     if sampled:
         stack = _Stack(sampled)
-        for flips in _drawn_patterns(n_units, permutations, seed, _rows_at_once(stack)):
+        for flips in drawn_patterns(n_units, permutations, seed, _rows_at_once(stack)):
             stack.count(flips, counts)
     return counts
 
@@ -157,7 +167,7 @@ def _rows_at_once(stack: _Stack) -> int:
     return max(1, _CHUNK_BYTES // (8 * int(max(1, *stack.matrix.shape))))
 
 
-def _drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
+def drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
     """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
     rng = np.random.Generator(np.random.PCG64(seed))
     row_bytes = 8 * ceil(n_units / 64)
@@ -167,7 +177,7 @@ def _drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> I
         yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
 
 
-def _all_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
+def all_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
     """All 2^n rows of 0 and 1 in chunks."""
     for start in range(0, 2**n_units, chunk):
         numbers = np.arange(start, min(start + chunk, 2**n_units), dtype=np.int64)[:, None]

@@ -11,6 +11,7 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import assemble, caveats, design_checks, normalize
 from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
 from app.stats.pair_tests import PAIRED_TESTS
+from app.stats.rank_sets import RankSets, rank_sets
 from app.stats.ratings import Codes, Ratings, Role
 from app.stats.result import Ranking
 from app.stats.selection import Dropped, Selection, select
@@ -55,6 +56,7 @@ def rank(ratings: Ratings, recipe: Recipe, documents: Documents | None = None) -
     verdict = judge(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
     found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
+    sets = _rank_sets(laid, rows, resolved)
     return Ranking(
         recipe=resolved,
         requested=recipe,
@@ -69,16 +71,22 @@ def rank(ratings: Ratings, recipe: Recipe, documents: Documents | None = None) -
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
-        systems=assemble.system_rows(rows, laid, raw_laid, verdict, resolved),
+        systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
         pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
-        warnings=(*warnings, *more, *normalized.warnings, *found),
+        warnings=(*warnings, *more, *normalized.warnings, *found, *caveats.of_rank_sets(sets, rows, resolved)),
         notes=NOTES,
         segments=assemble.segment_table(scored, scores, raw),
     )
 
 
+def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe) -> RankSets | None:
+    if not recipe.rank_sets or not ratings.documents_known or not laid.systems.size:
+        return None
+    sums = ratings.better_sign * laid.document_sums()
+    return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed)
+
+
 NOTES = (
-    "rank_set (simultaneous rank sets) is not computed in this release",
     "intervals are of one system or one pair each, not adjusted for their number",
     "rank_range counts pairwise wins and losses; it is not simultaneous",
     "flips_without (influence) is not computed in this release",
@@ -165,6 +173,8 @@ _MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on 
 def _instead(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
     named = _MEANING[instead.test]
     if recipe.fallback:
-        return instead, (f"{why}; {named} was used instead of {what}",)
+        # The joint permutation is of paired signs; any p-values can be adjusted by Holm.
+        adjusted = replace(instead, adjust="holm") if instead.adjust == "maxT" else instead
+        return adjusted, (f"{why}; {named} was used instead of {what}",)
     message = f"{why}, so {what} is impossible; use test={instead.test}&unit={instead.unit}, {named}"
     raise Invalid(message, places=(Place(("query", "test"), message),))

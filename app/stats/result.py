@@ -18,7 +18,8 @@ class SystemRow:
     """One ranked system.
 
     rank: from 1; systems with equal scores share the mean of their ranks. cluster: from 1, None without a rule.
-    rank_range: [1 + losses, S − wins], pairwise. rank_set: simultaneous; None in this release.
+    rank_range: [1 + losses, S − wins], pairwise. rank_set: simultaneous over all systems; None where it was
+    not asked for or documents are unknown.
     score: what the recipe ranks by. raw: the same without normalization. interval: of the score, for new documents.
     relative: the system minus the mean of all systems on the segments that all have, with its interval.
     n_segments: segments behind the score. n_documents: None where documents are unknown. n_ratings: judgments.

@@ -65,13 +65,15 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
         sums = np.add.reduceat(scores, panel.starts, axis=1)
         held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
         ends = (rows[: pair.size], rows[pair.size :])
-        by_document = Block(sums, *ends, pair, np.flatnonzero(held))
         weight = np.add.reduceat(importance, panel.starts)
+        by_document = Block(sums, *ends, pair, np.flatnonzero(held), weight)
         apart = by_document.differences()
         difference[pair] = apart.sum(axis=1) / weight.sum()
         error[pair] = intervals.standard_errors(apart, np.broadcast_to(weight, apart.shape))
         segments[pair], documents[pair] = mask.sum(), held.sum()
-        blocks.append(by_document if unit == "document" else Block(scores, *ends, pair, np.flatnonzero(mask)))
+        blocks.append(
+            by_document if unit == "document" else Block(scores, *ends, pair, np.flatnonzero(mask), importance)
+        )
     n = panel.counts()
     share = segments / (n[first] + n[second] - segments)
     return Shared(difference, error, segments, documents, share, tuple(blocks))

@@ -9,9 +9,10 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.adjust import adjust, both_directions
 from app.stats.aggregate import Panel, rounded
-from app.stats.pair_tests import PairTests, compare_pairs
+from app.stats.pair_tests import PairTests, compare_pairs, draws
 from app.stats.ratings import Bools, Floats
 from app.stats.significance import Shared, pairs_of
+from app.stats.step_down import max_t
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
         reverse = np.where(np.isnan(tests.p_reverse), 1.0, tests.p_reverse)
         forward, backward = entering <= reverse, reverse < entering
         entering = both_directions(entering, reverse)
-    adjusted = adjust(entering, recipe.adjust)
+    joint = recipe.adjust == "maxT"
+    adjusted = _jointly(laid, shared, tests, recipe) if joint else adjust(entering, recipe.adjust)
     if recipe.adjust == "none" and one_sided:
         won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
     else:
@@ -49,6 +51,17 @@ def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
     told = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
     wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
     return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems)))
+
+
+def _jointly(laid: Panel, shared: Shared, tests: PairTests, recipe: Recipe) -> Floats:
+    return max_t(
+        shared.blocks,
+        tests.testable,
+        laid.n_documents if recipe.unit == "document" else laid.segments.size,
+        permutations=draws(recipe, tests.testable.size),
+        seed=recipe.seed,
+        plus_one=recipe.plus_one,
+    )
 
 
 def _below(p_values: Floats, recipe: Recipe) -> Bools:

@@ -142,9 +142,9 @@ def test_an_impossible_value_is_refused_at_its_place(name: str, value: str) -> N
 
 def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
     with pytest.raises(Invalid) as caught:
-        from_options(RECOMMENDED, {"adjust": ["maxT"], "alpha": ["x"], "sd0": ["drop"]})
+        from_options(RECOMMENDED, {"adjust": ["tukey"], "alpha": ["x"], "sd0": ["drop"]})
     assert [(place.loc, place.msg) for place in caught.value.places] == [
-        (("query", "adjust"), "must be one of none, holm, bh"),
+        (("query", "adjust"), "must be one of none, holm, bh, maxT"),
         (("query", "alpha"), "must be a number"),
     ]
 
@@ -176,6 +176,8 @@ def test_an_option_given_twice_is_refused() -> None:
         (GOOGLE_MQM, {"matched_only": ["true"]}, ("query", "matched_only")),
         (GOOGLE_MQM, {"correction": ["false"]}, ("query", "correction")),
         (RECOMMENDED, {"test": ["rank_sum_legacy"]}, ("query", "test")),
+        (WMT_DA, {"adjust": ["maxT"]}, ("query", "adjust")),
+        (RECOMMENDED, {"adjust": ["maxT"], "alternative": ["greater"]}, ("query", "adjust")),
         (RECOMMENDED, {"test": ["stouffer"]}, ("query", "test")),
         (NAMED["wmt24-esa"], {"alternative": ["greater"]}, ("query", "alternative")),
         (RECOMMENDED, {"zero_method": ["pratt"]}, ("query", "zero_method")),
