@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -29,9 +30,10 @@ def _storable(at: datetime) -> datetime:
 
 def _written(at: object) -> object:
     """Only as RFC 3339 has it; numbers are not times."""
-    if not isinstance(at, datetime) and not (isinstance(at, str) and _RFC_3339.fullmatch(at)):
-        raise ValueError("must be a time such as 2026-11-20T12:00:00Z")
-    return at
+    if isinstance(at, str) and _RFC_3339.fullmatch(at):
+        with suppress(ValueError):  # such as a 30th of February
+            return datetime.fromisoformat(at.upper())
+    raise ValueError("must be a time such as 2026-11-20T12:00:00Z")
 
 
 TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_written)]

@@ -16,7 +16,7 @@ from app.web.access import UnboundManager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.lists import Cursor, Limit, Page, after, page_of
 from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
@@ -109,7 +109,7 @@ def create_campaign(
 @router.get("", summary="List campaigns", responses=shows(200, Page[CampaignOut](items=[EXAMPLE], next=None)))
 def list_campaigns(caller: Viewer, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[CampaignOut]:
     """The campaigns that your credential is good for, by key."""
-    found = campaigns.page(session, after=cursor, limit=limit + 1, only=caller.campaign)
+    found = campaigns.page(session, after=after(cursor), limit=limit + 1, only=caller.campaign)
     return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
 
 

@@ -38,7 +38,7 @@ class Me(BaseModel):
 class SessionIn(Input):
     """A token to exchange for a cookie."""
 
-    token: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    token: Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")]
 
 
 class SessionOut(BaseModel):

@@ -90,6 +90,11 @@ def test_an_expired_token_is_refused(anonymous: httpx.Client, secret: Secrets) -
     assert anonymous.get("/v1/me", headers=bearer(later)).status_code == 200
 
 
+@pytest.mark.parametrize("end", ["2099-02-30T00:00:00Z", "2099-01-01T00:00:00", "4070908800", 4070908800, "2099-01-01"])
+def test_an_end_that_is_no_time_is_refused(admin: httpx.Client, end: object) -> None:
+    assert admin.post("/v1/tokens", json={"role": "viewer", "expires_at": end}).status_code == 422
+
+
 def test_a_token_of_one_campaign_is_told_that_others_do_not_exist(admin: httpx.Client, secret: Secrets) -> None:
     make_campaign(admin, "ours")
     make_campaign(admin, "theirs")
