@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import sys
 from importlib import import_module
@@ -35,6 +36,13 @@ def main() -> None:
         print(explain(error), file=sys.stderr)  # noqa: T201  (this is the command line)
         sys.exit(FAILED)
     except BrokenPipeError:
+        # Whoever read has gone: what is still held back goes nowhere, not into a complaint at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"plumbline: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
         sys.exit(FAILED)
 
 

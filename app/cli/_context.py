@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from app.config import Settings
 from app.storage import embedded, migrate
-from app.storage.db import APP_ROLE, Database
+from app.storage.db import APP_ROLE, Database, translating
 from app.storage.embedded.roles import prepare_roles
 from app.storage.server_checks import check_url
 
@@ -18,9 +18,10 @@ def owner_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
     settings = Settings.load()
     if settings.database_url:
-        yield settings.database_url
+        with translating():
+            yield settings.database_url
         return
-    with embedded.start(settings.data_dir) as server:
+    with embedded.start(settings.data_dir) as server, translating():
         yield server.url("owner")
 
 

@@ -32,6 +32,9 @@ def export(
                 sys.stdout.buffer.write(chunk)
             return
         partial = output.with_name(output.name + ".part")
-        with partial.open("wb") as file:
-            file.writelines(chunks)
-        partial.replace(output)
+        try:
+            with partial.open("wb") as file:
+                file.writelines(chunks)
+            partial.replace(output)
+        finally:
+            partial.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.services.campaigns import CampaignView, get
 from app.services.scores import derive, reading
@@ -62,11 +63,16 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
 
 
 def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
-    """Which data a report speaks about: the version asked for, never beyond the latest."""
+    """Which data a report speaks about: the version asked for, never beyond the latest.
+
+    Raises NotFound for an unknown campaign, Invalid for a version below 0.
+    """
     row = campaigns.get(session, campaign)
     version = int(row.data_version)
     if isinstance(as_of, datetime):
         version = campaigns.version_at(session, row.id, as_of)
+    elif as_of is not None and as_of < 0:
+        raise Invalid("there is no such data version", places=(Place(("query", "as_of"), "must be 0 or more"),))
     elif as_of is not None:
         version = min(as_of, version)
     return Question(get(session, campaign), row.id, version)

