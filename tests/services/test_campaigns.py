@@ -1,0 +1,97 @@
+"""Campaigns: made with checked fields, found by key, listed by code point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.domain.errors import Conflict, Invalid, NotFound
+from app.services import campaigns
+from app.services.campaigns import NewCampaign
+from tests.services.test_imports import MQM, judgment, lines
+from tests.spine import Spine, opened
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        yield found
+
+
+def make(spine: Spine, key: str, **other: Any) -> campaigns.CampaignView:
+    with spine.database.transaction() as session:
+        return campaigns.create(session, NewCampaign(**{"key": key, "protocol": "da", **other}), actor="test")
+
+
+def test_a_new_campaign_is_a_draft_without_data(spine: Spine) -> None:
+    made = make(spine, "c", source_language="en", target_language="zh-Hans")
+    assert (made.state, made.data_version, made.documents_known, made.name) == ("draft", 0, True, "c")
+    with spine.database.transaction() as session:
+        assert campaigns.get(session, "c") == made
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"key": "a b"}, ("key",)),
+        ({"key": ""}, ("key",)),
+        ({"key": "x" * 129}, ("key",)),
+        ({"protocol": "nope"}, ("protocol",)),
+        ({"basis": "mood"}, ("basis",)),
+        ({"source_language": "e"}, ("source_language",)),
+        ({"target_language": "de\n"}, ("target_language",)),
+        ({"options": {"colour": 1}}, ("options", "colour")),
+        ({"options": {"scale": "log"}}, ("options", "scale")),
+        ({"options": {"weights": 3}}, ("options", "weights")),
+        ({"protocol": "mqm", "options": {"weights": {}}}, ("weights",)),
+    ],
+)
+def test_a_wrong_field_is_named_and_nothing_is_made(
+    spine: Spine, wrong: dict[str, Any], place: tuple[str, ...]
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        make(spine, **{"key": "c", **wrong})
+    assert place in [found.loc for found in refused.value.places]
+    assert spine.counts()["campaigns"] == 0
+
+
+def test_a_key_is_taken_once(spine: Spine) -> None:
+    make(spine, "c")
+    with pytest.raises(Conflict):
+        make(spine, "c")
+
+
+def test_pages_follow_code_points(spine: Spine) -> None:
+    for key in ("b", "B", "a", "~", "1"):
+        make(spine, key)
+    with spine.database.transaction() as session:
+        first = campaigns.page(session, after=None, limit=3, only=None)
+        rest = campaigns.page(session, after=first[-1].key, limit=3, only=None)
+        assert [c.key for c in first + rest] == ["1", "B", "a", "b", "~"]
+        assert [c.key for c in campaigns.page(session, after=None, limit=9, only="a")] == ["a"]
+        with pytest.raises(NotFound):
+            campaigns.page(session, after=None, limit=9, only="nobody")
+
+
+def test_what_the_files_say_is_taken_over_before_the_first_judgment_only(spine: Spine) -> None:
+    make(spine, "c")
+    said = {"type": "campaign", "protocol": "da", "basis": "reference", "options": {"scale": "z"}}
+    spine.take("c", "jsonl", lines(said, judgment(score=-2.5)))
+    with spine.database.transaction() as session:
+        found = campaigns.get(session, "c")
+    assert (found.basis, found.options) == ("reference", {"scale": "z"})
+    before = spine.counts()
+    with pytest.raises(Conflict, match="basis"):
+        spine.take("c", "jsonl", lines({**said, "basis": "source"}))
+    assert spine.counts() == before
+
+
+def test_a_campaign_with_its_own_table_of_weights_scores_by_it(spine: Spine) -> None:
+    make(spine, "own", protocol="mqm", options={"weights": {"Minor": 2, "Major": 3}})
+    spine.take("own", "mqm-tsv", MQM.encode())
+    spine.take("again", "jsonl", spine.export("own"))
+    for key in ("own", "again"):
+        scores = {row["system"]: row["score"] for row in spine.rank(key, "google-mqm")["systems"]}
+        assert scores == {"A": 2.0, "B": pytest.approx(2 + 9 / 14)}

@@ -1,0 +1,114 @@
+"""Reports: stored once, answered from the store, and a pure function of version, recipe and seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from app.domain.errors import Invalid, NotFound
+from app.services import reports
+from app.storage import campaigns
+from tests.services.test_imports import MQM, judgment, lines, study, void
+from tests.spine import Spine, chosen, opened
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        found.take("c", "jsonl", lines(*study()))
+        yield found
+
+
+def test_the_second_request_is_answered_from_the_store(spine: Spine) -> None:
+    first = reports.ranking(spine.database, "c", recipe=chosen("wmt-da", {}))
+    with psycopg.connect(spine.url) as connection:
+        connection.execute("UPDATE reports SET body = 'stored'")
+    second = reports.ranking(spine.database, "c", recipe=chosen("wmt-da", {}))
+    assert second.body == b"stored"
+    assert second.etag == first.etag
+
+
+def test_a_report_computed_anew_is_the_same_to_the_byte(spine: Spine) -> None:
+    for recipe in ("recommended", "wmt-da"):
+        first = spine.body("c", recipe)
+        spine.ask("DELETE FROM reports RETURNING 1")
+        assert spine.body("c", recipe) == first
+
+
+def test_other_choices_seeds_versions_and_names_are_other_reports(spine: Spine) -> None:
+    asked = [("wmt-da", {}), ("wmt-da", {"seed": "7"}), ("wmt-da", {"clusters": "paper"}), ("recommended", {})]
+    etags = {reports.ranking(spine.database, "c", recipe=chosen(name, options)).etag for name, options in asked}
+    spine.take("c", "jsonl", lines(void()))
+    etags.add(reports.ranking(spine.database, "c", recipe=chosen("wmt-da", {})).etag)
+    assert len(etags) == 5
+    assert spine.counts()["reports"] == 5
+
+
+def test_as_of_takes_a_version_or_a_time(spine: Spine) -> None:
+    began = datetime.now(UTC) - timedelta(hours=1)
+    spine.take("c", "jsonl", lines(*study(changed=99)))
+    between = spine.ask("SELECT at FROM versions ORDER BY n")[0][0]
+    recipe = chosen("wmt-da", {})
+    versions = [
+        reports.ranking(spine.database, "c", recipe=recipe, as_of=moment).data_version
+        for moment in (1, 2, 99, began, between, between + timedelta(days=1))
+    ]
+    assert versions == [1, 2, 2, 0, 1, 2]
+    with pytest.raises(Invalid, match="no such data version"):
+        reports.ranking(spine.database, "c", recipe=recipe, as_of=-1)
+
+
+def test_versions_are_dated_in_their_order_even_where_one_waited_for_the_other(spine: Spine) -> None:
+    """The transaction that began first takes the later version: its date must not be the earlier one."""
+    with spine.database.transaction() as waiting:
+        waiting.connection()
+        spine.take("c", "jsonl", lines(void()))
+        campaigns.next_version(waiting, 1, actor="test", what="later")
+    dates = [at for (at,) in spine.ask("SELECT at FROM versions ORDER BY n")]
+    assert len(dates) == 3
+    assert dates == sorted(dates)
+
+
+def test_a_system_that_nobody_rated_changes_nothing(spine: Spine) -> None:
+    before = spine.rank("c", "wmt-da")
+    spine.take("c", "jsonl", lines({"type": "system", "key": "0-first", "name": "First"}))
+    after = spine.rank("c", "wmt-da")
+    assert (after.pop("data_version"), before.pop("data_version")) == (2, 1)
+    assert after == before
+
+
+def test_exclusions_are_those_of_the_recipe_only(spine: Spine) -> None:
+    spine.take("c", "jsonl", lines(*(judgment("C", f"d{d}", 11 * d) for d in range(1, 8))))
+    without = spine.rank("c", "wmt-da", exclude="system:C")
+    assert [row["system"] for row in without["systems"]] == [
+        row["system"] for row in spine.rank("c", "wmt-da", as_of=1)["systems"]
+    ]
+    assert without["systems"] == spine.rank("c", "wmt-da", as_of=1)["systems"]
+    assert len(spine.rank("c", "wmt-da")["systems"]) == 3
+
+
+def test_weights_where_nothing_is_marked_are_refused_with_the_place(spine: Spine) -> None:
+    for scoring in ("spans", "spans:wmt24", "spans::5"):
+        with pytest.raises(Invalid) as refused:
+            spine.rank("c", "wmt-da", scoring=scoring)
+        assert refused.value.places[0].loc == ("recipe", "scoring")
+
+
+def test_a_profile_is_derived_once_and_for_later_judgments_too(spine: Spine) -> None:
+    spine.take("m", "mqm-tsv", MQM.encode())
+    spine.rank("m", "google-mqm", scoring="spans:esa-mqm")
+    spine.take("m", "mqm-tsv", MQM.replace("\tr1\t", "\tr9\t").replace("Style/Awkward", "Fluency/Punctuation").encode())
+    grown = spine.rank("m", "google-mqm", scoring="spans:esa-mqm")
+    spine.take("n", "jsonl", spine.export("m"))
+    fresh = spine.rank("n", "google-mqm", scoring="spans:esa-mqm")
+    assert (grown["systems"], grown["data_hash"]) == (fresh["systems"], fresh["data_hash"])
+    assert any(json.dumps(row["score"]) != "1.0" for row in grown["systems"])
+
+
+def test_an_unknown_campaign_is_not_found(spine: Spine) -> None:
+    with pytest.raises(NotFound):
+        spine.rank("nobody", "wmt-da")
