@@ -79,6 +79,8 @@ class Choices(AsOf):
     alpha: Annotated[float, Field(ge=1e-6, le=0.5)] | None = None
     inclusive: bool | None = Field(None, description="Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule | None = None
+    rank_sets: bool | None = Field(None, description="Simultaneous rank sets of all systems.")
+    standing: bool | None = Field(None, description="Apply the exclusions that stand in the campaign.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = None
     fallback: bool | None = Field(None, description="Use the test that the data support instead of refusing.")
 

@@ -69,6 +69,8 @@ class RecipeIn(Input):
     alpha: Annotated[float, Field(ge=1e-6, le=0.5)] = _left_out()
     inclusive: bool = _left_out("Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule = _left_out()
+    rank_sets: bool = _left_out("Simultaneous rank sets of all systems.")
+    standing: bool = _left_out("Apply the exclusions that stand in the campaign.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = _left_out()
     fallback: bool = _left_out("Use the test that the data support instead of refusing.")
 
