@@ -102,15 +102,16 @@ NOTHING_THERE = Check(
     "there is no judgment {} to set aside",
 )
 
+# Materialized, lest a planner without statistics joins every output of a system to each of its items first.
 REACHING_OUT = """
-SELECT DISTINCT r.id
-FROM staged_judgments j JOIN resolved r USING (n)
-JOIN segments g ON g.campaign_id = :campaign AND g.id = r.segment_id
-LEFT JOIN (SELECT c.item_id, o.segment_id, char_length(o.text) AS length FROM credits c
-           JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id WHERE c.campaign_id = :campaign) o
-     ON o.item_id = r.item_id AND o.segment_id = r.segment_id
-WHERE (j.target_end > 0 OR j.source_end > 0) AND (j.target_end > o.length OR j.source_end > char_length(g.source))
-ORDER BY r.id LIMIT :most"""
+WITH marked AS MATERIALIZED (
+    SELECT r.id, r.item_id, r.segment_id, j.target_end, j.source_end FROM staged_judgments j JOIN resolved r USING (n)
+    WHERE (j.target_end > 0 OR j.source_end > 0) AND r.segment_id IS NOT NULL),
+shown AS MATERIALIZED (
+    SELECT m.*, c.system_id FROM marked m JOIN credits c ON c.campaign_id = :campaign AND c.item_id = m.item_id)
+SELECT DISTINCT s.id FROM shown s JOIN segments g ON g.campaign_id = :campaign AND g.id = s.segment_id
+LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id AND o.segment_id = s.segment_id
+WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
 
 @dataclass(frozen=True, slots=True)
