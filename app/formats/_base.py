@@ -214,6 +214,7 @@ class ReadContext:
 
 
 Reader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[Record]]
+PartsReader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
 
 
 class Writer(Protocol):
@@ -224,10 +225,15 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A kind of file: how it is read, how it is written, and which options it takes (name → what it does)."""
+    """A kind of file: how it is read, how it is written, and which options it takes (name → what it does).
+
+    parts: how files that hold several campaigns are read with the option `split`: the value and the records of each, in
+    the order of the values, each stream to be read to its end before the next.
+    """
 
     name: str
     title: str
     read: Reader | None = None
+    parts: PartsReader | None = None
     write: Writer | None = None
     options: Mapping[str, str] = field(default_factory=dict)

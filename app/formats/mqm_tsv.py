@@ -9,32 +9,14 @@ judgment stand in the order of their spans, and of two texts for one output the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
-from operator import attrgetter
+from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import to_key
-from app.formats._base import (
-    At,
-    CampaignRow,
-    DocumentRow,
-    Format,
-    Input,
-    JudgmentRow,
-    OutputRow,
-    RaterRow,
-    ReadContext,
-    ReadLog,
-    Record,
-    SegmentRow,
-    SystemRow,
-)
-from app.formats._mqm_judgments import JudgmentMaker, Where
-from app.formats._mqm_metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts, tokens_of
+from app.formats._base import At, CampaignRow, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats._mqm_metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts
+from app.formats._mqm_records import MQMRecords
 from app.formats._mqm_rows import Row, RowReader, layout_of
 from app.formats._mqm_write import write
-from app.formats._names import Names
 from app.formats._reading import lines, refuse
 from app.formats._sorting import Sorter
 
@@ -54,7 +36,7 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
                     rows.add(one.pack())
         log.finish()
         yield _campaign(files, languages)
-        for record in _Records(log).of(rows):
+        for record in MQMRecords(log).of(rows):
             n += isinstance(record, JudgmentRow)
             yield record
     log.finish()
@@ -106,97 +88,6 @@ def _campaign(files: Sequence[Input], languages: dict[tuple[str, str], At]) -> C
     source, target = next(iter(languages), (None, None))
     at = At(files[0].name if files else "", 1)
     return CampaignRow(at, protocol="mqm", source_language=source, target_language=target, documents_known=True)
-
-
-class _Records:
-    """Declarations where more than a key is known, texts, judgments: document by document, segment by segment."""
-
-    def __init__(self, log: ReadLog) -> None:
-        self._log = log
-        self._systems = Names("system", log)
-        self._raters = Names("rater", log)
-        self._make = JudgmentMaker(log)
-
-    def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
-        """All records of sorted rows."""
-        document = None
-        for (name, position), segment in groupby(map(Row.unpack, rows), key=attrgetter("document", "position")):
-            first, rows_of_segment = _peek(segment)
-            if name != document:
-                document, key = name, to_key(name)
-                if key != name:
-                    self._log.map_name("document", name, key)
-                    yield DocumentRow(_at(first), key, name)
-            yield from self._segment(key, int(position), rows_of_segment)
-
-    def _segment(self, document: str, position: int, rows: Iterator[Row]) -> Iterator[Record]:
-        references: dict[str, str] = {}
-        stated: Row | None = None
-        for (source, system), group in groupby(rows, key=attrgetter("source", "system")):
-            if stated is not None and source != stated.source:
-                self._contradict(group, "source", stated)
-            elif not system:
-                self._collect(group, references)
-            else:
-                first, rest = _peek(group)
-                if stated is None:
-                    stated = first
-                    meta = {"globalSegId": first.global_id} if first.global_id not in ("", "0") else None
-                    yield SegmentRow(_at(first), document, position, source, references or None, meta)
-                yield from self._outputs(document, position, system, rest)
-
-    def _outputs(self, document: str, position: int, name: str, rows: Iterator[Row]) -> Iterator[Record]:
-        system, is_new = self._systems.of(name)
-        stated: Row | None = None
-        for target, group in groupby(rows, key=attrgetter("target")):
-            if stated is not None:
-                self._contradict(group, "target", stated)
-                continue
-            first, rest = _peek(group)
-            stated = first
-            if is_new:
-                yield SystemRow(_at(first), system, name)
-            yield OutputRow(_at(first), system, document, position, target)
-            where = Where(system, document, position, first.source, target)
-            yield from self._judgments(where, rest)
-
-    def _judgments(self, where: Where, rows: Iterator[Row]) -> list[Record]:
-        found: list[Record] = []
-        tokens: dict[str, list[str]] = {}
-        for name, group in groupby(rows, key=attrgetter("rater")):
-            if not name:
-                tokens = tokens_of(row.metadata for row in group)
-                continue
-            rater, is_new = self._raters.of(name)
-            judgment = self._make.of(where, rater, group, tokens)
-            if judgment is None:
-                continue
-            if is_new:
-                found.append(RaterRow(judgment.at, rater, name))
-            found.append(judgment)
-        return found
-
-    def _collect(self, rows: Iterator[Row], references: dict[str, str]) -> None:
-        for row in rows:
-            for name, text in parse(row.metadata).items():
-                if references.setdefault(name, str(text)) != text:
-                    self._log.notes["references that differ between rows: the first in order stands"] += 1
-
-    def _contradict(self, rows: Iterator[Row], column: str, stated: Row) -> None:
-        for row in rows:
-            if row.rater:
-                reason = f"segment {row.document} {int(row.position)}: another {column} than in line {stated.line}"
-                self._log.bad_line(_at(row), f"{reason} of {stated.file}")
-
-
-def _peek(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
-    """The first row, and all rows with it."""
-    first = next(rows)
-    return first, chain((first,), rows)
-
-
-def _at(row: Row) -> At:
-    return At(row.file, int(row.line))
 
 
 FORMAT = Format(name="mqm-tsv", title="MQM table of WMT and Marot (10 columns)", read=read, write=write)

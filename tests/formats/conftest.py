@@ -41,6 +41,7 @@ class Found:
 Files = Mapping[str, bytes] | bytes
 Read = Callable[..., Found]
 Write = Callable[..., bytes]
+Parts = Callable[..., dict[str, Found]]
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +55,21 @@ def read() -> Read:
         reader = formats.get(name).read
         assert reader is not None
         return Found(list(reader(inputs, ReadContext(options, limits or Limits()), log)), log)
+
+    return reading
+
+
+@pytest.fixture(scope="session")
+def parts() -> Parts:
+    """Read named files together as several campaigns, by the value that tells them apart."""
+
+    def reading(name: str, files: Mapping[str, bytes], **options: str) -> dict[str, Found]:
+        inputs = [Input(n, lambda data=data: io.BytesIO(data)) for n, data in files.items()]
+        log = ReadLog()
+        reader = formats.get(name).parts
+        assert reader is not None
+        found = reader(inputs, ReadContext(options, Limits()), log)
+        return {value: Found(list(records), log) for value, records in found}
 
     return reading
 

@@ -1,0 +1,138 @@
+"""A column map: which column of a delimited file means what, as JSON that a manager writes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from app import protocols
+from app.domain.errors import Invalid, NotFound, Place
+from app.formats._base import RoleName
+
+Meaning = Literal[
+    "system",
+    "document",
+    "position",
+    "rater",
+    "person",
+    "task",
+    "score",
+    "errors",
+    "type",
+    "presented",
+    "whole",
+    "protocol",
+    "source_language",
+    "target_language",
+    "source",
+    "target",
+    "domain",
+    "started",
+    "ended",
+    "global_id",
+    "category",
+    "severity",
+    "start",
+    "end",
+    "source_side",
+]
+Column = Annotated[str, Field(min_length=1, max_length=200)]
+Short = Annotated[str, Field(max_length=200)]
+UNITS = {"seconds": 1.0, "milliseconds": 1e-3}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class LeaveOut(_Model):
+    """Rows not to import: those whose column holds one of the values; without values, those where it is not empty."""
+
+    column: Column
+    values: Annotated[tuple[Short, ...], Field(strict=False)] = ()
+    reason: Column
+
+
+class JudgedBy(_Model):
+    """The protocol that a value of the protocol column stands for, with its options."""
+
+    protocol: Column
+    options: dict[Column, str | float | bool] = {}
+
+
+class ColumnMap(_Model):
+    """Where everything stands in a file.
+
+    delimiter, quoting: how a line is cut; with quoting, a cell in double quotes may hold the delimiter.
+    header: the columns of a file that has no header line. rows: one row a judgment, or one a marked error (MQM).
+    protocol, options: of all rows; else the column `protocol` with its values in `protocols`.
+    columns: meaning → column. constants: meaning → the same value for all rows.
+    first_position: the number that the position of a document's first segment has (0 or 1).
+    time: unit of started and ended. types: value of the column `type` → role. leave_out: rows not to import.
+    whole: the value of the column `whole` that says a row is about the whole document.
+    again: what a second answer to the same output is. keep: columns kept with each judgment.
+    texts: meaning → column of further files that hold texts only.
+    """
+
+    delimiter: Literal["\t", ",", ";", "|"] = "\t"
+    quoting: bool = False
+    header: Annotated[tuple[Column, ...], Field(strict=False)] | None = None
+    rows: Literal["judgments", "errors"] = "judgments"
+    protocol: Column | None = None
+    options: dict[Column, str | float | bool] = {}
+    protocols: dict[Short, JudgedBy] = {}
+    columns: dict[Meaning, Column]
+    constants: dict[Meaning, Short] = {}
+    first_position: Literal[0, 1] = 1
+    time: Literal["seconds", "milliseconds"] = "seconds"
+    types: dict[Short, RoleName] = {}
+    leave_out: Annotated[tuple[LeaveOut, ...], Field(strict=False, max_length=50)] = ()
+    whole: Short = "True"
+    again: Literal["revision", "repeat"] = "revision"
+    keep: Annotated[tuple[Column, ...], Field(strict=False, max_length=50)] = ()
+    texts: dict[Literal["system", "document", "position", "source", "target"], Column] | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> ColumnMap:
+        needed = {"system", "rater"} | ({"severity"} if self.rows == "errors" else set())
+        missing = needed - self.columns.keys() - self.constants.keys()
+        if missing:
+            raise ValueError(f"columns: {', '.join(sorted(missing))} must be there")
+        if (self.protocol is None) == (not self.protocols):
+            raise ValueError("give either protocol, or protocols with a column protocol")
+        if self.protocols and "protocol" not in self.columns:
+            raise ValueError("protocols needs the column protocol")
+        for name in [self.protocol] if self.protocol else [one.protocol for one in self.protocols.values()]:
+            self._known(name)
+        return self
+
+    def _known(self, name: str) -> None:
+        try:
+            fields = protocols.get(name).payload.model_fields
+        except NotFound as error:
+            raise ValueError(str(error)) from None
+        if self.rows == "errors" and name != ERRORS_PROTOCOL:
+            raise ValueError(f"rows that are errors make judgments of {ERRORS_PROTOCOL}, not of {name}")
+        missing = ({"score", "errors"} & set(fields)) - self.columns.keys() if self.rows == "judgments" else set()
+        if missing:
+            raise ValueError(f"columns: {name} needs {', '.join(sorted(missing))}")
+        if not {"score", "errors"} & set(fields):
+            raise ValueError(f"judgments of {name} have no column that could be mapped")
+
+    def needed(self) -> frozenset[str]:
+        """The columns that a file must have."""
+        return frozenset(self.columns.values()) | {one.column for one in self.leave_out} | set(self.keep)
+
+
+ERRORS_PROTOCOL = "mqm"
+
+
+def map_of(value: object) -> ColumnMap:
+    """The map in parsed JSON. Raises Invalid, naming what is wrong."""
+    try:
+        return ColumnMap.model_validate(value)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)[:20]
+        places = tuple(Place(("options", "map", *fault["loc"]), fault["msg"]) for fault in faults)
+        raise Invalid(f"the column map is not valid: {places[0].msg}", places=places) from None

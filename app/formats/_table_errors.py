@@ -1,0 +1,118 @@
+"""Tables of marked errors, one row an error, under a column map: read as `mqm-tsv` is, whatever the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.domain.errors import Invalid
+from app.formats._base import At, CampaignRow, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats._cells import Cells, cells_of, position_of
+from app.formats._column_map import UNITS, ColumnMap
+from app.formats._flat import microseconds
+from app.formats._json import NotStrictError, dumps, loads
+from app.formats._mqm_records import MQMRecords
+from app.formats._mqm_rows import DEFAULT, Row, RowReader
+from app.formats._reading import lines, refuse
+from app.formats._sorting import Sorter
+from app.formats._split import split_of
+
+BLANKS = str.maketrans("\t", " ")
+TRUE = ("1", "true", "yes")
+
+
+def read_errors(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    if split_of(context):
+        raise Invalid("rows that are errors are read as one campaign, without the option split")
+    n = 0
+    with Sorter() as rows:
+        for file in files:
+            for row in _rows(file, columns, context, log):
+                rows.add(row.pack())
+        log.finish()
+        constants = columns.constants
+        source, target = constants.get("source_language"), constants.get("target_language")
+        yield CampaignRow(At(files[0].name if files else "", 1), columns.protocol, source, target, documents_known=True)
+        for record in MQMRecords(log, texts="target" in columns.columns).of(rows):
+            n += isinstance(record, JudgmentRow)
+            yield record
+    log.finish()
+    if not n:
+        raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
+
+
+def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Row]:
+    header: dict[str, int] = {}
+    reader = RowReader(file.name, DEFAULT, log)
+    for number, line in lines(file, context.limits, log):
+        at = At(file.name, number)
+        try:
+            found = cells_of(line, columns)
+            if not header:
+                header = _header([name.strip() for name in found], columns, at, log)
+                continue
+            if len(found) != len(header):
+                raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
+            row = _row(Cells(found, header, columns), columns, reader, number, log)
+        except ValueError as fault:
+            log.bad_line(at, str(fault))
+            continue
+        if row is not None:
+            yield row
+
+
+def _header(names: list[str], columns: ColumnMap, at: At, log: ReadLog) -> dict[str, int]:
+    missing = sorted(columns.needed() - set(names))
+    if missing or len(set(names)) < len(names):
+        wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
+        refuse(log, at, f"the header {wrong}; found {', '.join(name[:40] for name in names[:30])}")
+    return {name: i for i, name in enumerate(names)}
+
+
+def _row(cells: Cells, columns: ColumnMap, reader: RowReader, number: int, log: ReadLog) -> Row | None:
+    """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
+    reason = cells.left_out()
+    if reason:
+        log.dropped[reason] += 1
+        return None
+    position = str(position_of(cells.get("position").strip(), columns.first_position))
+    metadata = _metadata(cells, columns)
+    names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.name("rater")]
+    rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
+    line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, dumps(metadata) if metadata else ""))
+    row = reader.read(number, line)
+    if row is None or "start" not in columns.columns:
+        return row
+    return _with_span(row, cells)
+
+
+def _with_span(row: Row, cells: Cells) -> Row:
+    """The row with the span that its own columns give: code points, the end exclusive. Raises ValueError."""
+    start, end = cells.get("start").strip(), cells.get("end").strip()
+    if not start and not end:
+        return row
+    if not all(text.isascii() and text.isdigit() and len(text) < 8 for text in (start, end)) or int(start) > int(end):
+        raise ValueError(f"start {start[:40]!r} and end {end[:40]!r} are no span")
+    span = f"{int(start):07d}-{int(end):07d}"
+    on_source = cells.get("source_side").strip().casefold() in TRUE
+    return row._replace(source_spans=span) if on_source else row._replace(target_spans=span)
+
+
+def _metadata(cells: Cells, columns: ColumnMap) -> dict[str, object]:
+    """Columns that are kept, those that hold lists or objects as such, and when the mark was made (milliseconds)."""
+    metadata: dict[str, object] = {}
+    for name, text in cells.kept().items():
+        metadata[name] = _value(str(text))
+    ended = microseconds(cells.get("ended").strip(), UNITS[columns.time])
+    if ended:
+        metadata["timestamp"] = int(ended) // 1000
+    return metadata
+
+
+def _value(text: str) -> object:
+    if text[:1] not in "[{":
+        return text
+    try:
+        return loads(text)
+    except NotStrictError:
+        return text

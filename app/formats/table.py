@@ -1,0 +1,74 @@
+"""`table`: any delimited file with a header, through a column map.
+
+`map=NAME` takes one that is built in, `map=FILE` one of the files of the import, which then holds the map as JSON. Rows
+are judgments, or marked errors of MQM (one row an error, `No-error` where there are none). Further files may hold the
+texts alone, where the map says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from app.domain.errors import Invalid
+from app.formats._base import Format, Input, ReadContext, ReadLog, Record
+from app.formats._column_map import ColumnMap, map_of
+from app.formats._flat_read import FlatReader, Parts
+from app.formats._json import NotStrictError, loads
+from app.formats._maps import MAPS
+from app.formats._reading import lines
+from app.formats._split import OPTION, split_of
+from app.formats._table_errors import read_errors
+
+OPTIONS = {
+    "map": f"a built-in column map ({', '.join(MAPS)}), or the name of a JSON file among the files",
+    "split": OPTION,
+}
+MOST_LINES = 5000
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    columns, rest = _map(files, context, log)
+    if columns.rows == "errors":
+        yield from read_errors(rest, columns, context, log)
+    else:
+        yield from FlatReader(columns, context, log).read(rest)
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+    """One stream of records for each campaign that the files hold."""
+    columns, rest = _map(files, context, log)
+    if columns.rows == "errors":
+        raise Invalid(f"rows that are errors are read as one campaign, without the option split={split_of(context)}")
+    yield from FlatReader(columns, context, log).parts(rest)
+
+
+def _map(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[Input]]:
+    """The column map, and the files that are to be read through it. Raises Invalid."""
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"table has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    name = context.options.get("map", "")
+    if name in MAPS:
+        return MAPS[name], list(files)
+    named = [f for f in files if name in (f.name, PurePath(f.name).name)]
+    if len(named) != 1 or len(files) < 2:
+        there = ", ".join(MAPS)
+        raise Invalid(f"option map: must be {there}, or name one of at least two files: the map as JSON")
+    text = [line for _, (_, line) in zip(range(MOST_LINES), lines(named[0], context.limits, log), strict=False)]
+    log.finish()
+    try:
+        value = loads("\n".join(text))
+    except NotStrictError as fault:
+        raise Invalid(f"{named[0].name}: the column map is not valid: {fault}") from fault
+    return map_of(value), [f for f in files if f is not named[0]]
+
+
+FORMAT = Format(
+    name="table",
+    title="Any delimited file with a header, through a column map",
+    read=read,
+    parts=parts,
+    options=OPTIONS,
+)

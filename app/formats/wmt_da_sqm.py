@@ -1,0 +1,117 @@
+"""`wmt-da-sqm`: DA+SQM scores as Appraise exported them at WMT22: comma separated, with document scores and times.
+
+Conventions: `username,system,itemId,itemType,srcLang,trgLang,score,docId,isDocScore,timeStart,timeEnd`, with or without
+that header. An account is a rater and one task; `mapping=FILE` says which accounts are one person. The document is
+`docId` (the stretch after `#` included), the position of a segment `itemId` + 1, for items count from 0 within their
+document; a row with `isDocScore` True is a score of the whole item. A second answer of one account to the same output
+is a repeat, a rating of its own, in the order of `timeEnd`: accounts judged the same task twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from app.domain.errors import Invalid
+from app.formats._base import At, Format, Input, ReadContext, ReadLog, Record
+from app.formats._column_map import ColumnMap
+from app.formats._flat_read import FlatReader, Parts
+from app.formats._maps import TYPES
+from app.formats._reading import lines, refuse
+from app.formats._split import OPTION
+
+HEADER = (
+    "username",
+    "system",
+    "itemId",
+    "itemType",
+    "srcLang",
+    "trgLang",
+    "score",
+    "docId",
+    "isDocScore",
+    "timeStart",
+    "timeEnd",
+)
+COLUMNS = ColumnMap(
+    delimiter=",",
+    quoting=True,
+    header=HEADER,
+    protocol="da_sqm",
+    columns={
+        "rater": "username",
+        "system": "system",
+        "position": "itemId",
+        "type": "itemType",
+        "source_language": "srcLang",
+        "target_language": "trgLang",
+        "score": "score",
+        "document": "docId",
+        "whole": "isDocScore",
+        "started": "timeStart",
+        "ended": "timeEnd",
+    },
+    types=TYPES,
+    first_position=0,
+    again="repeat",
+    keep=("itemId",),
+)
+OPTIONS = {
+    "mapping": "name of the file (with a header) whose columns say an account and the account of its person",
+    "split": OPTION,
+}
+MOST_ACCOUNTS = 100_000
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    reader, rest = _reader(files, context, log)
+    yield from reader.read(rest)
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+    """One stream of records for each campaign that the files hold."""
+    reader, rest = _reader(files, context, log)
+    yield from reader.parts(rest)
+
+
+def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[FlatReader, list[Input]]:
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"wmt-da-sqm has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    mapping = context.options.get("mapping")
+    named = [f for f in files if mapping in (f.name, PurePath(f.name).name)]
+    if mapping is not None and (len(named) != 1 or len(files) < 2):
+        raise Invalid(f"option mapping: name one of at least two files; there are {', '.join(f.name for f in files)}")
+    persons = _persons(named[0], context, log) if named else {}
+    return FlatReader(COLUMNS, context, log, persons=persons), [f for f in files if f not in named]
+
+
+def _persons(file: Input, context: ReadContext, log: ReadLog) -> dict[str, str]:
+    """The person behind each account; the account that stands for a person is that person's too."""
+    persons: dict[str, str] = {}
+    header = False
+    for number, line in lines(file, context.limits, log):
+        at, cells = At(file.name, number), [cell.strip() for cell in line.split(",")]
+        if len(cells) != 2 or not all(cells):
+            log.bad_line(at, "an account and the account of its person are needed, separated by a comma")
+            continue
+        if not header:
+            header = True
+            continue
+        account, person = cells
+        for name in (account, person):
+            if persons.setdefault(name, person) != person:
+                log.bad_line(at, f"{name[:60]!r} is said to be another person elsewhere")
+        if len(persons) > MOST_ACCOUNTS:
+            refuse(log, at, f"more than {MOST_ACCOUNTS:,} accounts")
+    return persons
+
+
+FORMAT = Format(
+    name="wmt-da-sqm",
+    title="DA+SQM scores of Appraise as WMT22 published them",
+    read=read,
+    parts=parts,
+    options=OPTIONS,
+)
