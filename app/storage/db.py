@@ -60,6 +60,7 @@ class Database:
             max_overflow=0,
             pool_timeout=POOL_TIMEOUT,
             pool_pre_ping=True,
+            hide_parameters=True,  # a traceback in the log shows no values
             connect_args={"options": options, "connect_timeout": 5},
         )
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
