@@ -96,8 +96,10 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     return _checked(_renamed(base, _with(base, values)), "query", values)
 
 
-def from_json(given: Mapping[str, object]) -> Recipe:
+def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
     """A recipe from plain JSON values, strictly; what is left out is as in the recipe of that name, or `recommended`.
+
+    own: the recipes that a name can mean.
 
     `from_json(recipe.as_json())` is `recipe`. A `hash` may stand beside the choices and must then be theirs.
 
@@ -119,10 +121,10 @@ def from_json(given: Mapping[str, object]) -> Recipe:
         wrong.append(Place(("body", "name"), "must be 1 to 128 of A–Z a–z 0–9 . _ ~ : @ + -"))
     if wrong:
         raise _invalid(wrong)
-    base = NAMED.get(str(called), NAMED["recommended"])
+    base = own.get(str(called), NAMED["recommended"])
     _imply(base, values)
     recipe = _with(base, values)
-    recipe = _renamed(base, recipe) if called in NAMED else replace(recipe, name=str(called))
+    recipe = _renamed(base, recipe) if called in own else replace(recipe, name=str(called))
     if given.get("hash", recipe.hash) != recipe.hash:
         raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
     return _checked(recipe, "body", values)

@@ -188,12 +188,14 @@ def _scoring(value: object) -> Scoring:
 _FLAGS = frozenset(
     {
         "accepted_only",
+        "standing",
         "plus_one",
         "correction",
         "matched_only",
         "require_mean",
         "inclusive",
         "rank_sets",
+        "influence",
         "fallback",
     }
 )

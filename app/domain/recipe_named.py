@@ -74,7 +74,15 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
                 inclusive=True,
                 clusters="strict",
             ),
-            Recipe(name="recommended", normalize="auto", adjust="holm", inclusive=True, rank_sets=True, fallback=True),
+            Recipe(
+                name="recommended",
+                standing=True,
+                normalize="auto",
+                adjust="holm",
+                inclusive=True,
+                rank_sets=True,
+                fallback=True,
+            ),
         )
     }
 )

@@ -35,7 +35,8 @@ class Recipe:
 
     roles: which rows are ranked: rating, repeat, reference, degraded, calibration.
     accepted_only: leave out rows of tasks that quality control rejected.
-    exclude: what the analysis leaves out altogether.
+    exclude: what the analysis leaves out altogether. standing: the campaign's standing exclusions too, as of the data
+    version; `app.stats` knows nothing of them.
     normalize, moments, sd0: rater normalization (standard deviations with ddof = 1), the rows behind a rater's moments,
     constant raters.
     repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`; `separate` keeps every
@@ -50,6 +51,7 @@ class Recipe:
     plus_one: count the observed arrangement among the draws.
     alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
     rank_sets: simultaneous confidence sets of the ranks, by documents.
+    influence: what pairs would be without one rater, document or domain.
     fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
     """
 
@@ -58,6 +60,7 @@ class Recipe:
     roles: tuple[str, ...] = ("rating", "repeat")
     accepted_only: bool = True
     exclude: tuple[Exclusion, ...] = ()
+    standing: bool = False
     normalize: Normalize = "none"
     moments: Moments = "ratings"
     sd0: ConstantRaters = "drop"
@@ -78,6 +81,7 @@ class Recipe:
     inclusive: bool = False
     clusters: ClusterRule = "strict"
     rank_sets: bool = False
+    influence: bool = True
     seed: int = DEFAULT_SEED
     fallback: bool = False
 

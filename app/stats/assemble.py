@@ -8,13 +8,12 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats import intervals
-from app.stats.aggregate import Indices, Panel, SegmentScores, rounded
+from app.stats.aggregate import Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
-from app.stats.pair_tests import PAIRED_TESTS
+from app.stats.plain import around, number
 from app.stats.rank_sets import RankSets
 from app.stats.ratings import Floats, Ratings
-from app.stats.result import Interval, PairRow, SegmentTable, SystemRow
-from app.stats.significance import Shared, pairs_of
+from app.stats.result import Interval, SegmentTable, SystemRow
 from app.stats.verdict import Verdict
 
 
@@ -34,7 +33,7 @@ def system_rows(
     documents = (panel.document_counts() > 0).sum(axis=1)
     known = ratings.documents_known
     own = _marginal(panel, scores, recipe.alpha, known=known)
-    relative, around = _relative(panel, recipe.alpha, known=known)
+    relative, relative_intervals = _relative(panel, recipe.alpha, known=known)
     return tuple(
         SystemRow(
             system=ratings.labels.systems[code],
@@ -46,7 +45,7 @@ def system_rows(
             raw=float(raw_means[i]),
             interval=own[i],
             relative=relative[i],
-            relative_interval=around[i],
+            relative_interval=relative_intervals[i],
             n_segments=int(counts[i]),
             n_documents=int(documents[i]) if known else None,
             n_ratings=int(panel.n[i]),
@@ -54,39 +53,6 @@ def system_rows(
             losses=int(wins[:, i].sum()),
         )
         for i, code in enumerate(panel.systems)
-    )
-
-
-def pair_rows(ratings: Ratings, panel: Panel, shared: Shared, verdict: Verdict, recipe: Recipe) -> tuple[PairRow, ...]:
-    """Every pair once, the higher-ranked system as `better`, in ranking order."""
-    first, second = pairs_of(len(panel.systems))
-    names = [ratings.labels.systems[code] for code in panel.systems]
-    difference, error, documents = _differences(ratings, panel, shared, recipe)
-    known = ratings.documents_known
-    family = first.size if recipe.adjust == "holm" else 1
-    alpha = recipe.alpha
-    widths = intervals.half_widths(error, documents, alpha)
-    detectable = intervals.minimum_detectable(error, documents, alpha / max(family, 1))
-    tests = verdict.tests
-    return tuple(
-        PairRow(
-            better=names[i],
-            worse=names[j],
-            difference=_number(difference[k]),
-            interval=_around(difference[k], widths[k]) if known else None,
-            p_value=_number(tests.p_value[k]),
-            p_reverse=_number(tests.p_reverse[k]),
-            p_adjusted=_number(verdict.p_adjusted[k]),
-            p_signed=None if tests.p_signed is None else _number(tests.p_signed[k]),
-            significant=bool(verdict.wins[i, j]),
-            significant_reverse=bool(verdict.wins[j, i]),
-            testable=bool(tests.testable[k]),
-            order_conflict=bool(tests.lean[k] < 0),
-            minimum_detectable=_number(detectable[k]) if known else None,
-            n_common=int(shared.segments[k]),
-            documents_common=int(shared.documents[k]) if known else None,
-        )
-        for k, (i, j) in enumerate(zip(first, second, strict=True))
     )
 
 
@@ -110,27 +76,13 @@ def segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -
     )
 
 
-def _differences(ratings: Ratings, panel: Panel, shared: Shared, recipe: Recipe) -> tuple[Floats, Floats, Indices]:
-    """Difference, standard error and number of documents of each pair: over common segments where tests are paired."""
-    if recipe.test in PAIRED_TESTS or recipe.matched_only or (recipe.test == "none" and shared.segments.all()):
-        return shared.difference, shared.standard_error, shared.documents
-    first, second = pairs_of(len(panel.systems))
-    scores = panel.means()
-    difference = ratings.better_sign * (scores[first] - scores[second])
-    sums, counts = panel.document_sums(), panel.document_weights()
-    error, documents = np.full(first.size, np.nan), np.zeros(first.size, dtype=np.intp)
-    for k, (i, j) in enumerate(zip(first, second, strict=True)):
-        error[k], documents[k] = intervals.unpaired_standard_error((sums[i], sums[j]), (counts[i], counts[j]))
-    return difference, error, documents
-
-
 def _marginal(panel: Panel, scores: Floats, alpha: float, *, known: bool) -> list[Interval | None]:
     if not known:
         return [None] * len(scores)
     counts = panel.document_weights()
     errors = intervals.standard_errors(panel.document_sums(), counts)
     widths = intervals.half_widths(errors, (counts > 0).sum(axis=1), alpha)
-    return [_around(score, width) for score, width in zip(scores, widths, strict=True)]
+    return [around(score, width) for score, width in zip(scores, widths, strict=True)]
 
 
 def _relative(panel: Panel, alpha: float, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
@@ -139,19 +91,11 @@ def _relative(panel: Panel, alpha: float, *, known: bool) -> tuple[list[float | 
         return [None] * len(panel.systems), [None] * len(panel.systems)
     values, errors, documents = found
     widths = intervals.half_widths(errors, np.full(len(values), documents), alpha)
-    around = [_around(v, w) if known else None for v, w in zip(values, widths, strict=True)]
-    return [_number(v) for v in values], around
+    found_intervals = [around(v, w) if known else None for v, w in zip(values, widths, strict=True)]
+    return [number(v) for v in values], found_intervals
 
 
 def _mean_ranks(scores: Floats) -> list[float]:
     """Ranks from 1 of scores in ranking order; equal scores share the mean."""
     edges = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1], [True])))
     return [float((a + 1 + b) / 2) for a, b in pairwise(edges) for _ in range(b - a)]
-
-
-def _around(value: float, width: float) -> Interval | None:
-    return (float(value - width), float(value + width)) if np.isfinite(value) and np.isfinite(width) else None
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

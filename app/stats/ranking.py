@@ -8,8 +8,10 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
-from app.stats import assemble, caveats, design_checks, normalize
+from app.stats import assemble, caveats, design_checks, influence, normalize
 from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
+from app.stats.influence import LeftOut
+from app.stats.pair_rows import on_common_segments, pair_rows
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.rank_sets import RankSets, rank_sets
 from app.stats.ratings import Codes, Ratings, Role
@@ -57,6 +59,7 @@ def rank(ratings: Ratings, recipe: Recipe, documents: Documents | None = None) -
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
     found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
     sets = _rank_sets(laid, rows, resolved)
+    left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
         recipe=resolved,
         requested=recipe,
@@ -72,7 +75,7 @@ def rank(ratings: Ratings, recipe: Recipe, documents: Documents | None = None) -
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
         systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
-        pairs=assemble.pair_rows(rows, laid, shared, verdict, resolved),
+        pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved),
         warnings=(*warnings, *more, *normalized.warnings, *found, *caveats.of_rank_sets(sets, rows, resolved)),
         notes=NOTES,
         segments=assemble.segment_table(scored, scores, raw),
@@ -86,10 +89,29 @@ def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe) -> RankSets | None
     return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed)
 
 
+def _left_out(
+    laid: Panel, scored: Ratings, documents: Documents | None, recipe: Recipe, *, paired: bool
+) -> list[LeftOut]:
+    """Differences without each rater, document and domain, as far as these are known."""
+    if not recipe.influence or len(laid.systems) < 2:
+        return []
+    sign = scored.better_sign
+    median = recipe.aggregate == "median"
+    found = [influence.by_rater(laid, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
+    n_pairs = len(laid.systems) * (len(laid.systems) - 1) // 2
+    if scored.documents_known and laid.n_documents * n_pairs <= influence.MOST_CELLS:
+        codes = scored.labels.segment_document[laid.segments[laid.starts]]
+        keys = [scored.labels.documents[code] for code in codes]
+        found.append(influence.by_document(laid, sign, keys, paired=paired))
+    if laid.domain is not None and documents is not None:
+        found.append(influence.by_domain(laid, sign, documents.domain_codes()[1], paired=paired))
+    return found
+
+
 NOTES = (
     "intervals are of one system or one pair each, not adjusted for their number",
     "rank_range counts pairwise wins and losses; it is not simultaneous",
-    "flips_without (influence) is not computed in this release",
+    "flips_without names units without which the better system is not ahead; normalization stays as it is with them",
 )
 
 

@@ -124,6 +124,10 @@ class Ratings:
             return self
         return replace(self, **{name: getattr(self, name)[keep] for name in COLUMNS})
 
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """These rows, in this order; labels and codes stay."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
+
     def with_score(self, score: Floats) -> Self:
         """The same rows with other scores; the scale no longer holds."""
         return replace(self, score=np.asarray(score, dtype=np.float64), scale=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
+from app.stats.influence import Influence
 from app.stats.ratings import Codes, Floats
 from app.stats.selection import Dropped
 
@@ -71,6 +72,9 @@ class PairRow:
     p_signed: beside Stouffer's combination of two-sided p-values the one that keeps direction.
     significant: `better` is significantly better; significant_reverse: `worse` is.
     order_conflict: the test leans to the lower-ranked system. interval, minimum_detectable: by documents, None without.
+    raw_difference, raw_interval: in the protocol's unit, without normalization.
+    chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
+    influence: of raters, documents and domains; None where it was not asked for.
     n_common, documents_common: segments and documents that both have.
     """
 
@@ -87,11 +91,17 @@ class PairRow:
     testable: bool
     order_conflict: bool
     minimum_detectable: float | None
+    raw_difference: float | None
+    raw_interval: Interval | None
+    chance_better: float | None
+    chance_tie: float | None
+    chance_worse: float | None
+    influence: Influence | None
     n_common: int
     documents_common: int | None
 
     def as_json(self) -> dict[str, object]:
-        """Plain values, in declared order. `flips_without` (influence) is not computed in this release."""
+        """Plain values, in declared order."""
         return {
             "better": self.better,
             "worse": self.worse,
@@ -106,9 +116,14 @@ class PairRow:
             "testable": self.testable,
             "order_conflict": self.order_conflict,
             "minimum_detectable": self.minimum_detectable,
+            "raw_difference": self.raw_difference,
+            "raw_interval": _pair(self.raw_interval),
+            "chance_better": self.chance_better,
+            "chance_tie": self.chance_tie,
+            "chance_worse": self.chance_worse,
             "n_common": self.n_common,
             "documents_common": self.documents_common,
-            "flips_without": None,
+            **_influence(self.influence),
         }
 
 
@@ -189,3 +204,11 @@ class Ranking:
 
 def _pair(values: tuple[float, float] | None) -> list[float] | None:
     return None if values is None else list(values)
+
+
+def _influence(influence: Influence | None) -> dict[str, object]:
+    """`influence`: by kind of unit the one that changes the difference most; `flips_without`: WHAT:KEY of units."""
+    if influence is None:
+        return {"influence": None, "flips_without": None, "n_flips": None}
+    largest = {c.what: {"key": c.key, "change": c.change} for c in influence.largest}
+    return {"influence": largest, "flips_without": list(influence.flips_without), "n_flips": influence.n_flips}

@@ -1,0 +1,96 @@
+"""The pairs of a ranking: tests, differences, effect sizes and influence as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats import effects, intervals
+from app.stats.aggregate import Indices, Panel
+from app.stats.influence import LeftOut, summarize
+from app.stats.pair_tests import PAIRED_TESTS
+from app.stats.plain import around, number
+from app.stats.ratings import Floats, Ratings
+from app.stats.result import PairRow
+from app.stats.significance import Shared, pairs_of, shared_data
+from app.stats.verdict import Verdict
+
+
+def on_common_segments(recipe: Recipe, shared: Shared) -> bool:
+    """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
+    paired = recipe.test in PAIRED_TESTS or recipe.matched_only
+    return paired or (recipe.test == "none" and bool(shared.segments.all()))
+
+
+def pair_rows(
+    ratings: Ratings,
+    panels: tuple[Panel, Panel],
+    shared: Shared,
+    verdict: Verdict,
+    left_out: Sequence[LeftOut],
+    recipe: Recipe,
+) -> tuple[PairRow, ...]:
+    """Every pair once, the higher-ranked system as `better`, in ranking order.
+
+    panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    """
+    panel, raw = panels
+    paired = on_common_segments(recipe, shared)
+    first, second = pairs_of(len(panel.systems))
+    names = [ratings.labels.systems[code] for code in panel.systems]
+    difference, error, documents = _differences(ratings, panel, shared, paired=paired)
+    in_unit, error_in_unit = difference, error
+    if raw is not panel:
+        by_document = shared_data(raw, ratings.better_sign, unit="document")
+        in_unit, error_in_unit, _ = _differences(ratings, raw, by_document, paired=paired)
+    known = ratings.documents_known
+    family = first.size if recipe.adjust == "holm" else 1
+    alpha = recipe.alpha
+    widths = intervals.half_widths(error, documents, alpha)
+    detectable = intervals.minimum_detectable(error, documents, alpha / max(family, 1))
+    widths_in_unit = intervals.half_widths(error_in_unit, documents, alpha)
+    chances = effects.chances(raw, ratings.better_sign, paired=paired)
+    influence = summarize(difference, left_out)
+    tests = verdict.tests
+    return tuple(
+        PairRow(
+            better=names[i],
+            worse=names[j],
+            difference=number(difference[k]),
+            interval=around(difference[k], widths[k]) if known else None,
+            p_value=number(tests.p_value[k]),
+            p_reverse=number(tests.p_reverse[k]),
+            p_adjusted=number(verdict.p_adjusted[k]),
+            p_signed=None if tests.p_signed is None else number(tests.p_signed[k]),
+            significant=bool(verdict.wins[i, j]),
+            significant_reverse=bool(verdict.wins[j, i]),
+            testable=bool(tests.testable[k]),
+            order_conflict=bool(tests.lean[k] < 0),
+            minimum_detectable=number(detectable[k]) if known else None,
+            raw_difference=number(in_unit[k]),
+            raw_interval=around(in_unit[k], widths_in_unit[k]) if known else None,
+            chance_better=number(chances.better[k]),
+            chance_tie=number(chances.tie[k]),
+            chance_worse=number(chances.worse[k]),
+            influence=influence[k] if left_out else None,
+            n_common=int(shared.segments[k]),
+            documents_common=int(shared.documents[k]) if known else None,
+        )
+        for k, (i, j) in enumerate(zip(first, second, strict=True))
+    )
+
+
+def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool) -> tuple[Floats, Floats, Indices]:
+    """Difference, standard error and number of documents of each pair: over common segments where tests are paired."""
+    if paired:
+        return shared.difference, shared.standard_error, shared.documents
+    first, second = pairs_of(len(panel.systems))
+    scores = panel.means()
+    difference = ratings.better_sign * (scores[first] - scores[second])
+    sums, counts = panel.document_sums(), panel.document_weights()
+    error, documents = np.full(first.size, np.nan), np.zeros(first.size, dtype=np.intp)
+    for k, (i, j) in enumerate(zip(first, second, strict=True)):
+        error[k], documents[k] = intervals.unpaired_standard_error((sums[i], sums[j]), (counts[i], counts[j]))
+    return difference, error, documents
