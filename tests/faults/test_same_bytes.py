@@ -69,7 +69,7 @@ def test_ratings_in_the_order_of_insertion_would_be_caught(
 ) -> None:
     """Negative control: without the canonical order the same comparison fails."""
     store_in_parts(other, made_up, seed=1)
-    monkeypatch.setattr(Ratings, "canonical", lambda ratings: ratings)
+    monkeypatch.setattr(Ratings, "canonical", lambda ratings, *_: ratings)
     ours, theirs = bodies(one), bodies(other)
     monkeypatch.undo()
     bodies(one)
