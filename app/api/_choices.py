@@ -13,7 +13,6 @@ from app.api._times import TimeIn
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import (
-    NAMED,
     Adjust,
     Aggregate,
     Alternative,
@@ -34,10 +33,6 @@ AS_OF = Field(None, max_length=40, description="A data version, or a time (its l
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 
-class NoSuchRecipe(Invalid):
-    """There is no recipe of that name."""
-
-
 class AsOf(BaseModel):
     """Which data are spoken about."""
 
@@ -50,7 +45,9 @@ class Choices(AsOf):
     """A named recipe, and choices that replace its own."""
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
-        "recommended", description="`GET /v1/recipes` lists them.", examples=["google-mqm"]
+        "recommended",
+        description="One of `GET /v1/recipes`, or of the campaign's own.",
+        examples=["google-mqm"],
     )
     scoring: Annotated[str, StringConstraints(pattern=SCORING)] | None = Field(
         None, description="`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`."
@@ -80,18 +77,17 @@ class Choices(AsOf):
     inclusive: bool | None = Field(None, description="Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule | None = None
     rank_sets: bool | None = Field(None, description="Simultaneous rank sets of all systems.")
+    influence: bool | None = Field(None, description="What pairs would be without one rater, document or domain.")
     standing: bool | None = Field(None, description="Apply the exclusions that stand in the campaign.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = None
     fallback: bool | None = Field(None, description="Use the test that the data support instead of refusing.")
 
 
-def chosen(request: Request, base: str) -> Recipe:
-    """The recipe that a query asks for. Raises NoSuchRecipe, or Invalid naming the option."""
-    if base not in NAMED:
-        raise NoSuchRecipe(places=(Place(("query", "recipe"), f"there are {', '.join(NAMED)}"),))
+def chosen(request: Request, base: Recipe) -> Recipe:
+    """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table"}
-    return from_options(NAMED[base], {name: query.getlist(name) for name in query if name not in ours})
+    return from_options(base, {name: query.getlist(name) for name in query if name not in ours})
 
 
 def moment(as_of: str | None) -> int | datetime | None:

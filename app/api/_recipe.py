@@ -70,6 +70,7 @@ class RecipeIn(Input):
     inclusive: bool = _left_out("Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule = _left_out()
     rank_sets: bool = _left_out("Simultaneous rank sets of all systems.")
+    influence: bool = _left_out("What pairs would be without one rater, document or domain.")
     standing: bool = _left_out("Apply the exclusions that stand in the campaign.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = _left_out()
     fallback: bool = _left_out("Use the test that the data support instead of refusing.")

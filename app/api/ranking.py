@@ -10,10 +10,11 @@ from fastapi.responses import StreamingResponse
 from app.api._choices import AsOf, Choices, chosen, moment
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
-from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_json
-from app.services import reports
+from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
+from app.services import recipes, reports
 from app.services.renderings import MEDIA_TYPES, render, segments
 from app.services.reports import StoredReport
+from app.storage.db import Database
 from app.web.access import Public, Viewer
 from app.web.bodies import json_body
 from app.web.conditional import answer
@@ -80,7 +81,9 @@ def get_ranking(
     database: DatabaseDep,
 ) -> Response:
     """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers."""
-    report = reports.ranking(database, campaign, recipe=chosen(request, asked.recipe), as_of=moment(asked.as_of))
+    report = reports.ranking(
+        database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
+    )
     return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], asked.table)
 
 
@@ -99,7 +102,9 @@ def get_ranking_as(
     database: DatabaseDep,
 ) -> Response:
     """The same ranking as CSV, LaTeX, Markdown or SVG."""
-    report = reports.ranking(database, campaign, recipe=chosen(request, asked.recipe), as_of=moment(asked.as_of))
+    report = reports.ranking(
+        database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
+    )
     return _shown(request, report, kind, asked.table)
 
 
@@ -118,7 +123,9 @@ def post_ranking(
     database: DatabaseDep,
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
-    report = reports.ranking(database, campaign, recipe=from_json(body.given()), as_of=moment(asked.as_of))
+    with database.transaction(snapshot=True) as session:
+        recipe = recipes.sent(session, campaign, body.given())
+    report = reports.ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
     return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], "systems")
 
 
@@ -136,9 +143,15 @@ def get_segment_scores(
     database: DatabaseDep,
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
-    recipe = chosen(request, asked.recipe)
+    recipe = _wanted(request, campaign, asked, database)
     ranking = reports.ranking_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
     return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+
+
+def _wanted(request: Request, campaign: str, asked: Choices, database: Database) -> Recipe:
+    """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
+    with database.transaction(snapshot=True) as session:
+        return chosen(request, recipes.named(session, campaign, asked.recipe))
 
 
 def _shown(request: Request, report: StoredReport, kind: str, table: str) -> Response:

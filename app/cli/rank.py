@@ -14,6 +14,7 @@ from app.cli._show import ranking_table
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_options
 from app.services import reports
+from app.services.recipes import named
 from app.services.renderings import TABLES, render, segments
 from app.storage.db import Database
 
@@ -37,7 +38,7 @@ def register(app: typer.Typer) -> None:
 def rank(
     context: typer.Context,
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    recipe: Annotated[str, typer.Option(help="Name of the recipe.")] = "recommended",
+    recipe: Annotated[str, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = "recommended",
     as_of: Annotated[int | None, typer.Option(help="Data version to speak about; the latest by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A line a system.")] = False,
@@ -56,8 +57,10 @@ def rank(
     if len(kinds) > 1:
         raise Invalid("one kind of answer at a time", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),))
     _check_table(table, kinds)
-    chosen = from_options(_named(recipe), _choices(context.args))
+    choices = _choices(context.args)
     with _context.database() as database:
+        with database.transaction(snapshot=True) as session:
+            chosen = from_options(named(session, campaign, recipe, place=("--recipe",)), choices)
         if table == SEGMENTS:
             _write_segments(database, campaign, chosen, as_of)
             return
@@ -89,12 +92,6 @@ def recipes() -> None:
     """The named recipes, and what each was checked against."""
     for name in NAMED:
         typer.echo(f"{name}: {CHECKED_AGAINST[name]}")
-
-
-def _named(name: str) -> Recipe:
-    if name not in NAMED:
-        raise Invalid("no such recipe", places=(Place(("--recipe",), f"there are {', '.join(NAMED)}"),))
-    return NAMED[name]
 
 
 def _choices(arguments: list[str]) -> dict[str, list[str]]:

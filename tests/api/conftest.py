@@ -190,6 +190,8 @@ def populated(admin: httpx.Client) -> dict[str, str]:
     announced = admin.post("/v1/campaigns/demo/imports", json={"format": "mqm-tsv"})
     assert announced.status_code == 201, announced.text
     token = admin.post("/v1/tokens", json={"role": "viewer"})
+    stored = admin.put("/v1/campaigns/demo/recipes/strict", json={"name": "google-mqm", "alpha": 0.01})
+    assert stored.status_code == 200, stored.text
     return {
         "campaign": "demo",
         "import": announced.json()["import"],
@@ -198,6 +200,7 @@ def populated(admin: httpx.Client) -> dict[str, str]:
         "kind": "csv",
         "prefix": token.json()["prefix"],
         "protocol": "mqm",
+        "recipe": "strict",
         "file": "start.js",
         "digest": "0" * 16,
     }

@@ -28,6 +28,7 @@ BY_CONTENT = {
     "GET /v1/campaigns/{campaign}/ranking.{kind}",
     "GET /v1/campaigns/{campaign}/ranking/segments",
     "POST /v1/campaigns/{campaign}/ranking",
+    "PUT /v1/campaigns/{campaign}/recipes/{recipe}",
     "POST /v1/tokens",
 }
 

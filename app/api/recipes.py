@@ -1,0 +1,97 @@
+"""Recipes that a campaign names for itself; the named ones of published practice are at `/v1/recipes`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field, JsonValue
+
+from app.api._recipe import RecipeIn
+from app.api._times import Time
+from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import NAMED
+from app.services import recipes
+from app.services.recipes import NamedRecipe
+from app.web.access import Manager, Viewer
+from app.web.bodies import json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import shows
+from app.web.lists import Cursor, Limit, Page, after, page_of
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
+
+RecipeName = Annotated[
+    str, Path(alias="recipe", pattern=KEY_PATTERN, description="Name of the recipe.", examples=["by-segment"])
+]
+Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
+
+
+class NamedRecipeOut(BaseModel):
+    """A recipe that a campaign named for itself."""
+
+    name: str
+    revision: int = Field(description="Counts from 1; every revision is kept.")
+    recipe: dict[str, JsonValue] = Field(description="Every choice, with the hash of them.")
+    actor: str
+    at: Time
+
+
+def _out(found: NamedRecipe) -> NamedRecipeOut:
+    recipe = found.recipe
+    plain = {"name": found.name, "revision": found.revision, "actor": found.actor, "at": found.at}
+    return NamedRecipeOut.model_validate({**plain, "recipe": {**recipe.as_json(), "hash": recipe.hash}})
+
+
+GOOGLE = NAMED["google-mqm"]
+EXAMPLE = NamedRecipeOut.model_validate(
+    {
+        "name": "by-segment",
+        "revision": 1,
+        "recipe": {**GOOGLE.as_json(), "name": "by-segment", "hash": GOOGLE.hash},
+        "actor": "token:0f3a9c51d27e",
+        "at": "2026-11-20T12:00:00Z",
+    }
+)
+
+
+@router.put("/{recipe}", summary="Store a recipe by name", responses=shows(200, EXAMPLE, "As it is stored now."))
+def put_recipe(
+    caller: Manager,
+    campaign: CampaignKey,
+    name: RecipeName,
+    body: Annotated[RecipeIn, json_body(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
+    session: SessionDep,
+) -> NamedRecipeOut:
+    """What is left out is as in the recipe that `name` names, else in `recommended`.
+
+    Other choices than before are a new revision; the same choices again change nothing.
+    """
+    return _out(recipes.put(session, campaign, name, body.given(), actor=caller.actor))
+
+
+@router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=shows(200, EXAMPLE))
+def get_recipe(
+    caller: Viewer,  # noqa: ARG001
+    campaign: CampaignKey,
+    name: RecipeName,
+    session: SessionDep,
+    revision: Revision = None,
+) -> NamedRecipeOut:
+    """Its latest revision, or an earlier one."""
+    return _out(recipes.get(session, campaign, name, revision=revision))
+
+
+@router.get(
+    "", summary="List the campaign's recipes", responses=shows(200, Page[NamedRecipeOut](items=[EXAMPLE], next=None))
+)
+def list_campaign_recipes(
+    caller: Viewer,  # noqa: ARG001
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[NamedRecipeOut]:
+    """Those that it named for itself, by name, each in its latest revision."""
+    found = recipes.page(session, campaign, after=after(cursor), limit=limit + 1)
+    return page_of([_out(one) for one in found], limit, lambda recipe: recipe.name)

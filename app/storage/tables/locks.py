@@ -1,0 +1,38 @@
+"""What was registered before the data could be known, and every amendment since; none is changed or deleted."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+)
+
+from app.storage.tables._metadata import bigint, json, label, metadata, moment
+
+locks = Table(
+    "locks",
+    metadata,
+    Column("campaign_id", BigInteger, primary_key=True),
+    Column("n", Integer, primary_key=True, autoincrement=False),
+    Column("before_judgments", Boolean, nullable=False),
+    json("recipe"),
+    json("rules"),
+    label("reason", nullable=True),
+    Column("hash", LargeBinary, nullable=False),
+    label("actor"),
+    moment("at"),
+    bigint("version"),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),
+    UniqueConstraint("campaign_id", "version"),
+    CheckConstraint("n >= 1", name="counts_from_one"),
+    CheckConstraint("octet_length(hash) = 32", name="hash_length"),
+    CheckConstraint("n = 1 and before_judgments or reason is not null", name="amendment_has_reason"),
+)

@@ -1,0 +1,21 @@
+"""Recipes that a campaign names for itself. Every change is a revision of its own; none is changed or deleted."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Integer, Table, Text
+
+from app.storage.tables._metadata import json, key_check, label, metadata, moment
+
+recipes = Table(
+    "recipes",
+    metadata,
+    Column("campaign_id", BigInteger, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    json("choices"),
+    label("actor"),
+    moment("at", now=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    key_check("name"),
+    CheckConstraint("revision >= 1", name="revision_from_one"),
+)
