@@ -1,0 +1,167 @@
+"""From columns of database ids to `Ratings`: ids become codes, and rows are put into canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.stats.ratings import Kind, Labels, Ratings, Scale
+
+Ints = npt.NDArray[np.int64]
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is true of all ratings of a campaign."""
+
+    higher_is_better: bool
+    scale: Scale | None
+    criterion: str | None
+    documents_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Ratings in canonical order, and the id of the judgment behind each row."""
+
+    ratings: Ratings
+    judgment_ids: Ints
+
+
+def where(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[Any]]:
+    """The rows where `keep` is true."""
+    return {name: values[keep] for name, values in columns.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Database ids beside the labels they stand for, both sorted by label."""
+
+    ids: Ints
+    keys: tuple[str, ...]
+
+    def codes(self, ids: Ints) -> npt.NDArray[np.int32]:
+        """The code of each id: where its label stands."""
+        order = np.argsort(self.ids)
+        return order[np.searchsorted(self.ids[order], ids)].astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class AllNames:
+    """What a campaign's ids stand for; the columns of its segments are parallel."""
+
+    systems: Names
+    documents: Names
+    raters: Names
+    tasks: Names
+    segment_ids: Ints
+    segment_document: Ints
+    segment_position: Ints
+
+
+def coded(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -> Loaded:
+    """Ratings of joined columns, in canonical order.
+
+    columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
+    item) and `rater_id`, the number `judgment`, and `at_us`, `score`, `n_errors`, `role`, `accepted`.
+    """
+    columns["segment"], segment_document, segment_position = _segments(columns["segment_id"], names)
+    columns["rater"] = names.raters.codes(columns["rater_id"])
+    order = _order_of_addresses(columns, names)
+    if order is None:
+        columns["nth"] = _nth(columns)
+    else:
+        columns = {name: values[order] for name, values in columns.items()}
+        columns["nth"] = np.ones(order.size, dtype=np.int32)
+    ratings = Ratings(
+        **{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()},
+        judgment=_by_first_appearance(columns["judgment"]),
+        kind=np.where(columns["segment"] < 0, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8),
+        labels=Labels(
+            names.systems.keys,
+            names.documents.keys,
+            names.raters.keys,
+            names.tasks.keys,
+            segment_document,
+            segment_position,
+        ),
+        higher_is_better=frame.higher_is_better,
+        scale=frame.scale,
+        criterion=frame.criterion,
+        documents_known=frame.documents_known,
+    )
+    if order is not None:
+        return Loaded(ratings, columns["judgment_id"])
+    order = ratings.canonical_order()
+    return Loaded(ratings.canonical(order), columns["judgment_id"][order])
+
+
+_KINDS: Mapping[str, type[np.generic]] = {
+    "system": np.int32,
+    "document": np.int32,
+    "segment": np.int32,
+    "rater": np.int32,
+    "task": np.int32,
+    "nth": np.int32,
+    "score": np.float64,
+    "n_errors": np.int32,
+    "role": np.int8,
+    "accepted": np.bool_,
+}
+
+
+def _order_of_addresses(columns: Columns, names: AllNames) -> npt.NDArray[np.intp] | None:
+    """The canonical order where no rater rated an output twice, by one sort of one number; else None."""
+    sizes = (len(names.documents.keys), len(names.segment_ids) + 1, len(names.raters.keys))
+    if len(names.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
+        return None
+    address = columns["system"].astype(np.int64)
+    for code, size in zip((columns["document"], columns["segment"] + 1, columns["rater"]), sizes, strict=True):
+        address = address * size + code
+    order = np.argsort(address)
+    address = address[order]
+    return None if (address[1:] == address[:-1]).any() else order
+
+
+def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32]:
+    """Judgments numbered anew, in the order in which they first appear."""
+    rows = np.arange(judgment.size)
+    first = np.zeros(int(judgment.max(initial=-1)) + 1, dtype=np.intp)
+    first[judgment[::-1]] = rows[::-1]
+    number = np.cumsum(first[judgment] == rows) - 1
+    return number[first[judgment]].astype(np.int32)
+
+
+def _segments(ids: Ints, names: AllNames) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Segment codes in the order of (document key, position); −1 for judgments of whole documents."""
+    document = names.documents.codes(names.segment_document)
+    order = np.lexsort((names.segment_position, document))
+    rank = np.empty(order.size, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    by_id = np.argsort(names.segment_ids)
+    codes = np.full(ids.size, -1, dtype=np.int32)
+    shown = ids >= 0
+    codes[shown] = rank[by_id[np.searchsorted(names.segment_ids[by_id], ids[shown])]]
+    return codes, document[order], names.segment_position[order].astype(np.int32)
+
+
+def _nth(columns: Columns) -> npt.NDArray[np.int32]:
+    """Which rating of this output by this rater each row is, from 1, by time, then by task, then by what was said.
+
+    Rows alike in all that but the id of their judgment are interchangeable.
+    """
+    address = ("rater", "segment", "document", "system")
+    keys = ("judgment_id", "accepted", "n_errors", "score", "role", "task", "at_us", *address)
+    order = np.lexsort(tuple(columns[name] for name in keys))
+    rows = np.stack([columns[name][order] for name in address])
+    starts = np.concatenate(([True], (rows[:, 1:] != rows[:, :-1]).any(axis=0)))[: order.size]
+    index = np.arange(order.size)
+    first = np.maximum.accumulate(np.where(starts, index, 0)) if order.size else index
+    nth = np.empty(order.size, dtype=np.int32)
+    nth[order] = index - first + 1
+    return nth
