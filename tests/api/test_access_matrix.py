@@ -1,0 +1,306 @@
+"""P20: every route × every kind of caller, taken from the application itself. A route without a row here fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import httpx
+import psycopg
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from app.services import tokens
+from app.services.tokens import ROLES, Role
+from app.storage.db import Database
+from app.web.access import Public
+from app.web.deps import SessionDep
+
+ROLE_SETS: dict[str, frozenset[str]] = {
+    "public": frozenset(ROLES),
+    "any": frozenset(ROLES),
+    "viewer": frozenset({"viewer", "manager", "admin"}),
+    "manager": frozenset({"manager", "admin"}),
+    "unbound": frozenset({"manager", "admin"}),
+    "admin": frozenset({"admin"}),
+    "page": frozenset({"viewer", "manager", "admin"}),
+}
+# Who may call what. "unbound": a manager, but by no credential of a single campaign. "page": by cookie only.
+EXPECTED: dict[str, str] = {
+    "GET /": "public",
+    "GET /assets/{digest}/{name}": "public",
+    "GET /campaigns": "page",
+    "GET /campaigns/{campaign}": "page",
+    "GET /docs": "public",
+    "GET /docs/{file}": "public",
+    "GET /livez": "public",
+    "GET /openapi.json": "public",
+    "GET /readyz": "public",
+    "GET /version": "public",
+    "POST /v1/campaigns": "unbound",
+    "GET /v1/campaigns": "viewer",
+    "GET /v1/campaigns/{campaign}": "viewer",
+    "GET /v1/campaigns/{campaign}/exports/{format}": "manager",
+    "POST /v1/campaigns/{campaign}/imports": "manager",
+    "GET /v1/campaigns/{campaign}/imports/{import}": "manager",
+    "POST /v1/campaigns/{campaign}/imports/{import}/commit": "manager",
+    "PUT /v1/campaigns/{campaign}/imports/{import}/files/{name}": "manager",
+    "GET /v1/campaigns/{campaign}/ranking": "viewer",
+    "POST /v1/campaigns/{campaign}/ranking": "viewer",
+    "GET /v1/campaigns/{campaign}/ranking.{kind}": "viewer",
+    "GET /v1/campaigns/{campaign}/ranking/segments": "viewer",
+    "GET /v1/campaigns/{campaign}/recipes": "viewer",
+    "GET /v1/campaigns/{campaign}/recipes/{recipe}": "viewer",
+    "PUT /v1/campaigns/{campaign}/recipes/{recipe}": "manager",
+    "GET /v1/me": "any",
+    "GET /v1/protocols": "public",
+    "GET /v1/protocols/{protocol}": "public",
+    "GET /v1/recipes": "public",
+    "POST /v1/session": "public",
+    "GET /v1/session": "any",
+    "DELETE /v1/session": "any",
+    "GET /v1/tokens": "manager",
+    "POST /v1/tokens": "manager",
+    "GET /v1/tokens/{prefix}": "any",
+    "DELETE /v1/tokens/{prefix}": "any",
+}
+SAFE = {"GET", "HEAD"}
+# What the matrix itself keeps apart: sending it would end the credential that is being tried, or make another.
+KEEPS_OUT = {"POST /v1/session", "DELETE /v1/session"}
+
+
+class Address(NamedTuple):
+    """One method of one address, with what its document says."""
+
+    method: str
+    path: str
+    described: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def body(self) -> dict[str, Any]:
+        """A body that would be taken: the first example of the document, or a few bytes."""
+        content = self.described.get("requestBody", {}).get("content", {})
+        examples = list(content.get("application/json", {}).get("examples", {}).values())
+        if examples:
+            return {"json": examples[0]["value"]}
+        return {"content": b"x"} if content else {}
+
+
+def addresses(app: FastAPI) -> Iterator[Address]:
+    for context in iter_route_contexts(app.routes):
+        described = app.openapi()["paths"].get(context.path_format, {})
+        for method in sorted(context.methods or ()):
+            yield Address(method, context.path_format, described.get(method.lower(), {}))
+
+
+@dataclass
+class Matrix:
+    """Sends every address as every caller and keeps what was not as expected."""
+
+    app: FastAPI
+    client: httpx.Client
+    values: dict[str, str]
+    broken: list[str] = field(default_factory=list)
+    tried: int = 0
+
+    def send(self, address: Address, caller: dict[str, str], **changes: str) -> httpx.Response:
+        values = {**self.values, **changes}
+        url = address.path.format(**{name: values.get(name, "x") for name in values if f"{{{name}}}" in address.path})
+        self.client.cookies.clear()
+        self.tried += 1
+        return self.client.request(address.method, url, headers=caller, follow_redirects=False, **address.body())
+
+    def want(self, what: str, address: Address, answer: httpx.Response, expected: set[int] | None) -> None:
+        """expected: the statuses that are right; None is any but 401 and 403."""
+        right = answer.status_code in expected if expected else answer.status_code not in {401, 403}
+        if not right or answer.status_code >= 500:
+            self.broken.append(f"{address.name} as {what}: {answer.status_code}")
+
+    def known(self) -> Iterator[tuple[Address, str]]:
+        """Every address with its expectation; one without is broken."""
+        for address in addresses(self.app):
+            if address.name in EXPECTED:
+                yield address, EXPECTED[address.name]
+            else:
+                self.broken.append(f"{address.name} has no row in the matrix")
+
+
+@pytest.fixture
+def matrix(app: FastAPI, admin: httpx.Client, populated: dict[str, str]) -> Matrix:
+    assert admin.post("/v1/campaigns", json={"key": "other", "protocol": "da"}).status_code == 201
+    del admin.headers["Authorization"]
+    return Matrix(app, admin, populated)
+
+
+@pytest.fixture
+def credential(database: Database) -> Callable[..., dict[str, str]]:
+    """The header of a new token."""
+
+    def make(role: Role = "admin", *, revoked: bool = False, **given: Any) -> dict[str, str]:
+        with database.transaction() as session:
+            issued = tokens.issue(session, role=role, **given)
+            if revoked:
+                tokens.revoke(session, issued.token.prefix, by=None)
+        return {"Authorization": f"Bearer {issued.secret}"}
+
+    return make
+
+
+Credential = Callable[..., dict[str, str]]
+
+
+def everything_in(url: str) -> dict[str, str]:
+    """A hash of each table."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        query = 'SELECT md5(string_agg(t::text, chr(10) ORDER BY t::text)) FROM "{}" t'
+        return {name: str(connection.execute(query.format(name)).fetchone()) for (name,) in tables}
+
+
+def credentials_that_have_ended(credential: Credential) -> dict[str, dict[str, str]]:
+    return {
+        "anonymous": {},
+        "an expired token": credential(expires_at=datetime.now(UTC) - timedelta(seconds=1)),
+        "a revoked token": credential(revoked=True),
+        "a made-up token": {"Authorization": "Bearer plb_000000000000_" + "A" * 43},
+        "an ended session": {"Cookie": "staff=" + "A" * 43},
+    }
+
+
+def test_every_route_has_a_row_and_every_row_a_route(app: FastAPI) -> None:
+    assert {address.name for address in addresses(app)} == set(EXPECTED)
+
+
+def test_nobody_without_a_live_credential_gets_in_or_changes_anything(
+    matrix: Matrix, credential: Credential, database_url: str
+) -> None:
+    callers = credentials_that_have_ended(credential)
+    before = everything_in(database_url)
+    for address, needs in matrix.known():
+        if address.name == "POST /v1/session":
+            continue
+        expected = {"public": None, "page": {303, 401}}.get(needs, {401})  # a page may send to where one signs in
+        for what, caller in callers.items():
+            matrix.want(what, address, matrix.send(address, caller), expected)
+    assert matrix.tried == 5 * (len(EXPECTED) - 1)
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert everything_in(database_url) == before
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_gets_what_it_has_and_nothing_more(
+    matrix: Matrix, credential: Credential, role: Role, database_url: str
+) -> None:
+    caller = credential(role, campaign="demo")
+    before = everything_in(database_url)
+    for address, needs in matrix.known():
+        allowed = role in ROLE_SETS[needs] and needs != "unbound"
+        if needs not in {"page", "public"} and not allowed:
+            matrix.want(role, address, matrix.send(address, caller), {403})
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert everything_in(database_url) == before
+
+    unbound = credential(role)
+    for address, needs in matrix.known():
+        if role in ROLE_SETS[needs] and address.name not in KEEPS_OUT and needs != "page":
+            matrix.want(role, address, matrix.send(address, unbound), None)
+    assert not matrix.broken, "\n".join(matrix.broken)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_another_campaign_answers_as_if_it_did_not_exist(
+    matrix: Matrix, credential: Credential, role: Role, database_url: str
+) -> None:
+    caller = credential(role, campaign="other")
+    before = everything_in(database_url)
+    for address, needs in matrix.known():
+        if "{campaign}" not in address.path or needs in {"page", "public"}:
+            continue
+        answer, unknown = matrix.send(address, caller), matrix.send(address, caller, campaign="nowhere")
+        matrix.want(f"a {role} of another campaign", address, answer, {404})
+        told, of_nothing = answer.json(), unknown.json()
+        if {**told, "instance": ""} != {**of_nothing, "instance": ""}:
+            matrix.broken.append(f"{address.name} tells another's campaign from one that is not there")
+    assert matrix.tried
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert everything_in(database_url) == before
+
+
+@pytest.mark.parametrize("role", ["manager", "viewer", "admin"])
+def test_lists_show_nothing_of_another_campaign(matrix: Matrix, credential: Credential, role: Role) -> None:
+    caller = credential(role, campaign="other")
+    credential("viewer", campaign="demo", name="of demo")
+    for address, needs in matrix.known():
+        if address.method == "GET" and "{" not in address.path and needs not in {"page", "public"}:
+            answer = matrix.send(address, caller)
+            if '"demo"' in answer.text or "of demo" in answer.text:
+                matrix.broken.append(f"{address.name} shows a {role} another campaign")
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert '"other"' in matrix.client.get("/v1/campaigns", headers=caller).text
+
+
+def test_bodies_and_queries_reach_no_other_campaign(matrix: Matrix, credential: Credential) -> None:
+    caller = credential("manager", campaign="other")
+    body = {"role": "viewer", "campaign": "demo"}
+    assert matrix.client.post("/v1/tokens", json=body, headers=caller).status_code == 404
+    unbound = {"role": "viewer"}
+    assert matrix.client.post("/v1/tokens", json=unbound, headers=caller).status_code == 403
+    theirs = matrix.values["import"]
+    for method, rest in (("GET", ""), ("PUT", "/files/a.tsv"), ("POST", "/commit")):
+        url = f"/v1/campaigns/other/imports/{theirs}{rest}"
+        assert matrix.client.request(method, url, headers=caller).status_code == 404, rest
+
+
+def test_a_cookie_reads_and_changes_nothing_without_proof_of_origin(
+    matrix: Matrix, credential: Credential, database_url: str
+) -> None:
+    token = credential()["Authorization"].removeprefix("Bearer ")
+    opened = matrix.client.post("/v1/session", json={"token": token})
+    cookie = {"Cookie": f"staff={matrix.client.cookies['staff']}"}
+    csrf = {"X-CSRF-Token": opened.json()["csrf"]}
+    foreign = {"Origin": "https://elsewhere.example", "Sec-Fetch-Site": "cross-site"}
+    unproven = {"nothing": {}, "only the page's": csrf, "only the browser's": {"Sec-Fetch-Site": "same-origin"}}
+    unproven |= {"another site's": {**csrf, **foreign}}
+    closed = [address for address, needs in matrix.known() if needs != "public"]
+    for address in closed:
+        if address.method in SAFE:
+            matrix.want("a cookie", address, matrix.send(address, cookie), None)
+    before = everything_in(database_url)
+    for address in (address for address in closed if address.method not in SAFE):
+        for what, proof in unproven.items():
+            matrix.want(f"a cookie with {what} proof", address, matrix.send(address, {**cookie, **proof}), {403})
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert everything_in(database_url) == before
+    proven = {**cookie, **csrf, "Sec-Fetch-Site": "same-origin"}
+    made = matrix.client.post("/v1/campaigns", json={"key": "proven", "protocol": "da"}, headers=proven)
+    assert made.status_code == 201
+
+
+def test_a_route_that_lets_everybody_in_is_caught(
+    matrix: Matrix, credential: Credential, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: one new route without a row, and one with a row that does not keep its door."""
+
+    def careless(_: Public, session: SessionDep) -> list[str]:
+        return [view.name for view in tokens.page(session, by=None, after=None, limit=10)]
+
+    for path in ("/forgotten", "/v1/campaigns/{campaign}/careless"):
+        matrix.app.router.routes.append(APIRoute(path, careless, name=path))
+    matrix.app.openapi().clear()
+    monkeypatch.setitem(EXPECTED, "GET /v1/campaigns/{campaign}/careless", "manager")
+
+    for address, needs in matrix.known():
+        if needs == "manager":
+            matrix.want("anonymous", address, matrix.send(address, {}), {401})
+            matrix.want("viewer", address, matrix.send(address, credential("viewer")), {403})
+
+    assert "GET /forgotten has no row in the matrix" in matrix.broken
+    assert "GET /v1/campaigns/{campaign}/careless as anonymous: 200" in matrix.broken
+    assert "GET /v1/campaigns/{campaign}/careless as viewer: 200" in matrix.broken
+    assert len(matrix.broken) == 3
