@@ -26,10 +26,13 @@ Test = Literal[
     "stouffer",
     "stouffer_signed",
     "wmt26_or",
+    "bootstrap",
     "none",
 ]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 Method = Literal["auto", "asymptotic", "exact"]
+IntervalKind = Literal["t", "percentile", "bca"]
+Calibration = Literal["raw"]
 Alternative = Literal["two-sided", "greater"]
 Adjust = Literal["none", "holm", "bh", "maxT"]
 ClusterRule = Literal["wmt21", "wmt22", "wmt24", "wmt25", "wmt26", "paper", "strict", "none"]
@@ -63,7 +66,7 @@ LARGEST_SEED = 2**63 - 1
 MOST_PERMUTATIONS = 1_000_000
 MOST_EXCLUSIONS = 1_000
 
-_LATER = frozenset({"calibration", "filters"})
+_LATER = frozenset({"filters"})
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _ROLES = ("rating", "repeat", "reference", "degraded", "calibration")
 
@@ -185,6 +188,12 @@ def _scoring(value: object) -> Scoring:
     return Scoring(value["from"], profile, None if cap is None else float(cap))
 
 
+def _calibration(value: object) -> object:
+    if value in {"cs", "ht", "cs_ht"}:
+        raise WrongValue("not available in this release: cs, ht and cs_ht compare language pairs; available: raw")
+    return _one_of(get_args(Calibration))(value)
+
+
 _FLAGS = frozenset(
     {
         "accepted_only",
@@ -213,6 +222,7 @@ _CHOICES = {
     "method": Method,
     "adjust": Adjust,
     "clusters": ClusterRule,
+    "interval": IntervalKind,
 }
 _FIELDS: dict[str, Callable[[object], object]] = {
     "scoring": _scoring,
@@ -222,5 +232,6 @@ _FIELDS: dict[str, Callable[[object], object]] = {
     "permutations": _whole(100, MOST_PERMUTATIONS, optional=True),
     "seed": _whole(0, LARGEST_SEED),
     **{name: _one_of(get_args(literal)) for name, literal in _CHOICES.items()},
+    "calibration": _calibration,
     **dict.fromkeys(_FLAGS, _flag),
 }

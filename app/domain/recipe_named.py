@@ -67,6 +67,15 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
             ),
             Recipe(name="wmt26", roles=("rating",), unit="segment", test="wmt26_or", clusters="wmt26"),
             Recipe(
+                name="nllb-xsts",
+                roles=("rating",),
+                aggregate="median",
+                test="bootstrap",
+                clusters="none",
+                interval="percentile",
+                fallback=True,
+            ),
+            Recipe(
                 name="srp-paper",
                 roles=("rating",),
                 test="permutation",
@@ -96,6 +105,7 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "the macro mean and Stouffer as described, unchecked",
         "wmt25": "as described, unchecked",
         "wmt26": "as described, unchecked; sidedness is not stated there: two-sided",
+        "nllb-xsts": "as described, unchecked; calibration between language pairs is not available in this release",
         "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
         "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
     }

@@ -13,9 +13,11 @@ from app.domain.recipe_choices import (
     Adjust,
     Aggregate,
     Alternative,
+    Calibration,
     ClusterRule,
     ConstantRaters,
     Exclusion,
+    IntervalKind,
     Method,
     Moments,
     Normalize,
@@ -43,6 +45,7 @@ class Recipe:
     rating of a segment as a segment of its own (WMT25's waves).
     aggregate: `mean` over raters and segments, `median` over raters and mean over segments, `macro_domain` mean over
     raters, segments of a domain, domains.
+    calibration: `raw`, none; between language pairs it needs several campaigns.
     unit: what the test resamples or ranks.
     correction: continuity correction of the rank-sum and signed-rank tests.
     zero_method, method: zero differences and distribution of the signed-rank test.
@@ -50,6 +53,7 @@ class Recipe:
     permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
     plus_one: count the observed arrangement among the draws.
     alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
+    interval: `t` with linearized standard errors, `percentile` or `bca` of a bootstrap over documents.
     rank_sets: simultaneous confidence sets of the ranks, by documents.
     influence: what pairs would be without one rater, document or domain.
     fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
@@ -67,6 +71,7 @@ class Recipe:
     repeats: Repeats = "average"
     unit: Unit = "document"
     aggregate: Aggregate = "mean"
+    calibration: Calibration = "raw"
     test: Test = "permutation"
     alternative: Alternative = "two-sided"
     permutations: int | None = None
@@ -80,6 +85,7 @@ class Recipe:
     alpha: float = 0.05
     inclusive: bool = False
     clusters: ClusterRule = "strict"
+    interval: IntervalKind = "t"
     rank_sets: bool = False
     influence: bool = True
     seed: int = DEFAULT_SEED

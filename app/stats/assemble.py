@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import intervals
+from app.stats import intervals, resampling
 from app.stats.aggregate import Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
-from app.stats.plain import around, number
+from app.stats.plain import between, number
 from app.stats.rank_sets import RankSets
 from app.stats.ratings import Floats, Ratings
 from app.stats.result import Interval, SegmentTable, SystemRow
@@ -32,8 +32,8 @@ def system_rows(
     ranks = _mean_ranks(rounded(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
     known = ratings.documents_known
-    own = _marginal(panel, scores, recipe.alpha, known=known)
-    relative, relative_intervals = _relative(panel, recipe.alpha, known=known)
+    own = _marginal(panel, recipe, known=known)
+    relative, relative_intervals = _relative(panel, recipe, known=known)
     return tuple(
         SystemRow(
             system=ratings.labels.systems[code],
@@ -76,23 +76,25 @@ def segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -
     )
 
 
-def _marginal(panel: Panel, scores: Floats, alpha: float, *, known: bool) -> list[Interval | None]:
+def _marginal(panel: Panel, recipe: Recipe, *, known: bool) -> list[Interval | None]:
     if not known:
-        return [None] * len(scores)
-    counts = panel.document_weights()
-    errors = intervals.standard_errors(panel.document_sums(), counts)
-    widths = intervals.half_widths(errors, (counts > 0).sum(axis=1), alpha)
-    return [around(score, width) for score, width in zip(scores, widths, strict=True)]
+        return [None] * len(panel.systems)
+    return _intervals(panel.document_sums(), panel.document_weights(), recipe)
 
 
-def _relative(panel: Panel, alpha: float, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
+def _relative(panel: Panel, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
     found = intervals.relative(panel)
+    nothing: list[Interval | None] = [None] * len(panel.systems)
     if found is None:
-        return [None] * len(panel.systems), [None] * len(panel.systems)
-    values, errors, documents = found
-    widths = intervals.half_widths(errors, np.full(len(values), documents), alpha)
-    found_intervals = [around(v, w) if known else None for v, w in zip(values, widths, strict=True)]
-    return [number(v) for v in values], found_intervals
+        return [None] * len(panel.systems), nothing
+    sums, weights = found
+    values = sums.sum(axis=1) / weights.sum(axis=1)
+    return [number(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
+
+
+def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:
+    low, high = resampling.ends(sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed)
+    return [between(a, b) for a, b in zip(low, high, strict=True)]
 
 
 def _mean_ranks(scores: Floats) -> list[float]:

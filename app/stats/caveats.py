@@ -9,7 +9,7 @@ from math import floor as round_down
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import design_checks, rank_sets
+from app.stats import design_checks, rank_sets, resampling
 from app.stats.aggregate import Panel
 from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws
 from app.stats.rank_sets import RankSets
@@ -62,6 +62,9 @@ def find(
     found = [*_systems(ratings, panel), *_raters(ratings)]
     if not ratings.documents_known:
         found.append("documents are unknown: no intervals, and segments are tested as independent")
+    elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
+        few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
+        found.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             found += _documents(panel, recipe)

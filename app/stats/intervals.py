@@ -71,10 +71,10 @@ def minimum_detectable(errors: Floats, documents: Indices, alpha: float) -> Floa
     return errors * (t_quantile(1 - alpha / 2, documents - 1) + t_quantile(POWER, documents - 1))
 
 
-def relative(panel: Panel) -> tuple[Floats, Floats, int] | None:
-    """Each system minus the mean of all systems on the segments that all have: value, standard error, documents.
+def relative(panel: Panel) -> tuple[Floats, Floats] | None:
+    """Each system minus the mean of all systems on the segments that all have: document sums and weights.
 
-    None where no segment has all systems. Shapes (S,), (S,).
+    The value is Σsums/Σweights. None where no segment has all systems. Shapes (S, D), (S, D).
     """
     shared = np.asarray(panel.present.all(axis=0))
     if not shared.any():
@@ -83,5 +83,4 @@ def relative(panel: Panel) -> tuple[Floats, Floats, int] | None:
     weights = panel.weights(shared)
     sums = np.add.reduceat(centred * weights, panel.starts, axis=1)
     counts = np.add.reduceat(weights, panel.starts)
-    everywhere = np.broadcast_to(counts, sums.shape)
-    return sums.sum(axis=1) / weights.sum(), standard_errors(sums, everywhere), int((counts > 0).sum())
+    return sums, np.broadcast_to(counts, sums.shape)

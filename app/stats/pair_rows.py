@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import effects, intervals
+from app.stats import effects, intervals, resampling
 from app.stats.aggregate import Indices, Panel
 from app.stats.influence import LeftOut, summarize
 from app.stats.pair_tests import PAIRED_TESTS
-from app.stats.plain import around, number
+from app.stats.plain import between, number
 from app.stats.ratings import Floats, Ratings
 from app.stats.result import PairRow
 from app.stats.significance import Shared, pairs_of, shared_data
@@ -41,16 +41,16 @@ def pair_rows(
     first, second = pairs_of(len(panel.systems))
     names = [ratings.labels.systems[code] for code in panel.systems]
     difference, error, documents = _differences(ratings, panel, shared, paired=paired)
-    in_unit, error_in_unit = difference, error
-    if raw is not panel:
-        by_document = shared_data(raw, ratings.better_sign, unit="document")
-        in_unit, error_in_unit, _ = _differences(ratings, raw, by_document, paired=paired)
     known = ratings.documents_known
     family = first.size if recipe.adjust == "holm" else 1
     alpha = recipe.alpha
-    widths = intervals.half_widths(error, documents, alpha)
+    low, high = _ends(difference, error, documents, shared if paired else None, recipe)
     detectable = intervals.minimum_detectable(error, documents, alpha / max(family, 1))
-    widths_in_unit = intervals.half_widths(error_in_unit, documents, alpha)
+    in_unit, low_in_unit, high_in_unit = difference, low, high
+    if raw is not panel:
+        unscaled = shared_data(raw, ratings.better_sign, unit="document")
+        in_unit, error_in_unit, n = _differences(ratings, raw, unscaled, paired=paired)
+        low_in_unit, high_in_unit = _ends(in_unit, error_in_unit, n, unscaled if paired else None, recipe)
     chances = effects.chances(raw, ratings.better_sign, paired=paired)
     influence = summarize(difference, left_out)
     tests = verdict.tests
@@ -59,7 +59,7 @@ def pair_rows(
             better=names[i],
             worse=names[j],
             difference=number(difference[k]),
-            interval=around(difference[k], widths[k]) if known else None,
+            interval=between(low[k], high[k]) if known else None,
             p_value=number(tests.p_value[k]),
             p_reverse=number(tests.p_reverse[k]),
             p_adjusted=number(verdict.p_adjusted[k]),
@@ -70,7 +70,7 @@ def pair_rows(
             order_conflict=bool(tests.lean[k] < 0),
             minimum_detectable=number(detectable[k]) if known else None,
             raw_difference=number(in_unit[k]),
-            raw_interval=around(in_unit[k], widths_in_unit[k]) if known else None,
+            raw_interval=between(low_in_unit[k], high_in_unit[k]) if known else None,
             chance_better=number(chances.better[k]),
             chance_tie=number(chances.tie[k]),
             chance_worse=number(chances.worse[k]),
@@ -94,3 +94,20 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool
     for k, (i, j) in enumerate(zip(first, second, strict=True)):
         error[k], documents[k] = intervals.unpaired_standard_error((sums[i], sums[j]), (counts[i], counts[j]))
     return difference, error, documents
+
+
+def _ends(
+    difference: Floats, error: Floats, documents: Indices, shared: Shared | None, recipe: Recipe
+) -> tuple[Floats, Floats]:
+    """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
+    widths = intervals.half_widths(error, documents, recipe.alpha)
+    low, high = difference - widths, difference + widths
+    if shared is None or recipe.interval == "t":
+        return low, high
+    for block in shared.by_document:
+        apart = block.differences()
+        weights = np.broadcast_to(block.unit_weights(), apart.shape)
+        low[block.pair], high[block.pair] = resampling.ends(
+            apart, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
+        )
+    return low, high

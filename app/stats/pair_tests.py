@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
+from app.stats import resampling
 from app.stats.aggregate import Panel, rounded
 from app.stats.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
 from app.stats.permutation import flip_signs, number_of_permutations
@@ -22,7 +23,7 @@ FEWEST_DOCUMENTS = 6
 """A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
 
 SIGN_TESTS = frozenset({"permutation", "marot"})
-PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or"}
+PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or", "bootstrap"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
     if recipe.test == "none":
         nothing = np.full(shared.segments.size, np.nan)
         return _without_floor(nothing, nothing.copy(), np.zeros(nothing.size, dtype=np.int8))
+    if recipe.test == "bootstrap":
+        return _by_bootstrap(panel, shared, recipe)
     if recipe.test in STRATIFIED_TESTS:
         return _by_domains(panel, recipe, sign)
     if recipe.test in PAIRED_TESTS:
@@ -141,6 +144,25 @@ def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
             differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
         )
     return paired_t(differences)
+
+
+def _by_bootstrap(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
+    """Draws of documents, or of segments, with replacement; every pair on its common ones."""
+    by_document = recipe.unit == "document"
+    n_units = panel.n_documents if by_document else panel.segments.size
+    p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
+    n_draws = draws(recipe, shared.segments.size)
+    for block in shared.blocks:
+        weights = np.broadcast_to(block.unit_weights(), (block.pair.size, n_units))
+        p[block.pair], reverse[block.pair] = resampling.p_values(
+            block.differences(), weights, draws=n_draws, seed=recipe.seed
+        )
+    few = (shared.documents if by_document else shared.segments) < (FEWEST_DOCUMENTS if by_document else 2)
+    lean = np.where(few, 0, np.sign(rounded(np.nan_to_num(shared.difference)))).astype(np.int8)
+    if recipe.alternative == "two-sided":
+        p, reverse = np.minimum(1.0, 2 * np.minimum(p, reverse)), np.full(p.size, np.nan)
+    p[few] = reverse[few] = np.nan
+    return _without_floor(p, reverse, lean)
 
 
 def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:

@@ -7,9 +7,9 @@ import numpy as np
 from app.stats.result import Interval
 
 
-def around(value: float, width: float) -> Interval | None:
-    """value ± width, None where either is missing."""
-    return (float(value - width), float(value + width)) if np.isfinite(value) and np.isfinite(width) else None
+def between(low: float, high: float) -> Interval | None:
+    """An interval, None where an end is missing."""
+    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
 
 
 def number(value: float) -> float | None:

@@ -181,6 +181,9 @@ def _resolve_test(laid: Panel, ratings: Ratings, recipe: Recipe) -> tuple[Recipe
     if recipe.test == "none" or len(laid.systems) < 2:
         return recipe, ()
     if recipe.unit == "document" and not ratings.documents_known:
+        if recipe.test == "bootstrap" and recipe.fallback:
+            warning = "documents are unknown; segments are drawn instead of documents"
+            return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _instead(recipe, instead, "documents are unknown", "a document-level test")
     if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.unpaired(laid):

@@ -24,7 +24,7 @@ class Shared:
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
     standard_error: of that, by documents. segments, documents: common ones. share: of the segments that either has.
-    blocks: sums for the sign permutation.
+    blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document.
     """
 
     difference: Floats
@@ -33,6 +33,7 @@ class Shared:
     documents: Indices
     share: Floats
     blocks: tuple[Block, ...]
+    by_document: tuple[Block, ...]
 
 
 def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
@@ -57,7 +58,7 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
     first, second = pairs_of(len(panel.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
-    blocks = []
+    blocks, documented = list[Block](), list[Block]()
     for mask, pair in common(panel):
         importance = panel.weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
@@ -71,12 +72,13 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
         difference[pair] = apart.sum(axis=1) / weight.sum()
         error[pair] = intervals.standard_errors(apart, np.broadcast_to(weight, apart.shape))
         segments[pair], documents[pair] = mask.sum(), held.sum()
+        documented.append(by_document)
         blocks.append(
             by_document if unit == "document" else Block(scores, *ends, pair, np.flatnonzero(mask), importance)
         )
     n = panel.counts()
     share = segments / (n[first] + n[second] - segments)
-    return Shared(difference, error, segments, documents, share, tuple(blocks))
+    return Shared(difference, error, segments, documents, share, tuple(blocks), tuple(documented))
 
 
 def common(panel: Panel) -> Iterator[tuple[Bools, Indices]]:

@@ -149,10 +149,17 @@ def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["calibration", "filters"])
+@pytest.mark.parametrize("name", ["filters"])
 def test_options_of_later_releases_are_refused_by_name(name: str) -> None:
     with pytest.raises(Invalid, match=r"not available in this release; available: .*normalize"):
         from_options(RECOMMENDED, {name: ["x"]})
+
+
+@pytest.mark.parametrize("name", ["cs", "ht", "cs_ht"])
+def test_calibration_between_language_pairs_is_refused_by_name(name: str) -> None:
+    with pytest.raises(Invalid, match="not available in this release"):
+        from_options(NAMED["nllb-xsts"], {"calibration": [name]})
+    assert from_options(NAMED["nllb-xsts"], {"calibration": ["raw"]}) == NAMED["nllb-xsts"]
 
 
 def test_an_unknown_option_is_refused_without_repeating_what_was_sent() -> None:

@@ -1,0 +1,148 @@
+"""MQM 2.0 scores: penalty points per words read, raw and calibrated to a passing threshold, and a tolerance that bends.
+
+A contract's view of the errors that are marked under MQM: one score for a text and whether it passes, instead of a mean
+over segments. Sources: themqm.org, *MQM scoring models*; Lommel et al. 2024 (arXiv 2405.16969).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import exp, fsum, log, log1p
+from types import MappingProxyType
+
+from app.domain.errors import Invalid, Place
+
+SEVERITY_MULTIPLIERS: Mapping[str, float] = MappingProxyType(
+    {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
+)
+MAXIMUM = 100.0
+"""MSV, the score of a text without penalty."""
+REFERENCE_WORDS = 1000
+"""RWC, the number of words that penalties are normed to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Errors of one type and severity: how many, and the weight of the type (ETW)."""
+
+    severity: str
+    count: int = 1
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What passes: score `passing` (PT, below 100) at `points` acceptable penalty points (APP) per 1,000 words."""
+
+    passing: float
+    points: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.passing < MAXIMUM or not self.points > 0:
+            raise _refused("threshold", "passing must be from 0 to below 100, and points positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Penalties and scores of one text.
+
+    penalty: APT, all penalty points. per_word: PWPT. normed: NPT, per 1,000 words. raw: 100·(1 − PWPT), not calibrated.
+    calibrated, passed: None without a threshold. critical: number of critical errors.
+    """
+
+    penalty: float
+    per_word: float
+    normed: float
+    raw: float
+    calibrated: float | None
+    passed: bool | None
+    critical: int
+
+
+def score(
+    errors: Iterable[Counted],
+    words: int,
+    *,
+    threshold: Threshold | None = None,
+    critical_fails: bool = True,
+    multipliers: Mapping[str, float] = SEVERITY_MULTIPLIERS,
+) -> Scored:
+    """Score the errors found in `words` evaluated words.
+
+    Parameters
+    ----------
+    words : EWC, positive.
+    threshold : with it the score is stretched so that text at the threshold scores `threshold.passing`:
+        100 − NPT·(100 − PT)/APP, not cut off below 0.
+    critical_fails : any critical error fails the text, whatever its score.
+    multipliers : points of one error by severity, in lower case.
+
+    Raises
+    ------
+    Invalid : no words, a negative count, an unknown severity.
+
+    >>> found = score([Counted("major", 2)], 1000, threshold=Threshold(90, 10))
+    >>> found.penalty, found.raw, found.calibrated, found.passed
+    (10.0, 99.0, 90.0, True)
+    """
+    if words <= 0:
+        raise _refused("words", "must be positive")
+    found = list(errors)
+    penalty = fsum(_points(error, multipliers) for error in found)
+    critical = sum(error.count for error in found if error.severity.lower() == "critical")
+    normed = penalty / words * REFERENCE_WORDS
+    raw = MAXIMUM * (1 - penalty / words)
+    if threshold is None:
+        return Scored(penalty, penalty / words, normed, raw, None, None, critical)
+    calibrated = MAXIMUM - normed * (MAXIMUM - threshold.passing) / threshold.points
+    passed = round(calibrated, 10) >= threshold.passing and not (critical_fails and critical)
+    return Scored(penalty, penalty / words, normed, raw, calibrated, passed, critical)
+
+
+def _points(error: Counted, multipliers: Mapping[str, float]) -> float:
+    severity = error.severity.lower()
+    if severity not in multipliers:
+        raise _refused("severity", f"must be one of {', '.join(multipliers)}")
+    if error.count < 0 or error.weight < 0:
+        raise _refused("count", "counts and weights must not be negative")
+    return error.count * error.weight * multipliers[severity]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Penalty points that a text of x words may have: E(x) = a·ln(1 + b·x): fewer a word in long texts."""
+
+    a: float
+    b: float
+
+    def __call__(self, words: float) -> float:
+        return self.a * log1p(self.b * words)
+
+    @classmethod
+    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> Tolerance:
+        """The curve through two points (words, penalty points).
+
+        Raises `Invalid` unless the second has more words and more points, but fewer points a word.
+
+        >>> tolerance = Tolerance.through((500, 4), (2000, 9))
+        >>> round(tolerance.a, 6), round(tolerance.b, 8), round(tolerance(1000), 3)
+        (5.221134, 0.00230279, 6.238)
+        """
+        (x, e), (y, f) = first, second
+        if not (0 < x < y and 0 < e < f and f / e < y / x):
+            raise _refused("anchors", "the second needs more words and points, and fewer points a word")
+        # ln(1 + b·y)/ln(1 + b·x) falls from y/x at b = 0 to 1: bisect on ln b.
+        low, high = log(1e-12 / x), log(1e12 / x)
+        for _ in range(200):
+            middle = (low + high) / 2
+            if log1p(exp(middle) * y) / log1p(exp(middle) * x) > f / e:
+                low = middle
+            else:
+                high = middle
+        b = exp((low + high) / 2)
+        return cls(e / log1p(b * x), b)
+
+
+def _refused(name: str, message: str) -> Invalid:
+    return Invalid(f"{name}: {message}", places=(Place(("body", name), message),))
