@@ -119,7 +119,15 @@ def commit_import(
     skip_bad_lines: SkipBadLines = False,
 ) -> ImportReport:
     """Read all files and store what they say. A second commit answers with the report of the first."""
-    report = imports.commit(database, campaign, id, dry_run=dry_run, skip_bad_lines=skip_bad_lines, actor=caller.actor)
+    report = imports.commit(
+        database,
+        campaign,
+        id,
+        dry_run=dry_run,
+        skip_bad_lines=skip_bad_lines,
+        actor=caller.actor,
+        bound=caller.campaign is not None,
+    )
     return ImportReport.model_validate(report)
 
 
@@ -132,7 +140,7 @@ def _import_now(
     itself: so the whole happens once even if we die in between.
     """
     options, format = asked.options(), asked.format or ""
-    skip, actor = asked.skip_bad_lines, caller.actor
+    skip, actor, bound = asked.skip_bad_lines, caller.actor, caller.campaign is not None
     with database.transaction() as session:
         campaigns.get(session, campaign)
     if asked.dry_run or not once.asked:
@@ -146,11 +154,12 @@ def _import_now(
             dry_run=asked.dry_run,
             skip_bad_lines=skip,
             actor=actor,
+            bound=bound,
         )
     with database.transaction() as session:
         kept = once.answer(session, caller, lambda: _received(session, campaign, format, options, asked.name, upload))
     received = json.loads(kept.body)["import"]
-    return imports.commit(database, campaign, received, dry_run=False, skip_bad_lines=skip, actor=actor)
+    return imports.commit(database, campaign, received, dry_run=False, skip_bad_lines=skip, actor=actor, bound=bound)
 
 
 def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> Answer:

@@ -9,12 +9,15 @@ from functools import partial
 from itertools import chain
 
 from app import formats
-from app.domain.errors import Invalid, NotFound, Place
+from app.domain.errors import Forbidden, Invalid, NotFound, Place
+from app.domain.keys import to_key
 from app.formats._base import CampaignRow, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record
 from app.services.campaigns import CampaignView, NewCampaign, create, get
 from app.services.intake import Intake, Progress, take_in
-from app.storage import campaigns, imports
+from app.storage import campaigns, imports, staging
 from app.storage.db import Database, Session
+
+SPLIT = "split"
 
 
 class NothingArrived(Invalid):
@@ -23,6 +26,10 @@ class NothingArrived(Invalid):
 
 class NotReadable(Invalid):
     """This format cannot be read."""
+
+
+class BoundToOne(Forbidden):
+    """This credential is good for one campaign only, so files cannot be split into others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,19 @@ def add_file(session: Session, campaign: str, public_id: str, name: str, chunks:
 
 
 def commit(
-    database: Database, campaign: str, public_id: str, *, dry_run: bool, skip_bad_lines: bool, actor: str
+    database: Database,
+    campaign: str,
+    public_id: str,
+    *,
+    dry_run: bool,
+    skip_bad_lines: bool,
+    actor: str,
+    bound: bool = False,
 ) -> dict[str, object]:
     """Read the files of an import and store what they say; the report of it.
 
-    A second commit of the same import answers with the stored report. Raises Invalid, naming file and line.
+    A second commit of the same import answers with the stored report. bound: whoever asks may reach this campaign only,
+    so files cannot be split into others. Raises Invalid, naming file and line, and BoundToOne.
     """
     with database.transaction() as session:
         row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
@@ -88,8 +103,12 @@ def commit(
         files = [Input(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
         log = ReadLog(skip_bad_lines=skip_bad_lines)
         target = get(session, campaign)
-        records = _records(row.format, files, row.options, log, protocol=target.protocol)
-        report = _store(session, target, row.format, files, records, log, actor=actor)
+        if SPLIT in row.options:
+            stored = _store_parts(session, target.key, row.format, files, row.options, log, actor=actor, bound=bound)
+        else:
+            records = _records(row.format, files, row.options, log, protocol=target.protocol)
+            stored = _store(session, target, row.format, records, log, actor=actor)
+        report = _report(row.format, files, stored, log)
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
@@ -108,19 +127,25 @@ def run(
     skip_bad_lines: bool,
     actor: str,
     progress: Progress | None = None,
+    bound: bool = False,
 ) -> dict[str, object]:
-    """Create or fill a campaign from files at hand, in one transaction; the report of it."""
+    """Create or fill a campaign from files at hand, in one transaction; the report of it.
+
+    With the option `split` the files fill one campaign for each value, `KEY-value`, all of them or none.
+    """
     _check(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
     with database.transaction() as session:
-        view = _known(session, campaign)
-        records = _records(format, files, options, log, protocol=view.protocol if view else None)
-        if view is None:
-            head, records = _head(records, log)
-            said = head.options or {}
-            new = NewCampaign(key=campaign, name=head.name, protocol=head.protocol or "", options=said)
-            view = create(session, new, actor=actor)
-        report = _store(session, view, format, files, records, log, actor=actor, progress=progress)
+        if SPLIT in options:
+            stored = _store_parts(
+                session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound
+            )
+        else:
+            known = _known(session, campaign)
+            records = _records(format, files, options, log, protocol=known.protocol if known else None)
+            view, records = _campaign(session, campaign, known, records, log, actor=actor)
+            stored = _store(session, view, format, records, log, actor=actor, progress=progress)
+        report = _report(format, files, stored, log)
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
@@ -161,20 +186,68 @@ def _store(
     session: Session,
     campaign: CampaignView,
     format: str,
-    files: Sequence[Input],
     records: Iterable[Record],
     log: ReadLog,
     *,
     actor: str,
     progress: Progress | None = None,
-) -> dict[str, object]:
+) -> Mapping[str, object]:
     intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
-    stored = take_in(intake, records, log)
+    return take_in(intake, records, log)
+
+
+def _store_parts(
+    session: Session,
+    campaign: str,
+    format: str,
+    files: Sequence[Input],
+    options: Mapping[str, str],
+    log: ReadLog,
+    *,
+    actor: str,
+    progress: Progress | None = None,
+    bound: bool,
+) -> Mapping[str, object]:
+    """One campaign for each value that the files are split by; what was stored in each."""
+    if bound:
+        raise BoundToOne
+    read = formats.get(format).parts
+    if read is None:
+        raise NotReadable(f"{format} cannot be split")
+    stored: dict[str, object] = {}
+    for value, part in read(files, ReadContext(options, Limits()), log):
+        key = f"{campaign}-{to_key(value)}"
+        view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
+        stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
+        staging.close_staging(session)
+    return {"campaigns": stored}
+
+
+def _campaign(
+    session: Session,
+    key: str,
+    known: CampaignView | None,
+    records: Iterator[Record],
+    log: ReadLog,
+    *,
+    actor: str,
+    series: str | None = None,
+) -> tuple[CampaignView, Iterator[Record]]:
+    """The campaign to fill, made of what the files say of it where there is none yet."""
+    if known is not None:
+        return known, records
+    head, records = _head(records, log)
+    said = head.options or {}
+    new = NewCampaign(key=key, name=head.name, protocol=head.protocol or "", options=said, series=series)
+    return create(session, new, actor=actor), records
+
+
+def _report(format: str, files: Sequence[Input], stored: Mapping[str, object], log: ReadLog) -> dict[str, object]:
     return {
         "format": format,
         "files": [f.name for f in files],
         "lines": log.lines,
-        "stored": stored,
+        "stored": dict(stored),
         "mapped": {noun: dict(sorted(names.items())) for noun, names in sorted(log.mapped.items())},
         "repaired": dict(sorted(log.repaired.items())),
         "dropped": dict(sorted(log.dropped.items())),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.stats.ratings import Role
 from app.storage.merge import Check, find, require
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be. An answer equal
@@ -103,9 +104,12 @@ NOTHING_THERE = Check(
 )
 
 # Materialized, lest a planner without statistics joins every output of a system to each of its items first.
-REACHING_OUT = """
+# A degraded copy, or a reference in its place, is shown with a text of its own, which is not the output's.
+OTHER_TEXT = f"({Role.REFERENCE.value}, {Role.DEGRADED.value})"
+REACHING_OUT = f"""
 WITH marked AS MATERIALIZED (
-    SELECT r.id, r.item_id, r.segment_id, j.target_end, j.source_end FROM staged_judgments j JOIN resolved r USING (n)
+    SELECT r.id, r.item_id, r.segment_id, j.source_end, CASE WHEN j.role NOT IN {OTHER_TEXT} THEN j.target_end END
+           AS target_end FROM staged_judgments j JOIN resolved r USING (n)
     WHERE (j.target_end > 0 OR j.source_end > 0) AND r.segment_id IS NOT NULL),
 shown AS MATERIALIZED (
     SELECT m.*, c.system_id FROM marked m JOIN credits c ON c.campaign_id = :campaign AND c.item_id = m.item_id)
@@ -185,8 +189,9 @@ class Answer:
 def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[Answer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     query = text(
-        """SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c JOIN outputs o ON o.campaign_id = :campaign
-                  AND o.system_id = c.system_id AND o.segment_id = g.id WHERE c.item_id = j.item_id LIMIT 1)
+        f"""SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c JOIN outputs o ON o.campaign_id = :campaign
+                  AND o.system_id = c.system_id AND o.segment_id = g.id JOIN items i ON i.id = c.item_id
+                  WHERE c.item_id = j.item_id AND i.role NOT IN {OTHER_TEXT} LIMIT 1)
            FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
            WHERE j.campaign_id = :campaign AND (CAST(:among AS bigint[]) IS NULL OR j.id = ANY(:among)) ORDER BY j.id"""
     )

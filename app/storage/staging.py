@@ -57,6 +57,12 @@ def open_staging(session: Session) -> None:
         session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
 
 
+def close_staging(session: Session) -> None:
+    """Give the temporary tables up before the transaction ends, for another import within it."""
+    for table in (*TABLES, "resolved"):
+        session.execute(text(f"DROP TABLE IF EXISTS pg_temp.{table}"))
+
+
 def copy_lines(session: Session, table: str, lines: Iterable[str]) -> None:
     """COPY ready-made lines (see `line`) into a staging table."""
     columns = ", ".join(NAMES[table].columns)
