@@ -37,7 +37,7 @@ Alternative = Literal["two-sided", "greater"]
 Adjust = Literal["none", "holm", "bh", "maxT"]
 ClusterRule = Literal["wmt21", "wmt22", "wmt24", "wmt25", "wmt26", "paper", "strict", "none"]
 Subject = Literal["system", "rater", "document", "task"]
-Source = Literal["score", "spans"]
+Source = Literal["score", "spans", "criterion"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,7 +52,7 @@ class Exclusion:
 class Scoring:
     """Which number of a judgment is analysed.
 
-    source: `score` as given or derived when it was recorded, `spans` from the marked errors.
+    source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` one of several.
     profile: weight profile for errors; None is the campaign's own.
     cap: largest penalty of one segment, None for no cap.
     """
@@ -60,6 +60,7 @@ class Scoring:
     source: Source = "score"
     profile: str | None = None
     cap: float | None = None
+    criterion: str | None = None
 
 
 LARGEST_SEED = 2**63 - 1
@@ -168,24 +169,30 @@ def _strings(value: object) -> list[str]:
 
 
 def _scoring_option(text: str) -> Scoring:
-    """`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`, where PROFILE may be empty."""
+    """`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` (PROFILE may be empty) or `criterion:NAME`."""
     source, _, rest = text.partition(":")
+    if source == "criterion":
+        return _scoring({"from": source, "criterion": rest})
     profile, _, cap = rest.partition(":")
     return _scoring({"from": source, "profile": profile or None, "cap": _number(cap) if cap else None})
 
 
 def _scoring(value: object) -> Scoring:
     allowed = get_args(Source)
-    if not isinstance(value, dict) or not set(value) <= {"from", "profile", "cap"} or value.get("from") not in allowed:
-        raise WrongValue(f"must have from (one of {', '.join(allowed)}), and may have profile and cap")
+    known = {"from", "profile", "cap", "criterion"}
+    if not isinstance(value, dict) or not set(value) <= known or value.get("from") not in allowed:
+        raise WrongValue(f"must have from (one of {', '.join(allowed)}), and may have profile, cap or criterion")
+    criterion = value.get("criterion")
+    if (value["from"] == "criterion") != (isinstance(criterion, str) and is_key(criterion)):
+        raise WrongValue("criterion must be the key of a criterion, and goes with from criterion")
     profile, cap = value.get("profile"), value.get("cap")
     if profile is not None and not (isinstance(profile, str) and is_key(profile)):
         raise WrongValue("profile must be the key of a weight profile")
     if cap is not None and (isinstance(cap, bool) or not isinstance(cap, int | float) or not 0 < cap <= 1e6):
         raise WrongValue("cap must be a positive number up to 1000000")
-    if value["from"] == "score" and (profile is not None or cap is not None):
+    if value["from"] != "spans" and (profile is not None or cap is not None):
         raise WrongValue("profile and cap are for spans")
-    return Scoring(value["from"], profile, None if cap is None else float(cap))
+    return Scoring(value["from"], profile, None if cap is None else float(cap), criterion)
 
 
 def _calibration(value: object) -> object:

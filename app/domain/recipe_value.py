@@ -94,7 +94,10 @@ class Recipe:
     def as_json(self) -> dict[str, object]:
         """Plain JSON values, in declared order."""
         plain: dict[str, object] = asdict(self)
-        plain["scoring"] = {"from": self.scoring.source, "profile": self.scoring.profile, "cap": self.scoring.cap}
+        scoring = {"from": self.scoring.source, "profile": self.scoring.profile, "cap": self.scoring.cap}
+        plain["scoring"] = (
+            scoring if self.scoring.criterion is None else {**scoring, "criterion": self.scoring.criterion}
+        )
         plain["roles"] = list(self.roles)
         plain["exclude"] = [f"{e.what}:{e.key}" for e in self.exclude]
         return plain

@@ -44,7 +44,9 @@ def test_a_recipe_is_the_same_after_a_round_trip_through_json(recipe: Recipe) ->
             "permutations": st.integers(100, 10**6).map(str) | st.just("auto"),
             "inclusive": st.sampled_from(["true", "false"]),
             "exclude": st.sampled_from(["system:a", "rater:b,document:c", "task:t"]),
-            "scoring": st.sampled_from(["score", "spans", "spans:wmt24", "spans::25", "spans:wmt24:5.5"]),
+            "scoring": st.sampled_from(
+                ["score", "spans", "spans:wmt24", "spans::25", "spans:wmt24:5.5", "criterion:tone"]
+            ),
         },
     )
 )
@@ -127,6 +129,8 @@ REFUSED_OPTIONS = [
     ("roles", "boss"),
     ("scoring", "wmt24"),
     ("scoring", "score:wmt24"),
+    ("scoring", "criterion"),
+    ("scoring", "criterion:a b"),
     ("scoring", "spans:a b"),
     ("scoring", "spans::-1"),
     ("scoring", "spans::1e999"),
