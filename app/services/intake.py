@@ -33,6 +33,7 @@ from app.storage.db import Session
 
 Progress = Callable[[int], None]
 BATCH = 20_000
+MANY = 5_000  # judgments that may turn a plan upside down
 MOST_REMEMBERED = 50_000
 ROLES = {role.name.lower(): role.value for role in Role}
 
@@ -117,6 +118,8 @@ def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str
     version = campaigns.next_version(session, row.id, actor=intake.actor, what=intake.what)
     profile = profile_id(session, row.id, reading(intake.campaign, Scoring()))
     judgments.append_staged(session, campaign_id=row.id, profile_id=profile, version=version)
+    if found.added >= MANY:
+        merge.refresh_statistics(session)
     judgments.require_voidable(session, row.id)
     voids = judgments.void_staged(session, campaign_id=row.id, version=version)
     _check_spans(intake, row.id)

@@ -33,6 +33,11 @@ def identity() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
+def numbered() -> Column[int]:
+    """The same number where (campaign, id) is the key: one index then serves the key and all that point to it."""
+    return Column("id", BigInteger, Identity(always=True), nullable=False)
+
+
 def campaign() -> Column[int]:
     """The campaign that a row belongs to."""
     return Column("campaign_id", BigInteger, nullable=False)

@@ -15,17 +15,28 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    PrimaryKeyConstraint,
     Table,
     UniqueConstraint,
     text,
 )
 
-from app.storage.tables._metadata import bigint, campaign, identity, in_campaign, json, label, metadata, moment
+from app.storage.tables._metadata import (
+    bigint,
+    campaign,
+    identity,
+    in_campaign,
+    json,
+    label,
+    metadata,
+    moment,
+    numbered,
+)
 
 judgments = Table(
     "judgments",
     metadata,
-    identity(),
+    numbered(),
     campaign(),
     bigint("item_id"),
     bigint("segment_id", nullable=True),
@@ -53,7 +64,7 @@ judgments = Table(
         unique=True,
         postgresql_nulls_not_distinct=True,
     ),
-    UniqueConstraint("campaign_id", "id"),
+    PrimaryKeyConstraint("campaign_id", "id"),
     CheckConstraint("revision >= 1", name="revision_from_one"),
 )
 

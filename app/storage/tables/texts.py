@@ -9,13 +9,24 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Integer,
     LargeBinary,
+    PrimaryKeyConstraint,
     Table,
     Text,
     UniqueConstraint,
     text,
 )
 
-from app.storage.tables._metadata import bigint, campaign, identity, in_campaign, json, key_check, label, metadata
+from app.storage.tables._metadata import (
+    bigint,
+    campaign,
+    identity,
+    in_campaign,
+    json,
+    key_check,
+    label,
+    metadata,
+    numbered,
+)
 
 systems = Table(
     "systems",
@@ -83,7 +94,7 @@ reference_texts = Table(
 outputs = Table(
     "outputs",
     metadata,
-    identity(),
+    numbered(),
     campaign(),
     bigint("system_id"),
     bigint("segment_id"),
@@ -92,6 +103,6 @@ outputs = Table(
     in_campaign("system_id", "systems"),
     in_campaign("segment_id", "segments"),
     UniqueConstraint("campaign_id", "system_id", "segment_id"),
-    UniqueConstraint("campaign_id", "id"),
+    PrimaryKeyConstraint("campaign_id", "id"),
     CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),
 )
