@@ -36,9 +36,12 @@ def _left_out(description: str | None = None) -> Any:
 class ScoringIn(Input):
     """Which number of a judgment is analysed."""
 
-    source: Source = Field(alias="from", description="The score as given, or what the marked errors come to.")
+    source: Source = Field(
+        alias="from", description="The score as given, what the marked errors come to, or one criterion."
+    )
     profile: Key | None = Field(None, description="Weights; null for the campaign's own.")
     cap: Annotated[float, Field(gt=0, le=1e6)] | None = Field(None, description="Largest penalty of a segment.")
+    criterion: Key | None = Field(None, description="Which of the criteria of a campaign, with `from` criterion.")
 
 
 class RecipeIn(Input):

@@ -52,7 +52,7 @@ class Exclusion:
 class Scoring:
     """Which number of a judgment is analysed.
 
-    source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` one of several.
+    source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` by name.
     profile: weight profile for errors; None is the campaign's own.
     cap: largest penalty of one segment, None for no cap.
     """
