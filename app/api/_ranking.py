@@ -58,9 +58,25 @@ class PairOut(BaseModel):
     testable: bool
     order_conflict: bool = Field(description="The test leans to the lower-ranked system.")
     minimum_detectable: float | None
+    raw_difference: float | None = Field(None, description="In the protocol's unit, without normalization.")
+    raw_interval: Two | None = None
+    chance_better: float | None = Field(None, description="That `better` is better on a random segment, by raw scores.")
+    chance_tie: float | None = None
+    chance_worse: float | None = None
     n_common: int
     documents_common: int | None
-    flips_without: JsonValue
+    influence: JsonValue = Field(None, description="By kind of unit the one without which the difference changes most.")
+    flips_without: JsonValue = Field(description="Units, as `WHAT:KEY`, without which the pair turns round.")
+    n_flips: int | None = Field(None, description="How many such units there are.")
+
+
+class Locked(BaseModel):
+    """The lock of the campaign, as it stood at this data version."""
+
+    hash: str = Field(description="Of the latest entry, which has the hash of the one before.")
+    follows: bool = Field(description="This ranking was asked for by the locked recipe.")
+    amendments: int
+    preregistered: bool = Field(description="The first entry was made before the first judgment.")
 
 
 class RankingOut(BaseModel):
@@ -73,6 +89,7 @@ class RankingOut(BaseModel):
     basis: str
     source_language: str | None
     target_language: str | None
+    locked: Locked | None = Field(None, description="Null where nothing is locked.")
     method_version: str
     recipe: dict[str, JsonValue] = Field(description="Every choice as resolved, with name and hash.")
     seed: int
@@ -162,7 +179,8 @@ EXAMPLE = RankingOut.model_validate(
                 "minimum_detectable": 0.21,
                 "n_common": 529,
                 "documents_common": 5,
-                "flips_without": None,
+                "flips_without": ["document:talk3"],
+                "n_flips": 1,
             }
         ],
         "warnings": ["5 documents: a document-level test cannot go below 0.0625"],

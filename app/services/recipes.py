@@ -8,6 +8,7 @@ from datetime import datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, from_json
+from app.services.registered import stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
@@ -103,6 +104,4 @@ def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe
 
 
 def _read(row: recipes.RecipeRecord) -> NamedRecipe:
-    """A stored revision; a choice that a later version added is as it was before there was one."""
-    plain = {**Recipe(name=row.name).as_json(), **row.choices, "name": row.name}
-    return NamedRecipe(row.name, row.revision, from_json(plain, {}), row.actor, row.at)
+    return NamedRecipe(row.name, row.revision, stored_recipe(row.choices), row.actor, row.at)

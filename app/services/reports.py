@@ -13,6 +13,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.services.campaigns import CampaignView, get
+from app.services.registered import against_lock, applied, as_asked, registered
 from app.services.scores import derive, reading
 from app.stats.ranking import rank
 from app.stats.ratings import COLUMNS, Codes, Ratings
@@ -100,7 +101,8 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
         asked = question(session, campaign, as_of)
         rows = load(session, asked, recipe)
         documents = side_tables.documents(session, asked.campaign_id, rows.labels)
-    return rank(rows, recipe, documents)
+        stands = registered(session, asked.campaign_id, asked.version)
+    return as_asked(rank(rows, applied(recipe, stands), documents), recipe)
 
 
 def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
@@ -108,7 +110,9 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
         rows = load(session, asked, recipe)
         kinds = texts.system_kinds(session, asked.campaign_id)
         documents = side_tables.documents(session, asked.campaign_id, rows.labels)
-    result: dict[str, Any] = rank(rows, recipe, documents).as_json()
+        stands = registered(session, asked.campaign_id, asked.version)
+    ranked = as_asked(rank(rows, applied(recipe, stands), documents), recipe)
+    result: dict[str, Any] = ranked.as_json()
     head = {
         "campaign": asked.campaign.key,
         "data_version": asked.version,
@@ -117,6 +121,7 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
         "basis": asked.campaign.basis,
         "source_language": asked.campaign.source_language,
         "target_language": asked.campaign.target_language,
+        "locked": against_lock(ranked, stands),
     }
     for system in result["systems"]:
         system["kind"] = kinds[system["system"]]

@@ -192,6 +192,10 @@ def populated(admin: httpx.Client) -> dict[str, str]:
     token = admin.post("/v1/tokens", json={"role": "viewer"})
     stored = admin.put("/v1/campaigns/demo/recipes/strict", json={"name": "google-mqm", "alpha": 0.01})
     assert stored.status_code == 200, stored.text
+    excluded = admin.post("/v1/campaigns/demo/exclusions", json={"system": "B", "reason": "late"})
+    assert excluded.status_code == 201, excluded.text
+    lifted = admin.delete(excluded.headers["Location"], params={"reason": "not so late"})
+    assert lifted.status_code == 200, lifted.text
     return {
         "campaign": "demo",
         "import": announced.json()["import"],
@@ -201,6 +205,7 @@ def populated(admin: httpx.Client) -> dict[str, str]:
         "prefix": token.json()["prefix"],
         "protocol": "mqm",
         "recipe": "strict",
+        "exclusion": str(excluded.json()["exclusion"]),
         "file": "start.js",
         "digest": "0" * 16,
     }

@@ -29,6 +29,7 @@ BY_CONTENT = {
     "GET /v1/campaigns/{campaign}/ranking/segments",
     "POST /v1/campaigns/{campaign}/ranking",
     "PUT /v1/campaigns/{campaign}/recipes/{recipe}",
+    "POST /v1/campaigns/{campaign}/exclusions",
     "POST /v1/tokens",
 }
 

@@ -1,0 +1,118 @@
+"""Standing exclusions: what analyses leave out, with the reason; what it would do can be seen before it is done."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api._exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import Exclusion
+from app.services import exclusions, recipes
+from app.services.replay import Answer
+from app.web.access import Manager
+from app.web.bodies import json_body
+from app.web.deps import CampaignKey, DatabaseDep, SessionDep
+from app.web.examples import shows
+from app.web.lists import Limit, Page, page_of
+from app.web.once import OnceDep, created
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaigns"])
+
+LARGEST = 2**63 - 1
+Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Its number.", examples=[8])]
+WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
+After = Annotated[int, Query(alias="cursor", ge=0, le=LARGEST, description="`next` of the page before.", examples=[8])]
+ONE_OF = "name one of rater, task, document and system"
+
+
+class HowToExclude(BaseModel):
+    """The query of an exclusion."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dry_run: bool = Field(default=False, description="Store nothing; say what it would do to the ranking.")
+    recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
+        "recommended", description="The recipe of that ranking.", examples=["recommended"]
+    )
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Exclude a rater, task, document or system",
+    responses={
+        **shows(201, EXAMPLE, "It stands from this data version on."),
+        **shows(200, EFFECT, "With `dry_run`: what it would do."),
+    },
+)
+def create_exclusion(
+    caller: Manager,
+    campaign: CampaignKey,
+    asked: Annotated[HowToExclude, Query()],
+    body: Annotated[
+        ExclusionIn,
+        json_body(
+            ExclusionIn,
+            rater={"rater": "rater1", "reason": "gave 3 of 120 control items a fitting score"},
+            system={"system": "A", "reason": "withdrawn by its makers"},
+        ),
+    ],
+    database: DatabaseDep,
+    once: OnceDep,
+) -> Response:
+    """Recipes that apply standing exclusions, as `recommended` does, leave it out from the next data version on.
+
+    Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was.
+    """
+    wanted = _one(body.named())
+    if asked.dry_run:
+        with database.transaction(snapshot=True) as session:
+            recipe = recipes.named(session, campaign, asked.recipe)
+        effect = exclusions.preview(database, campaign, wanted, recipe=recipe)
+        return Response(EffectOut.of(effect).model_dump_json(), media_type="application/json")
+
+    with database.transaction() as session:
+
+        def make() -> Answer:
+            view = exclusions.exclude(session, campaign, wanted, reason=body.reason, actor=caller.actor)
+            return created(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
+
+        return once(session, caller, make)
+
+
+@router.get("", summary="List exclusions", responses=shows(200, Page[ExclusionOut](items=[EXAMPLE], next=None)))
+def list_exclusions(
+    caller: Manager,  # noqa: ARG001
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: After = 0,
+) -> Page[ExclusionOut]:
+    """In the order in which they were made, lifted ones included."""
+    found = exclusions.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([ExclusionOut.of(view) for view in found], limit, lambda one: str(one.exclusion))
+
+
+@router.get("/{exclusion}", summary="Look at an exclusion", responses=shows(200, EXAMPLE))
+def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001
+    """What it leaves out and why, who made it and when, and how it ended."""
+    return ExclusionOut.of(exclusions.get(session, campaign, n))
+
+
+@router.delete("/{exclusion}", summary="Lift an exclusion", responses=shows(200, LIFTED, "Lifted, and kept."))
+def lift_exclusion(
+    caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
+) -> ExclusionOut:
+    """It ends with the next data version and is kept with both reasons. One that is lifted already stays as it is."""
+    return ExclusionOut.of(exclusions.lift(session, campaign, n, reason=reason, actor=caller.actor))
+
+
+def _one(named: list[Exclusion]) -> Exclusion:
+    """The one thing that is named. Raises Invalid."""
+    if len(named) != 1:
+        raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))
+    return named[0]

@@ -1,0 +1,144 @@
+"""Standing exclusions: leave a rater, task, document or system out with a reason, see first what it does, lift it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.domain.recipe import Exclusion, Recipe
+from app.services import ranking_view, reports
+from app.services.flips import Flip, flips
+from app.services.ranking_view import RankingView, SystemLine
+from app.storage import campaigns, exclusions
+from app.storage.db import Database, Session
+from app.storage.exclusions import ExcludedAlready
+
+
+class ExclusionNotFound(NotFound):
+    """There is no such exclusion in this campaign."""
+
+
+class NothingNamed(Invalid):
+    """This names nothing in the campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionView:
+    """An exclusion as a manager sees it. n: its number, which is the data version that it took."""
+
+    n: int
+    exclusion: Exclusion
+    reason: str
+    actor: str
+    at: datetime
+    lifted_version: int | None = None
+    lifted_reason: str | None = None
+    lifted_actor: str | None = None
+    lifted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A system in the ranking before and after; None where it is not in it."""
+
+    system: str
+    before: SystemLine | None
+    after: SystemLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an exclusion would do to a ranking. systems: in the order of the ranking before."""
+
+    recipe: str
+    before: RankingView
+    after: RankingView
+    systems: tuple[Moved, ...]
+    order_changed: bool
+    pairs: tuple[Flip, ...]
+
+
+def exclude(session: Session, campaign: str, wanted: Exclusion, *, reason: str, actor: str) -> ExclusionView:
+    """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
+
+    Raises NotFound for an unknown campaign, NothingNamed, Conflict where it is excluded already.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    target_id = _target(session, row.id, wanted)
+    version = campaigns.next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
+    exclusions.add(session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor)
+    return get(session, campaign, version)
+
+
+def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
+    """Let an exclusion end, under the campaign's next data version; one that is lifted already stays as it is.
+
+    Raises NotFound.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    found = get(session, campaign, n)
+    if found.lifted_version is None:
+        what = f"exclusion of a {found.exclusion.what} lifted"
+        version = campaigns.next_version(session, row.id, actor=actor, what=what)
+        exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
+    return get(session, campaign, n)
+
+
+def get(session: Session, campaign: str, n: int) -> ExclusionView:
+    """An exclusion by its number. Raises NotFound."""
+    row = exclusions.find(session, campaigns.get(session, campaign).id, n)
+    if row is None:
+        raise ExclusionNotFound
+    return _view(row)
+
+
+def page(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
+    """Exclusions in the order in which they were made, lifted ones included."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
+
+
+def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> Effect:
+    """What excluding something would do to the ranking under a recipe, with what stands already.
+
+    A recipe that leaves standing exclusions alone is shown as if it applied them.
+
+    Raises NotFound, NothingNamed, Conflict as `exclude`; Invalid where the recipe does not fit the campaign.
+    """
+    with database.transaction(snapshot=True) as session:
+        _target(session, campaigns.get(session, campaign).id, wanted)
+    base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
+    without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
+    before = ranking_view.read(reports.ranking(database, campaign, recipe=base).body)
+    after = ranking_view.read(reports.ranking(database, campaign, recipe=without, as_of=before.data_version).body)
+    first, then = _by_system(before), _by_system(after)
+    order = [system for system in first if system in then]
+    return Effect(
+        recipe=base.name,
+        before=before,
+        after=after,
+        systems=tuple(Moved(system, first.get(system), then.get(system)) for system in {**first, **then}),
+        order_changed=order != [system for system in then if system in first],
+        pairs=tuple(flips([before, after])),
+    )
+
+
+def _target(session: Session, campaign_id: int, wanted: Exclusion) -> int:
+    """The row that is meant. Raises NothingNamed, ExcludedAlready."""
+    target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
+    if target_id is None:
+        raise NothingNamed(places=(Place(("body", wanted.what), f"there is no such {wanted.what} in the campaign"),))
+    if exclusions.stands(session, campaign_id, wanted.what, target_id):
+        raise ExcludedAlready
+    return target_id
+
+
+def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
+    return {line.system: line for line in view.systems}
+
+
+def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
+    fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key"}}
+    return ExclusionView(exclusion=Exclusion(row.what, row.key), **fields)

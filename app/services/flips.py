@@ -1,0 +1,73 @@
+"""Several rankings of the same systems beside each other: which pairs they do not agree on, and how gravely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from app.services.ranking_view import RankingView
+
+Kind = Literal["reversed", "significance", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one ranking says of a pair. better: by score, None for equal scores. claims: who is significantly better."""
+
+    better: str | None
+    claims: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A pair that rankings do not agree on.
+
+    kind: `reversed` where each is significantly better somewhere, `significance` where a claim holds in some rankings
+    only, `order` where nothing is significant and the order differs. verdicts: one a ranking, None without the pair.
+    """
+
+    a: str
+    b: str
+    kind: Kind
+    verdicts: tuple[Verdict | None, ...]
+
+
+def flips(views: Sequence[RankingView]) -> list[Flip]:
+    """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
+    told = [_verdicts(view) for view in views]
+    found = []
+    for a, b in _pairs(views):
+        verdicts = tuple(one.get(frozenset((a, b))) for one in told)
+        kind = _kind([verdict for verdict in verdicts if verdict is not None])
+        if kind is not None:
+            found.append(Flip(a, b, kind, verdicts))
+    return found
+
+
+def _pairs(views: Sequence[RankingView]) -> Iterator[tuple[str, str]]:
+    """Every pair that some ranking has, once."""
+    seen: dict[str, None] = {}
+    for view in views:
+        seen.update(dict.fromkeys(line.system for line in view.systems))
+    yield from combinations(seen, 2)
+
+
+def _verdicts(view: RankingView) -> dict[frozenset[str], Verdict]:
+    rank = {line.system: line.rank for line in view.systems}
+    verdicts = {}
+    for pair in view.pairs:
+        better = pair.better if rank[pair.better] < rank[pair.worse] else None
+        claims = pair.better if pair.significant else pair.worse if pair.significant_reverse else None
+        verdicts[frozenset((pair.better, pair.worse))] = Verdict(better, claims)
+    return verdicts
+
+
+def _kind(verdicts: Sequence[Verdict]) -> Kind | None:
+    claims = {verdict.claims for verdict in verdicts}
+    if len(claims - {None}) > 1:
+        return "reversed"
+    if len(claims) > 1:
+        return "significance"
+    return "order" if len({verdict.better for verdict in verdicts}) > 1 and claims == {None} else None

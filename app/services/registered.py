@@ -1,0 +1,104 @@
+"""What stands in a campaign at a data version besides its data: the lock with its amendments, and the exclusions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.domain.recipe import Exclusion, Recipe, from_json
+from app.stats.result import Ranking
+from app.stats.selection import Dropped
+from app.storage import exclusions, locks
+from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An exclusion that stands. n: its number."""
+
+    n: int
+    exclusion: Exclusion
+
+
+@dataclass(frozen=True, slots=True)
+class LockState:
+    """The latest entry of a lock. hash: of the whole chain up to it. preregistered: made before the first judgment."""
+
+    hash: str
+    recipe: Recipe
+    amendments: int
+    preregistered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What stands at a data version."""
+
+    exclusions: tuple[Standing, ...]
+    lock: LockState | None
+
+
+def registered(session: Session, campaign_id: int, version: int) -> Registered:
+    """What stood in a campaign at a data version."""
+    stood = (
+        Standing(row.n, Exclusion(row.what, row.key)) for row in exclusions.standing(session, campaign_id, version)
+    )
+    chain = locks.chain(session, campaign_id, version)
+    if not chain:
+        return Registered(tuple(stood), None)
+    first, last = chain[0], chain[-1]
+    state = LockState(named(last.hash), stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
+    return Registered(tuple(stood), state)
+
+
+def named(digest: bytes) -> str:
+    """A digest as it is shown."""
+    return f"sha256:{digest.hex()}"
+
+
+def stored_recipe(choices: dict[str, object]) -> Recipe:
+    """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
+    plain = Recipe(name=str(choices["name"])).as_json()
+    return from_json({**plain, **choices}, {})
+
+
+def applied(recipe: Recipe, stands: Registered) -> Recipe:
+    """The recipe with the standing exclusions among its own, where it asks for them."""
+    if not recipe.standing:
+        return recipe
+    together = {*recipe.exclude, *(one.exclusion for one in stands.exclusions)}
+    return replace(recipe, exclude=tuple(sorted(together)))
+
+
+def as_asked(ranking: Ranking, recipe: Recipe) -> Ranking:
+    """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
+    own = {f"excluded {one.what} {one.key}" for one in recipe.exclude}
+    added = {f"excluded {one.what} {one.key}": one.what for one in ranking.requested.exclude}
+    counts: dict[str, int] = {}
+    for dropped in ranking.dropped:
+        standing = dropped.reason in added and dropped.reason not in own
+        reason = f"standing exclusion of a {added[dropped.reason]}" if standing else dropped.reason
+        counts[reason] = counts.get(reason, 0) + dropped.n
+    return replace(
+        ranking,
+        recipe=replace(ranking.recipe, exclude=recipe.exclude),
+        requested=recipe,
+        dropped=tuple(Dropped(reason, n) for reason, n in counts.items()),
+    )
+
+
+def against_lock(ranking: Ranking, stands: Registered) -> dict[str, object] | None:
+    """Whether a ranking follows the lock: it was asked for by the locked recipe, whose normalization was settled then.
+
+    None where nothing is locked.
+    """
+    lock = stands.lock
+    if lock is None:
+        return None
+    asked = replace(ranking.requested, normalize=ranking.recipe.normalize)
+    follows = asked.hash == lock.recipe.hash
+    return {
+        "hash": lock.hash,
+        "follows": follows,
+        "amendments": lock.amendments,
+        "preregistered": lock.preregistered,
+    }

@@ -1,0 +1,80 @@
+"""Queries about exclusions: what an analysis leaves out as of a data version. Lifted ones stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.domain.errors import Conflict
+from app.storage.tables import documents, exclusions, raters, systems, tasks
+
+ExclusionRecord = sa.Row[Any]
+_TABLES: Mapping[str, sa.Table] = MappingProxyType(
+    {"rater": raters, "task": tasks, "document": documents, "system": systems}
+)
+
+# The kind and the key of what an exclusion names, whichever of the four it is.
+_NAMED = """
+SELECT e.version AS n, w.what, w.key, e.reason, e.actor, e.at, e.lifted_version, e.lifted_reason, e.lifted_actor,
+       e.lifted_at
+FROM exclusions e CROSS JOIN LATERAL (
+    SELECT 'rater' AS what, key FROM raters WHERE id = e.rater_id
+    UNION ALL SELECT 'task', key FROM tasks WHERE id = e.task_id
+    UNION ALL SELECT 'document', key FROM documents WHERE id = e.document_id
+    UNION ALL SELECT 'system', key FROM systems WHERE id = e.system_id) w
+WHERE e.campaign_id = :campaign"""
+
+
+class ExcludedAlready(Conflict):
+    """This is excluded already."""
+
+
+def target(session: Session, campaign_id: int, what: str, key: str) -> int | None:
+    """The row that a rater, task, document or system of the campaign is, by its key."""
+    table = _TABLES[what]
+    query = sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.key == key)
+    return session.execute(query).scalar()
+
+
+def stands(session: Session, campaign_id: int, what: str, target_id: int) -> bool:
+    """Whether an exclusion of this stands now."""
+    here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c[f"{what}_id"] == target_id)
+    query = sa.select(sa.exists().where(here, exclusions.c.lifted_version.is_(None)))
+    return bool(session.execute(query).scalar())
+
+
+def add(
+    session: Session, campaign_id: int, *, what: str, target_id: int, version: int, reason: str, actor: str
+) -> None:
+    """Exclude something from a data version on."""
+    values = {"campaign_id": campaign_id, "version": version, f"{what}_id": target_id, "reason": reason, "actor": actor}
+    session.execute(sa.insert(exclusions).values(**values, at=sa.func.clock_timestamp()))
+
+
+def lift(session: Session, campaign_id: int, n: int, *, version: int, reason: str, actor: str) -> None:
+    """Let an exclusion end with a data version."""
+    here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.version == n)
+    said = {"lifted_version": version, "lifted_reason": reason, "lifted_actor": actor}
+    session.execute(sa.update(exclusions).where(here).values(**said, lifted_at=sa.func.clock_timestamp()))
+
+
+def find(session: Session, campaign_id: int, n: int) -> ExclusionRecord | None:
+    """The exclusion that a data version made."""
+    return session.execute(sa.text(f"{_NAMED} AND e.version = :n"), {"campaign": campaign_id, "n": n}).one_or_none()
+
+
+def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[ExclusionRecord]:
+    """Exclusions in the order in which they were made, lifted ones included."""
+    query = sa.text(f"{_NAMED} AND e.version > :after ORDER BY e.version LIMIT :limit")
+    return list(session.execute(query, {"campaign": campaign_id, "after": after, "limit": limit}))
+
+
+def standing(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
+    """The exclusions that stood at a data version."""
+    stood = "e.version <= :version AND (e.lifted_version IS NULL OR e.lifted_version > :version)"
+    query = sa.text(f"{_NAMED} AND {stood} ORDER BY e.version")
+    return list(session.execute(query, {"campaign": campaign_id, "version": version}))
