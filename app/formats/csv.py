@@ -1,0 +1,117 @@
+"""`csv`: judgments for a spreadsheet or a script, one row a judgment and revision; commas, quotes where needed.
+
+Conventions: names are keys, several systems are joined by `+`, times are UTC, `position` is empty for a judgment of the
+whole item. `score` is the number that the rater gave, empty where the protocol asks for none; `scores` and `errors` are
+JSON. A text cell that a spreadsheet would take for a formula gets an apostrophe in front. Texts, and what is known of
+systems, documents and raters, have no column.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from app.formats._base import At, CampaignRow, Format, JudgmentRow, Record, VoidRow
+from app.formats._json import dumps
+from app.formats._records import decode, encode, identity
+from app.formats._sorting import Sorter
+
+COLUMNS = (
+    "task",
+    "item",
+    "role",
+    "accepted",
+    "rater",
+    "system",
+    "document",
+    "position",
+    "revision",
+    "started_at",
+    "submitted_at",
+    "protocol",
+    "score",
+    "scores",
+    "n_errors",
+    "errors",
+    "external_id",
+    "void",
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
+ADDRESS = At("", 0)
+Address = tuple[str, str, int | None, str]
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """One row a judgment and revision, in canonical order; what has no column is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    voids: dict[Address, str] = {}
+    yield _line(COLUMNS)
+    with Sorter() as entries:
+        for record in records:
+            if isinstance(record, JudgmentRow):
+                entries.add(f"{identity(record)}\0\0{encode(record)}".encode())
+            elif isinstance(record, VoidRow):
+                voids[record.task, record.item, record.position, record.rater] = record.reason
+            elif not isinstance(record, CampaignRow):
+                lost["texts, and what is known of systems, documents and raters"] += 1
+        for entry in entries:
+            found = decode(json.loads(entry.rpartition(b"\0\0")[2]), ADDRESS)
+            if isinstance(found, JudgmentRow):
+                yield _line([_cell(value, lost) for value in _values(found, voids)])
+
+
+def _values(judgment: JudgmentRow, voids: dict[Address, str]) -> Sequence[object]:
+    payload = judgment.payload
+    errors, scores = payload.get("errors"), payload.get("scores")
+    address = judgment.task, judgment.item, judgment.position, judgment.rater
+    return (
+        judgment.task,
+        judgment.item,
+        judgment.role,
+        judgment.accepted,
+        judgment.rater,
+        "+".join(judgment.systems),
+        judgment.document,
+        judgment.position,
+        judgment.revision,
+        judgment.started_at,
+        judgment.submitted_at,
+        payload.get("protocol"),
+        payload.get("score"),
+        None if scores is None else dumps(scores),
+        len(errors) if isinstance(errors, list) else None,
+        None if errors is None else dumps(errors),
+        judgment.external_id,
+        voids.get(address),
+    )
+
+
+def _cell(value: object, lost: Counter[str]) -> str:
+    """A cell as text; numbers stand as they are, for a minus before them is no formula."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    text = str(value)
+    if text.startswith(FORMULA):
+        lost[NEUTRALIZED] += 1
+        return f"'{text}"
+    return text
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue().encode()
+
+
+FORMAT = Format(name="csv", title="Judgments for a spreadsheet, one a row", write=write)
