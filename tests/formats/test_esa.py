@@ -163,7 +163,7 @@ def test_language_pairs_can_be_split_and_must_be(read: Read, parts: Parts) -> No
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (row(1, kind="XXX"), "unknown type 'XXX'"),
+        (row(1, kind="ABC"), "unknown type 'ABC'"),
         (row(1, score="NaN"), "not a number"),
         (row(1, score=""), "the score is empty"),
         (row(1).replace(",1,TGT", ",0,TGT"), "whole number from 1"),
