@@ -40,6 +40,7 @@ class ExampleOut(BaseModel):
     score: float
     why: str
     profile: str = Field(description="The weights under which the score holds.")
+    options: dict[str, JsonValue] = Field(description="The options of the campaign under which it holds.")
 
 
 class ProtocolOut(BaseModel):
@@ -51,6 +52,7 @@ class ProtocolOut(BaseModel):
     higher_is_better: bool
     scale: list[float | None] | None
     payload: dict[str, JsonValue] = Field(description="JSON schema of a judgment's payload.")
+    options: dict[str, JsonValue] = Field(description="JSON schema of the options of a campaign by this protocol.")
     widgets: list[WidgetOut]
     rubric: list[RubricLine]
     examples: list[ExampleOut]
@@ -65,6 +67,7 @@ def _shown(protocol: Protocol[Any]) -> ProtocolOut:
         higher_is_better=protocol.higher_is_better,
         scale=None if scale is None else [scale.minimum, scale.maximum, scale.step],
         payload=protocol.payload.model_json_schema(),
+        options=protocol.options.model_json_schema(),
         widgets=[_widget(widget) for widget in protocol.form],
         rubric=[RubricLine(value=value, meaning=meaning) for value, meaning in protocol.rubric],
         examples=[
@@ -75,6 +78,7 @@ def _shown(protocol: Protocol[Any]) -> ProtocolOut:
                 score=e.score,
                 why=e.why,
                 profile=e.profile,
+                options=dict(e.options),
             )
             for e in protocol.examples
         ],
