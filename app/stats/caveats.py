@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, log2
 from math import floor as round_down
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,6 +19,12 @@ from app.stats.ratings import Ratings
 from app.stats.significance import Shared
 
 _MOST_NAMES = 8
+_LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "stouffer": ("Stouffer's combination of two-sided p-values loses direction: compare p_signed",),
+        "wmt26_or": ("the smaller p of two tests has two chances to reject: more false claims than alpha",),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,7 @@ def find(
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             found += _documents(panel, recipe)
+        found += _LEGACY.get(recipe.test, ())
         found += [*_power(limit, shared.segments.size, recipe), *_overlap(shared), *_untested(tests, recipe)]
     return tuple(found)
 

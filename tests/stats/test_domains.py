@@ -128,6 +128,15 @@ def test_the_median_over_raters_is_averaged_over_segments(raters: int) -> None:
         assert row.score == pytest.approx(np.mean(medians))
 
 
+def test_legacy_tests_say_what_is_wrong_with_them() -> None:
+    lost = "Stouffer's combination of two-sided p-values loses direction: compare p_signed"
+    twice = "the smaller p of two tests has two chances to reject: more false claims than alpha"
+    ratings = campaign()
+    assert lost in rank(ratings, WMT24, documents()).warnings
+    assert lost not in rank(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings
+    assert twice in rank(ratings, NAMED["wmt26"]).warnings
+
+
 def test_every_named_recipe_ranks_a_campaign_with_domains() -> None:
     ratings = campaign(raters=2)
     for recipe in NAMED.values():
