@@ -8,7 +8,7 @@ from datetime import datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, from_json
-from app.services.registered import stored_recipe
+from app.services.registered import registered, stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
@@ -77,7 +77,7 @@ def page(session: Session, campaign: str, *, after: str | None, limit: int) -> l
 
 
 def named(session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")) -> Recipe:
-    """The recipe that a name means in a campaign: its own, else the one of published practice.
+    """The recipe that a name means in a campaign: its own, the one of published practice, or the one that is `locked`.
 
     Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
     """
@@ -85,10 +85,20 @@ def named(session: Session, campaign: str, name: str, *, place: tuple[str | int,
     row = recipes.find(session, campaign_id, name)
     if row is not None:
         return _read(row).recipe
+    if name == LOCKED:
+        return _locked(session, campaign, place)
     if name not in NAMED:
         own = [found.name for found in recipes.page(session, campaign_id, after=None, limit=MOST_SHOWN)]
         raise NoSuchRecipe(places=(Place(place, f"there are {', '.join([*own, *NAMED])}"),))
     return NAMED[name]
+
+
+def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
+    row = campaigns.get(session, campaign)
+    state = registered(session, row.id, int(row.data_version)).lock
+    if state is None:
+        raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))
+    return state.recipe
 
 
 def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:

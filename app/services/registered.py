@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.domain.recipe import Exclusion, Recipe, from_json
@@ -55,7 +56,7 @@ def named(digest: bytes) -> str:
     return f"sha256:{digest.hex()}"
 
 
-def stored_recipe(choices: dict[str, object]) -> Recipe:
+def stored_recipe(choices: Mapping[str, object]) -> Recipe:
     """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
     plain = Recipe(name=str(choices["name"])).as_json()
     return from_json({**plain, **choices}, {})

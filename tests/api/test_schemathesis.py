@@ -30,6 +30,8 @@ BY_CONTENT = {
     "POST /v1/campaigns/{campaign}/ranking",
     "PUT /v1/campaigns/{campaign}/recipes/{recipe}",
     "POST /v1/campaigns/{campaign}/exclusions",
+    "POST /v1/campaigns/{campaign}/lock",
+    "PATCH /v1/campaigns/{campaign}",
     "POST /v1/tokens",
 }
 

@@ -1,0 +1,157 @@
+"""Pre-registration: the recipe and the rules, locked before the first judgment, and every amendment with its reason."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field, JsonValue, StringConstraints
+
+from app.api._recipe import Key
+from app.api._times import Time
+from app.domain.recipe import NAMED
+from app.services import locks
+from app.services.locks import Chain, Wanted
+from app.services.replay import Answer
+from app.web.access import Manager, Viewer
+from app.web.bodies import Input, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import shows
+from app.web.once import OnceDep, created
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/lock", tags=["campaigns"])
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Lines = Annotated[list[Line], Field(max_length=50)]
+
+
+class LockIn(Input):
+    """What to lock; what is left out is as it is locked, at first `recommended` and no rules."""
+
+    recipe: Key | None = Field(None, description="Name of a recipe, the campaign's own ones included.")
+    normalize: Literal["z", "none"] | None = Field(
+        None, description="Settles `normalize: auto` where there are no judgments yet to settle it by."
+    )
+    hypotheses: Lines | None = None
+    exclusion_rules: Lines | None = None
+    stopping_rule: Line | None = None
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)] | None = Field(
+        None, description="Why it is changed; an amendment needs one, and so does a lock after the first judgment."
+    )
+
+
+class EntryOut(BaseModel):
+    """One entry of the lock: the first, or an amendment."""
+
+    n: int
+    data_version: int
+    before_judgments: bool
+    recipe: dict[str, JsonValue] = Field(description="Every choice, as it was frozen.")
+    hypotheses: list[str]
+    exclusion_rules: list[str]
+    stopping_rule: str | None
+    reason: str | None
+    actor: str
+    at: Time
+    previous: str | None = Field(description="Hash of the entry before.")
+    hash: str = Field(
+        description="SHA-256 of the entry as JSON with sorted keys and no spaces: campaign, n, before_judgments, "
+        "recipe, hypotheses, exclusion_rules, stopping_rule, reason, actor, at (ISO 8601 with +00:00) and previous."
+    )
+
+
+class LockOut(BaseModel):
+    """The lock with its amendments."""
+
+    hash: str = Field(description="Of the latest entry, which stands for all of them.")
+    preregistered: bool = Field(description="The first entry was made before the first judgment.")
+    amendments: int
+    intact: bool = Field(description="Every hash is that of its entry.")
+    entries: list[EntryOut]
+
+
+def _out(chain: Chain) -> LockOut:
+    entries = [
+        EntryOut(
+            n=entry.n,
+            data_version=entry.data_version,
+            before_judgments=entry.before_judgments,
+            recipe={**entry.recipe.as_json(), **entry.choices, "hash": entry.recipe.hash},
+            hypotheses=list(entry.rules.hypotheses),
+            exclusion_rules=list(entry.rules.exclusion_rules),
+            stopping_rule=entry.rules.stopping_rule,
+            reason=entry.reason,
+            actor=entry.actor,
+            at=entry.at,
+            previous=entry.previous,
+            hash=entry.hash,
+        )
+        for entry in chain.entries
+    ]
+    first, last = entries[0], entries[-1]
+    return LockOut(
+        hash=last.hash,
+        preregistered=first.before_judgments,
+        amendments=len(entries) - 1,
+        intact=chain.intact,
+        entries=entries,
+    )
+
+
+NEW = {
+    "recipe": "google-mqm",
+    "hypotheses": ["A is better than B."],
+    "exclusion_rules": ["Raters below 50 % of their control items are left out whole."],
+    "stopping_rule": "When every task is handed in.",
+    "reason": "the plan names it now",
+}
+GOOGLE = NAMED["google-mqm"]
+EXAMPLE = LockOut.model_validate(
+    {
+        "hash": "sha256:" + "5e" * 32,
+        "preregistered": True,
+        "amendments": 0,
+        "intact": True,
+        "entries": [
+            {
+                **NEW,
+                "n": 1,
+                "data_version": 1,
+                "before_judgments": True,
+                "recipe": {**GOOGLE.as_json(), "hash": GOOGLE.hash},
+                "reason": None,
+                "actor": "token:0f3a9c51d27e",
+                "at": "2026-11-20T12:00:00Z",
+                "previous": None,
+                "hash": "sha256:" + "5e" * 32,
+            }
+        ],
+    }
+)
+
+
+@router.post("", status_code=201, summary="Lock the analysis, or amend the lock", responses=shows(201, EXAMPLE))
+def create_lock(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[LockIn, json_body(LockIn, lock=NEW)],
+    session: SessionDep,
+    once: OnceDep,
+) -> Response:
+    """Before the first judgment this is a pre-registration; whatever comes later is an amendment with a reason.
+
+    The recipe is frozen as it is now, with its normalization settled. A ranking says whether it follows the lock;
+    `recipe=locked` asks for the one that does.
+    """
+
+    def make() -> Answer:
+        chain = locks.lock(session, campaign, Wanted(**body.model_dump()), actor=caller.actor)
+        return created(_out(chain), location=f"/v1/campaigns/{campaign}/lock")
+
+    return once(session, caller, make)
+
+
+@router.get("", summary="Look at the lock", responses=shows(200, EXAMPLE))
+def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:  # noqa: ARG001
+    """What is locked, since when, and every amendment with its reason."""
+    return _out(locks.get(session, campaign))
