@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services import campaigns
-from app.services.campaigns import NewCampaign
+from app.services import campaign_settings, campaigns
+from app.services.campaigns import CampaignView, NewCampaign
 from app.services.replay import Answer
-from app.web.access import UnboundManager, Viewer
+from app.web.access import Manager, UnboundManager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
+from app.web.ifmatch import IfMatchDep, quoted
 from app.web.lists import Cursor, Limit, Page, after, page_of
 from app.web.once import OnceDep, created
 
@@ -42,6 +43,25 @@ class CampaignIn(Input):
     target_language: Language | None = None
     basis: Basis = Field("source", description="What raters compare an output with.")
     settings: dict[str, JsonValue] = Field({}, max_length=100)
+
+
+class CampaignPatch(Input):
+    """What is to be changed; what is left out stays. Once a campaign is no draft, only `name` and `settings`."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
+    series: Key | None = None
+    protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
+        "mqm", description="Settled once there are data."
+    )
+    options: dict[str, JsonValue] = Field({}, max_length=20, description="Settled once there are data.")
+    source_language: Language | None = None
+    target_language: Language | None = None
+    basis: Basis = "source"
+    settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaced as a whole.")
+
+    def given(self) -> dict[str, Any]:
+        """What the body says; a name of null is the key again."""
+        return self.model_dump(include=self.model_fields_set)
 
 
 class CampaignOut(BaseModel):
@@ -90,6 +110,9 @@ EXAMPLE = CampaignOut.model_validate(
 )
 
 
+ETAG = "Of the settings; send it as `If-Match` to change them."
+
+
 @router.post("", status_code=201, summary="Make a campaign", responses=shows(201, EXAMPLE, "Made, in state draft."))
 def create_campaign(
     caller: UnboundManager,
@@ -113,7 +136,28 @@ def list_campaigns(caller: Viewer, session: SessionDep, limit: Limit = 50, curso
     return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
 
 
-@router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE))
-def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> CampaignOut:  # noqa: ARG001
+@router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE, etag=ETAG))
+def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001
     """Its settings, its state and the version of its data."""
-    return CampaignOut.model_validate(campaigns.get(session, campaign))
+    return _shown(campaigns.get(session, campaign), response)
+
+
+@router.patch("/{campaign}", summary="Change a campaign", responses=shows(200, EXAMPLE, "As it is now.", etag=ETAG))
+def patch_campaign(
+    caller: Manager,
+    campaign: CampaignKey,
+    seen: IfMatchDep,
+    body: Annotated[CampaignPatch, json_body(CampaignPatch, rename={"name": "TED talks"})],
+    session: SessionDep,
+    response: Response,
+) -> CampaignOut:
+    """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
+    view = campaign_settings.change(
+        session, campaign, body.given(), seen=lambda version: seen.has(str(version)), actor=caller.actor
+    )
+    return _shown(view, response)
+
+
+def _shown(view: CampaignView, response: Response) -> CampaignOut:
+    response.headers["ETag"] = quoted(str(view.settings_version))
+    return CampaignOut.model_validate(view)

@@ -13,6 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols._base import Options, Protocol
 from app.protocols._base import options_of as understood
+from app.services import audit
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -61,7 +62,7 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
 
     Raises Invalid, naming the field, and Conflict where the key is taken.
     """
-    protocol = _check(new)
+    protocol = check(new)
     row = campaigns.add(
         session,
         {
@@ -78,6 +79,7 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
             "settings": {**new.settings, "created_by": actor},
         },
     )
+    audit.record(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
     return _view(row)
 
 
@@ -102,7 +104,8 @@ def options_of(campaign: CampaignView) -> Options:
     return understood(protocol_of(campaign), campaign.options)
 
 
-def _check(new: NewCampaign) -> Protocol[Any]:
+def check(new: NewCampaign) -> Protocol[Any]:
+    """The protocol of a campaign that can be as it is said. Raises Invalid, naming each field that is wrong."""
     places = []
     if not is_key(new.key):
         places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -"))

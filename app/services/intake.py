@@ -25,6 +25,7 @@ from app.formats._base import (
     VoidRow,
 )
 from app.protocols._base import Options, Protocol, Shown, Spans
+from app.services import audit
 from app.services.campaigns import CampaignView, get, options_of
 from app.services.scores import profile_id, reading
 from app.stats.ratings import Role
@@ -123,7 +124,9 @@ def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str
     judgments.require_voidable(session, row.id)
     voids = judgments.void_staged(session, campaign_id=row.id, version=version)
     _check_spans(intake, row.id)
-    return {**counts, "voids": voids, "data_version": version}
+    report = {**counts, "voids": voids, "data_version": version}
+    audit.record(session, row.id, actor=intake.actor, action="import committed", what={"what": intake.what, **report})
+    return report
 
 
 def _stage(intake: Intake, record: Record, campaign_id: int, log: ReadLog) -> None:
@@ -171,33 +174,13 @@ def _judgment_line(intake: Intake, row: JudgmentRow, log: ReadLog) -> str | None
     for path in known.unmatched:
         log.notes[f"no weight for {path}: it weighs 0"] += 1
     intake.n_judgments += 1
+    which = (row.revision, row.item_position)
+    rest = (row.started_at, row.submitted_at, row.external_id, row.task_meta, row.item_meta, row.meta)
     return (
-        "\t".join(
-            (
-                str(intake.n_judgments),
-                staging.escape(row.at.file),
-                str(row.at.line),
-                row.task,
-                row.item,
-                row.systems[0],
-                staging.field(row.systems[1:] or None),
-                row.document,
-                staging.field(row.position),
-                row.rater,
-                str(ROLES[row.role]),
-                "t" if row.accepted else "f",
-                staging.field(row.revision),
-                staging.field(row.item_position),
-                staging.escape(payload),
-                staging.field(row.started_at),
-                staging.field(row.submitted_at),
-                staging.field(row.external_id),
-                staging.field(row.task_meta),
-                staging.field(row.item_meta),
-                staging.field(row.meta),
-            )
-        )
-        + known.derived
+        f"{intake.n_judgments}\t{staging.escape(row.at.file)}\t{row.at.line}\t{row.task}\t{row.item}\t{row.systems[0]}\t"
+        f"{staging.field(row.systems[1:] or None)}\t{row.document}\t{staging.field(row.position)}\t{row.rater}\t"
+        f"{ROLES[row.role]}\t{'t' if row.accepted else 'f'}\t{staging.fields(which)}\t{staging.escape(payload)}\t"
+        f"{staging.fields(rest)}{known.derived}"
     )
 
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
+from app.services import audit
 from app.storage import campaigns, tokens
 from app.storage.db import Session
 
@@ -129,6 +130,8 @@ def issue(
         name=name,
         expires_at=expires_at,
     )
+    given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
+    audit.record(session, campaign_id, actor=_actor(by), action="token made", what=given)
     return Issued(_view(row), secret)
 
 
@@ -164,8 +167,11 @@ def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
 
 def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
     """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
-    get(session, prefix, by=by)
-    tokens.revoke(session, prefix)
+    shown = get(session, prefix, by=by)
+    if not tokens.revoke(session, prefix):
+        return
+    campaign_id = campaigns.get(session, shown.campaign).id if shown.campaign is not None else None
+    audit.record(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
 
 
 def first_admin(session: Session) -> Issued | None:
@@ -177,6 +183,10 @@ def first_admin(session: Session) -> Issued | None:
 def digest(secret: str) -> bytes:
     """What is stored of a secret. It has 256 random bits, so no salt and no slow hash are needed."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _actor(by: Caller | None) -> str:
+    return audit.OPERATOR if by is None else by.actor
 
 
 def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: datetime | None) -> None:

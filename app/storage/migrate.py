@@ -16,7 +16,7 @@ from app.domain.errors import Conflict
 from app.storage.db import APP_ROLE, sqlalchemy_url, translating
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
-APPEND_ONLY = ("judgments", "voids", "versions", "recipes", "locks")
+APPEND_ONLY = ("judgments", "voids", "versions", "recipes", "locks", "audit_log")
 
 
 class SchemaBehind(Conflict):

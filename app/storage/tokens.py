@@ -77,10 +77,11 @@ def page(
     return list(session.execute(wanted))
 
 
-def revoke(session: Session, prefix: str) -> None:
-    """Revoke a token now; an earlier revocation stands."""
+def revoke(session: Session, prefix: str) -> bool:
+    """Revoke a token now; False where it was already, because an earlier revocation stands."""
     here = (tokens.c.prefix == prefix) & tokens.c.revoked_at.is_(None)
-    session.execute(sa.update(tokens).where(here).values(revoked_at=sa.func.now()))
+    revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.id)
+    return session.execute(revoked).one_or_none() is not None
 
 
 def lock_for_first_admin(session: Session) -> None:

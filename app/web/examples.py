@@ -7,10 +7,15 @@ from typing import Any
 from pydantic import BaseModel
 
 
-def shows(status: int, example: BaseModel, description: str = "Done.") -> dict[int | str, dict[str, Any]]:
-    """An answer of the example's type, with the example."""
+def shows(
+    status: int, example: BaseModel, description: str = "Done.", *, etag: str | None = None
+) -> dict[int | str, dict[str, Any]]:
+    """An answer of the example's type, with the example; etag: what the header of that name says."""
     content = {"application/json": {"example": example.model_dump(mode="json", by_alias=True)}}
-    return {status: {"model": type(example), "description": description, "content": content}}
+    answer: dict[str, Any] = {"model": type(example), "description": description, "content": content}
+    if etag is not None:
+        answer["headers"] = {"ETag": {"description": etag, "schema": {"type": "string"}}}
+    return {status: answer}
 
 
 def sends(status: int, description: str, **media_types: tuple[str, str]) -> dict[int | str, dict[str, Any]]:

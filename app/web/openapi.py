@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from app.web.access import Needs
 from app.web.bodies import JsonBody, JsonOrFile, receive
 from app.web.deps import get_database, get_session
+from app.web.ifmatch import get_if_match
 from app.web.once import get_once
 from app.web.problems import MEDIA_TYPE, Problem
 
@@ -25,13 +26,15 @@ TITLES = {
     404: "Unknown, or not yours.",
     408: "The body did not arrive in time.",
     409: "The state of things does not allow it.",
+    412: "It was changed since the state that `If-Match` names.",
     413: "Larger than allowed.",
     415: "Not a type that is taken here.",
     422: "The input is not valid; `errors` says where.",
+    428: "Send `If-Match` with the ETag that you saw.",
     503: "Busy; try again after `Retry-After` seconds.",
     507: "No space left.",
 }
-TAGS = ("campaigns", "imports", "exports", "reports", "protocols", "access", "health")
+TAGS = ("campaigns", "imports", "exports", "reports", "protocols", "access", "audit", "health")
 DESCRIPTION = """
 Human evaluation of machine translation and text generation: campaigns, judgments, rankings.
 
@@ -133,6 +136,8 @@ def _problems(calls: list[Any], route: APIRoute) -> set[int]:
             found |= {401, 403, 503} | ({404} if route.param_convertors else set())
         elif _body(call) is not None:
             found |= {408, 413, 415, 507}
+        elif call is get_if_match:
+            found |= {409, 412, 428}
         elif call is get_once:
             found |= {409, 507}
         elif call in (get_database, get_session):

@@ -28,9 +28,11 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "not_found": 404,
         "timeout": 408,
         "conflict": 409,
+        "precondition_failed": 412,
         "too_large": 413,
         "unsupported": 415,
         "invalid": 422,
+        "precondition_required": 428,
         "unavailable": 503,
         "storage_full": 507,
     }

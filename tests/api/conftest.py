@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -159,6 +160,18 @@ def secret(database: Database) -> Callable[..., str]:
             return tokens.issue(session, role=role, **given).secret  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture
+def ask(database_url: str) -> Callable[..., None]:
+    """Run statements as the owner of the schema, in one transaction."""
+
+    def run(*statements: str) -> None:
+        with psycopg.connect(database_url) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return run
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from app.storage.tables._metadata import metadata
 from app.storage.tables.access import idempotency, sessions, tokens
+from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, versions
 from app.storage.tables.exclusions import exclusions
 from app.storage.tables.imports import import_chunks, import_files, imports
@@ -14,6 +15,7 @@ from app.storage.tables.tasks import item_credits, items, tasks
 from app.storage.tables.texts import documents, outputs, reference_texts, segments, systems
 
 __all__ = [
+    "audit_log",
     "campaigns",
     "documents",
     "exclusions",

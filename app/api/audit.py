@@ -1,0 +1,64 @@
+"""The audit log: who changed what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from app.api._times import Time
+from app.domain.keys import KEY_PATTERN
+from app.services import audit
+from app.web.access import Manager
+from app.web.deps import SessionDep
+from app.web.examples import shows
+from app.web.lists import Limit, Page, page_of
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"])
+
+Only = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this campaign only.", examples=["ted-ende"])]
+Place = Annotated[
+    str | None, Query(pattern="^[1-9][0-9]{0,17}$", description="`next` of the page before.", examples=["4711"])
+]
+
+
+class AuditOut(BaseModel):
+    """Something that was changed."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    campaign: str | None = Field(description="Null for what belongs to no campaign.")
+    n: int = Field(description="Place in the campaign's chain, from 1.")
+    at: Time
+    actor: str = Field(description="A token by its prefix, or who ran a command.")
+    action: str
+    what: dict[str, JsonValue]
+    hash: str = Field(description="SHA-256 over the row and the hash of the row before.")
+
+
+EXAMPLE = AuditOut.model_validate(
+    {
+        "campaign": "ted-ende",
+        "n": 1,
+        "at": "2026-11-20T12:00:00Z",
+        "actor": "token:0f3a9c51d27e",
+        "action": "campaign made",
+        "what": {"campaign": "ted-ende"},
+        "hash": "5e" * 32,
+    }
+)
+
+
+@router.get("", summary="Who changed what", responses=shows(200, Page[AuditOut](items=[EXAMPLE], next=None)))
+def list_audit(
+    caller: Manager, session: SessionDep, campaign: Only = None, limit: Limit = 50, cursor: Place = None
+) -> Page[AuditOut]:
+    """The newest first. An admin sees everything, a manager what concerns its campaigns.
+
+    Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
+    """
+    before = int(cursor) if cursor else None
+    found = audit.page(session, by=caller, campaign=campaign, before=before, limit=limit + 1)
+    page = page_of(found, limit, lambda entry: str(entry.id))
+    return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)

@@ -1,0 +1,88 @@
+"""The audit log: who changed what, in the transaction that changed it; each row seals those before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from app.storage import audit, campaigns
+from app.storage.db import Session
+
+if TYPE_CHECKING:
+    from app.services.tokens import Caller  # tokens are recorded, too
+
+OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row. campaign: None for what belongs to the installation. n: its place in the chain, from 1."""
+
+    id: int
+    campaign: str | None
+    n: int
+    at: datetime
+    actor: str
+    action: str
+    what: Mapping[str, object]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A chain that was followed. faults: what is wrong, and at which row. hash: of the last row; note it elsewhere."""
+
+    campaign: str | None
+    rows: int
+    hash: str
+    faults: tuple[str, ...]
+
+
+def record(
+    session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object] | None = None
+) -> None:
+    """Record what this transaction does; call it last, because others wait for the chain until the transaction ends.
+
+    campaign_id: None for what belongs to the installation. action: noun and verb, like `token revoked`. what: the
+    particulars as JSON values, without secrets and without the names of people.
+    """
+    audit.append(session, campaign_id, actor=actor, action=action, what=what or {})
+
+
+def page(session: Session, *, by: Caller, campaign: str | None, before: int | None, limit: int) -> list[Entry]:
+    """What the caller may see, the newest first: an admin all, others what concerns their campaigns.
+
+    Raises NotFound for a campaign that is not there or not theirs.
+    """
+    if campaign is not None and by.campaign not in (None, campaign):
+        raise campaigns.CampaignNotFound
+    only = campaign or by.campaign
+    if only is not None:
+        campaigns.get(session, only)
+    installation = by.may("admin") and by.campaign is None
+    rows = audit.page(session, before=before, limit=limit, campaign=only, installation=installation)
+    return [_entry(row) for row in rows]
+
+
+def check(session: Session) -> Iterator[Seal]:
+    """Follow every chain and compute every hash anew."""
+    for campaign_id, key in audit.chains(session):
+        previous, rows, faults = audit.START, 0, []
+        for row in audit.links(session, campaign_id):
+            rows += 1
+            if row.n != rows:
+                faults.append(f"rows {rows} to {row.n - 1} are gone")
+                rows = row.n
+            said = {name: getattr(row, name) for name in ("campaign_id", "n", "at", "actor", "action", "what")}
+            if row.hash != audit.digest(previous, **said):
+                faults.append(f"row {row.n} is not what was written")
+            previous = row.hash
+        yield Seal(key, rows, previous.hex(), tuple(faults))
+
+
+def _entry(row: audit.AuditRecord) -> Entry:
+    what = json.loads(row.what)
+    return Entry(row.id, row.campaign, row.n, row.at, row.actor, row.action, what, row.hash.hex())

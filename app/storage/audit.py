@@ -1,0 +1,83 @@
+"""Queries about the audit log. Each campaign has a chain; what belongs to none is in the installation's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.storage.tables import audit_log, campaigns
+
+AuditRecord = sa.Row[Any]
+START = bytes(32)
+BATCH = 1000  # rows
+
+
+def append(session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object]) -> None:
+    """Add a row to the end of a chain; whoever else wants to waits until this transaction ends.
+
+    The campaign is held before the chain, as everybody does who changes it, so that nobody waits in a ring.
+    """
+    if campaign_id is not None:
+        session.execute(sa.select(campaigns.c.id).where(campaigns.c.id == campaign_id).with_for_update(key_share=True))
+    session.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended("audit", campaign_id or 0))))
+    last = session.execute(_chain(campaign_id).order_by(audit_log.c.n.desc()).limit(1)).one_or_none()
+    at = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+    row = {
+        "campaign_id": campaign_id,
+        "n": last.n + 1 if last else 1,
+        "at": at,
+        "actor": actor,
+        "action": action,
+        "what": json.dumps(what, sort_keys=True, allow_nan=False, default=str),
+    }
+    row["hash"] = digest(last.hash if last else START, **row)
+    session.execute(sa.insert(audit_log).values(row))
+
+
+def digest(
+    previous: bytes, *, campaign_id: int | None, n: int, at: datetime, actor: str, action: str, what: str
+) -> bytes:
+    """SHA-256 over the hash before and everything that a row says."""
+    said = [previous.hex(), campaign_id, n, at.astimezone(UTC).isoformat(timespec="microseconds"), actor, action, what]
+    return hashlib.sha256(json.dumps(said).encode()).digest()
+
+
+def page(
+    session: Session, *, before: int | None, limit: int, campaign: str | None, installation: bool
+) -> list[AuditRecord]:
+    """Rows from the newest on, those older than id `before`.
+
+    campaign: only of this one. installation: those of no campaign as well.
+    """
+    shown = sa.select(audit_log, campaigns.c.key.label("campaign"))
+    query = shown.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.id.desc())
+    if before is not None:
+        query = query.where(audit_log.c.id < before)
+    if campaign is not None:
+        query = query.where(campaigns.c.key == campaign)
+    elif not installation:
+        query = query.where(audit_log.c.campaign_id.is_not(None))
+    return list(session.execute(query.limit(limit)))
+
+
+def chains(session: Session) -> list[tuple[int | None, str | None]]:
+    """Id and key of every campaign with a chain; None and None for the installation's."""
+    found = sa.select(audit_log.c.campaign_id, campaigns.c.key).distinct()
+    query = found.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.campaign_id)
+    return [(row.campaign_id, row.key) for row in session.execute(query)]
+
+
+def links(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
+    """The rows of a chain in order."""
+    rows = session.execute(_chain(campaign_id).order_by(audit_log.c.n).execution_options(yield_per=BATCH))
+    yield from rows
+
+
+def _chain(campaign_id: int | None) -> sa.Select[Any]:
+    return sa.select(audit_log).where(audit_log.c.campaign_id.is_not_distinct_from(campaign_id))

@@ -1,0 +1,25 @@
+"""The audit log: who changed what, chained by hashes within each campaign."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Table
+
+from app.storage.tables._metadata import bigint, identity, label, metadata, moment
+
+# what: the JSON text that was hashed, so that no reading and writing back can change a byte of it.
+audit_log = Table(
+    "audit_log",
+    metadata,
+    identity(),
+    bigint("campaign_id", nullable=True),
+    Column("n", BigInteger, nullable=False),
+    moment("at"),
+    label("actor"),
+    label("action"),
+    label("what"),
+    Column("hash", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    CheckConstraint("n >= 1", name="counts_from_one"),
+    CheckConstraint("octet_length(hash) = 32", name="hash_length"),
+    Index("uq_audit_log_campaign_id_n", "campaign_id", "n", unique=True, postgresql_nulls_not_distinct=True),
+)

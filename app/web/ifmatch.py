@@ -1,0 +1,54 @@
+"""If-Match: who changes something says which state of it they saw."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Request
+
+from app.domain.errors import AppError
+
+
+class IfMatchMissing(AppError):
+    """Send `If-Match` with the ETag that you saw."""
+
+    kind = "precondition_required"
+
+
+Seen = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        max_length=1000,
+        description="ETag of the state that is to be changed; without it 428, and 412 where it is not the latest.",
+        examples=['"3"'],
+    ),
+]
+
+
+class IfMatch:
+    """The tags that a client gave."""
+
+    def __init__(self, tags: frozenset[str]) -> None:
+        self.tags = tags
+
+    def has(self, tag: str) -> bool:
+        """Whether a state is among those seen (strong comparison, RFC 9110 §13.1.1; `*` is any)."""
+        return "*" in self.tags or quoted(tag) in self.tags
+
+
+async def get_if_match(request: Request, seen: Seen = None) -> IfMatch:  # noqa: ARG001  (declares the header)
+    """The tags. Raises IfMatchMissing where there are none."""
+    given = ",".join(request.headers.getlist("if-match"))
+    tags = frozenset(part.strip() for part in given.split(",") if part.strip())
+    if not tags:
+        raise IfMatchMissing
+    return IfMatch(tags)
+
+
+def quoted(tag: str) -> str:
+    """A tag as headers have it."""
+    return f'"{tag}"'
+
+
+IfMatchDep = Annotated[IfMatch, Depends(get_if_match)]
