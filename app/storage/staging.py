@@ -31,6 +31,9 @@ TABLES: Mapping[str, str] = {
 }
 
 
+NULL = "\\N"
+
+
 @dataclass(frozen=True, slots=True)
 class StagedName:
     """Columns of one staging table, in the order in which rows are written."""
@@ -83,13 +86,18 @@ def line(values: Iterable[object]) -> str:
     >>> line(["a", None, 1, True, "tab\\t"])
     'a\\t\\\\N\\t1\\tt\\ttab\\\\t\\n'
     """
-    return "\t".join(map(field, values)) + "\n"
+    return fields(values) + "\n"
+
+
+def fields(values: Iterable[object]) -> str:
+    """Several values side by side; a call for each None would be half the cost of a judgment's line."""
+    return "\t".join([NULL if value is None else field(value) for value in values])
 
 
 def field(value: object) -> str:
     """One value in COPY's text format: None, bool, number, text, time, mapping (as JSON) or sequence (as array)."""
     if value is None:
-        return "\\N"
+        return NULL
     if isinstance(value, str):
         return escape(value)
     if isinstance(value, bool):
