@@ -26,9 +26,11 @@ from app.domain.recipe import (
     Unit,
     from_options,
 )
-from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Method, ZeroMethod
+from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Calibration, IntervalKind, Method, ZeroMethod
 
-SCORING = r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?)$"
+SCORING = (
+    r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?|criterion:[A-Za-z0-9._~:@+\-]{1,128})$"
+)
 AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
@@ -50,7 +52,7 @@ class Choices(AsOf):
         examples=["google-mqm"],
     )
     scoring: Annotated[str, StringConstraints(pattern=SCORING)] | None = Field(
-        None, description="`score`, `spans`, `spans:PROFILE` or `spans:PROFILE:CAP`."
+        None, description="`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` or `criterion:NAME`."
     )
     roles: list[Role] | None = Field(None, description="Which ratings are ranked.", examples=[["rating", "repeat"]])
     accepted_only: bool | None = Field(None, description="Leave out what quality control rejected.")
@@ -76,6 +78,8 @@ class Choices(AsOf):
     alpha: Annotated[float, Field(ge=1e-6, le=0.5)] | None = None
     inclusive: bool | None = Field(None, description="Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule | None = None
+    interval: IntervalKind | None = Field(None, description="How intervals are made; bca needs 20 documents.")
+    calibration: Calibration | None = Field(None, description="Shift between language pairs.")
     rank_sets: bool | None = Field(None, description="Simultaneous rank sets of all systems.")
     influence: bool | None = Field(None, description="What pairs would be without one rater, document or domain.")
     standing: bool | None = Field(None, description="Apply the exclusions that stand in the campaign.")

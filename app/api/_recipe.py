@@ -20,7 +20,15 @@ from app.domain.recipe import (
     Test,
     Unit,
 )
-from app.domain.recipe_choices import LARGEST_SEED, MOST_EXCLUSIONS, MOST_PERMUTATIONS, Method, ZeroMethod
+from app.domain.recipe_choices import (
+    LARGEST_SEED,
+    MOST_EXCLUSIONS,
+    MOST_PERMUTATIONS,
+    Calibration,
+    IntervalKind,
+    Method,
+    ZeroMethod,
+)
 from app.web.bodies import Input
 
 Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
@@ -72,6 +80,8 @@ class RecipeIn(Input):
     alpha: Annotated[float, Field(ge=1e-6, le=0.5)] = _left_out()
     inclusive: bool = _left_out("Significant at p ≤ alpha, else at p < alpha.")
     clusters: ClusterRule = _left_out()
+    interval: IntervalKind = _left_out("How intervals are made; bca needs 20 documents.")
+    calibration: Calibration = _left_out("Shift between language pairs.")
     rank_sets: bool = _left_out("Simultaneous rank sets of all systems.")
     influence: bool = _left_out("What pairs would be without one rater, document or domain.")
     standing: bool = _left_out("Apply the exclusions that stand in the campaign.")
