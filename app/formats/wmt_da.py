@@ -35,10 +35,12 @@ from app.formats._da_write import write
 from app.formats._names import Names
 from app.formats._reading import lines, refuse
 from app.formats._sorting import Sorter
+from app.formats._split import MOST_PARTS, SPLITS
 
 OPTIONS = {
     "accepted": "name of the filtered file; rows that only the other file has were rejected",
     "scale": "z where the scores are standardised already (no range check)",
+    "split": "language_pair: one campaign for each language pair in the files",
 }
 
 
@@ -59,6 +61,8 @@ class _Seen:
 def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     standardised, accepted = _options(files, context)
+    if "split" in context.options:
+        raise Invalid("with the option split the files make several campaigns; this is about one")
     seen = _Seen()
     with Sorter() as rows:
         for file in files:
@@ -71,6 +75,30 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     log.finish()
 
 
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One stream of records for each language pair, each to be read before the next. Raises as `read`."""
+    standardised, accepted = _options(files, context)
+    seen: dict[str, _Seen] = {}
+    with Sorter() as rows:
+        for file in files:
+            for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
+                name = "-".join(pair)
+                seen.setdefault(name, _Seen()).add(row, pair)
+                if len(seen) > MOST_PARTS:
+                    raise Invalid(f"more than {MOST_PARTS} language pairs: is this the right column?")
+                rows.add(name.encode() + b"\0" + row.pack())
+        log.finish()
+        heads = {name: _campaign(files, one, standardised=standardised) for name, one in seen.items()}
+        if not heads:
+            _campaign(files, _Seen(), standardised=standardised)
+        split = (entry.partition(b"\0")[::2] for entry in rows)
+        for part, group in groupby(split, key=itemgetter(0)):
+            name = part.decode()
+            records = _Records(log, two_files=accepted is not None).of(row for _, row in group)
+            yield name, chain((heads[name],), records)
+    log.finish()
+
+
 def _options(files: Sequence[Input], context: ReadContext) -> tuple[bool, str | None]:
     """Whether scores are standardised, and the name of the filtered file. Raises Invalid."""
     options = context.options
@@ -78,6 +106,8 @@ def _options(files: Sequence[Input], context: ReadContext) -> tuple[bool, str | 
     if unknown:
         raise Invalid(f"wmt-da has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     scale, accepted = options.get("scale"), options.get("accepted")
+    if options.get("split", SPLITS[0]) != SPLITS[0]:
+        raise Invalid(f"option split: only {SPLITS[0]} is known")
     if scale not in (None, "z"):
         raise Invalid("option scale: only z is known")
     if accepted is None:
@@ -111,7 +141,8 @@ def _campaign(files: Sequence[Input], seen: _Seen, *, standardised: bool) -> Cam
     if len(seen.pairs) > 1:
         values = ", ".join(sorted(f"{s}-{t}" for s, t in seen.pairs))
         places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in seen.pairs.items())
-        raise Invalid(f"several language pairs in one import: {values}; a campaign has one", places=places)
+        what = f"several language pairs in one import: {values}; a campaign has one"
+        raise Invalid(f"{what} (--option split={SPLITS[0]} makes one campaign each)", places=places)
     if len(seen.documents) > 1:
         places = tuple(
             Place((at.file, at.line), "a document" if known else "no document") for known, at in seen.documents.items()
@@ -223,6 +254,7 @@ FORMAT = Format(
     name="wmt-da",
     title="Direct assessments as WMT published them (12 columns)",
     read=read,
+    parts=parts,
     write=write,
     options=OPTIONS,
 )

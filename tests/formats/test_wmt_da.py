@@ -116,7 +116,12 @@ def test_standardised_scores_have_no_range(read: Read) -> None:
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"scale": "t"}, "only z"), ({"accepted": "a"}, "at least two files"), ({"split": "language_pair"}, "no option")],
+    [
+        ({"scale": "t"}, "only z"),
+        ({"accepted": "a"}, "at least two files"),
+        ({"split": "language_pair"}, "several campaigns"),
+        ({"columns": "12"}, "no option"),
+    ],
 )
 def test_an_option_that_will_not_do_is_refused(read: Read, options: dict[str, str], says: str) -> None:
     with pytest.raises(Invalid, match=says):
