@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import random
 from collections import Counter, defaultdict
@@ -129,6 +131,31 @@ def test_error_spans_give_the_published_segment_scores(esa: dict[str, Found], da
         seen[system] += 1
     ours = {(w[0], w[2] - 1): sign * sum(s) / len(s) for w, s in given.items()}
     assert ours == pytest.approx(official, abs=1e-9)
+
+
+def test_the_raw_export_places_every_segment_where_the_published_table_has_it(read: Read, data: Data) -> None:
+    header, *lines = gzip.decompress(data("esa_wmt23_ende/annotations.tsv.gz")).decode().removesuffix("\n").split("\n")
+    rows = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
+    rows = [row for row in rows if row["protocol"] == "ESA-1"]
+    export = io.StringIO()
+    for row in rows:
+        name = "#".join(
+            filter(None, (row["doc"], row["system"], row["bad_id"], row["duplicate"].replace("licate", "")))
+        )
+        head = (row["login"], f"wmt23.{row['system']}", row["item_no"], row["item_type"], "eng", "deu", row["score"])
+        csv.writer(export).writerow((*head, name, "False", row["error_spans"], row["t_start"], row["t_end"]))
+    found = read("esa", export.getvalue().encode())
+    documents = defaultdict(set)
+    for row in rows:
+        documents[row["doc"]].add(int(row["line"]))
+    table = {(r["login"], r["system"], int(r["line"]), r["bad_id"], float(r["score"])) for r in rows}
+    for judgment in found.judgments:
+        assert judgment.position is not None
+        line = sorted(documents[judgment.document])[judgment.position - 1]
+        copy = judgment.item.rpartition(":")[2] if judgment.role == "degraded" else ""
+        assert (judgment.rater, judgment.systems[0], line, copy, judgment.payload["score"]) in table
+    assert found.log.dropped["filler repetitions (#dup)"] == 15
+    assert len(found.judgments) > 0.96 * len(rows)
 
 
 def test_degraded_copies_name_their_originals(esa: dict[str, Found]) -> None:
