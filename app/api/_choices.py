@@ -90,7 +90,7 @@ class Choices(AsOf):
 def chosen(request: Request, base: Recipe) -> Recipe:
     """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
-    ours = {"recipe", "as_of", "table"}
+    ours = {"recipe", "as_of", "table", "picture"}
     return from_options(base, {name: query.getlist(name) for name in query if name not in ours})
 
 

@@ -26,7 +26,7 @@ Any choice of the recipe can be given as an option of its name: --normalize z --
 
 
 SEGMENTS = "segments"
-_FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
+_FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown", "svg": "svg"}
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,9 @@ def rank(
     csv: Annotated[bool, typer.Option("--csv", help="A line a system.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A table for a pull request.")] = False,
-    svg: Annotated[bool, typer.Option("--svg", help="The forest plot.")] = False,
+    svg: Annotated[
+        bool, typer.Option("--svg", help="A picture: the forest plot, or the matrix of --table pairs.")
+    ] = False,
     table: Annotated[
         str,
         typer.Option(help="What the CSV, LaTeX or Markdown table has a line for: systems, pairs or segments (CSV)."),
@@ -77,7 +79,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
     if table not in (*TABLES, SEGMENTS):
         there = ", ".join((*TABLES, SEGMENTS))
         raise Invalid("the options are not valid", places=(Place(("--table", table), f"there are: {there}"),))
-    fitting = {SEGMENTS: ("csv",), "pairs": ("csv", "tex", "md")}.get(table)
+    fitting = {SEGMENTS: ("csv",), "pairs": ("csv", "tex", "md", "svg")}.get(table)
     if fitting and kinds not in [[kind] for kind in fitting]:
         what = f"is a table for --{' --'.join(_FLAGS[kind] for kind in fitting)}"
         raise Invalid("the options are not valid", places=(Place(("--table", table), what),))

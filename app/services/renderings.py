@@ -34,7 +34,7 @@ def render(body: bytes, kind: str, table: str = "systems") -> bytes:
     ----------
     body : canonical JSON of a ranking, as stored.
     kind : `csv`, `tex`, `md` or `svg`.
-    table : `systems` (one row a system) or `pairs` (one row a pair); the picture is of the systems.
+    table : `systems` (one row a system, or the forest plot) or `pairs` (one row a pair, or the matrix of all pairs).
 
     Raises
     ------
@@ -42,9 +42,8 @@ def render(body: bytes, kind: str, table: str = "systems") -> bytes:
     """
     if kind not in MEDIA_TYPES:
         raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(MEDIA_TYPES)}"),))
-    allowed = TABLES if kind != "svg" else TABLES[:1]
-    if table not in allowed:
-        raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(allowed)}"),))
+    if table not in TABLES:
+        raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
     return _rendered(ranking_view.read(body), kind, of_pairs=table == "pairs")
 
 
@@ -55,7 +54,7 @@ def segments(ranking: Ranking) -> Iterator[bytes]:
 
 def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
-        return pictures.forest_plot(view)
+        return pictures.pair_matrix(view) if of_pairs else pictures.forest_plot(view)
     if kind == "csv":
         return tables_csv.pairs_csv(view) if of_pairs else tables_csv.systems_csv(view)
     shown = tables.pairs_table(view) if of_pairs else tables.systems_table(view)

@@ -12,15 +12,22 @@ from app.services.tables import Table
 
 def markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
     """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
-    lines = [f"**{_code(captions.title(view))}**: ranking by `{view.recipe.name}`, {captions.direction(view)}", ""]
-    lines.append(_markdown_row(table.headings))
+    head = f"**{code(captions.title(view))}**: ranking by `{view.recipe.name}`, {captions.direction(view)}"
+    return markdown_table(head, table, names=names, caption=captions.caption(view), warnings=view.warnings)
+
+
+def markdown_table(
+    head: str, table: Table, *, names: frozenset[int], caption: str, warnings: Sequence[str] = ()
+) -> bytes:
+    """A table between its heading, which is Markdown already, and its caption and warnings, which are plain text."""
+    lines = [head, "", _markdown_row(table.headings)]
     lines.append(_markdown_row([":--" if a == "left" else "--:" for a in table.alignments]))
     lines.extend(
-        _markdown_row([_code(cell) if i in names else _plain(cell) for i, cell in enumerate(row)]) for row in table.rows
+        _markdown_row([code(cell) if i in names else _plain(cell) for i, cell in enumerate(row)]) for row in table.rows
     )
-    lines += ["", _plain(captions.caption(view))]
-    if view.warnings:
-        lines += ["", *(f"- Warning: {_plain(text)}" for text in view.warnings)]
+    lines += ["", _plain(caption)]
+    if warnings:
+        lines += ["", *(f"- Warning: {_plain(text)}" for text in warnings)]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -28,7 +35,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Code span: no mark-up, no mention, no link; a bar still has to be kept from ending the cell."""
     flat = " ".join(text.split()).replace("|", "\\|")
     fence = "``" if "`" in flat else "`"
@@ -43,12 +50,19 @@ def _plain(text: str) -> str:
 
 def latex(view: RankingView, table: Table, *, long: bool) -> bytes:
     """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
+    caption = f"{captions.title(view)}, {captions.direction(view)}. {captions.caption(view)}"
+    label = f"{view.campaign}-{view.recipe.name}"
+    return latex_table(table, caption=caption, label=label, warnings=view.warnings, long=long)
+
+
+def latex_table(table: Table, *, caption: str, label: str, warnings: Sequence[str] = (), long: bool = False) -> bytes:
+    """A booktabs table; caption, label and warnings are plain text."""
     spec = "".join("l" if a == "left" else "r" for a in table.alignments)
-    caption = f"{tex(captions.title(view))}, {captions.direction(view)}. {tex(captions.caption(view))}"
+    caption = tex(caption)
     body = [f"    {_latex_row(row, rule=i in table.breaks)}" for i, row in enumerate(table.rows)]
     head = ["    \\toprule", f"    {_latex_row(table.headings)}", "    \\midrule"]
-    label = f"\\label{{tab:{_label(view)}}}"
-    notes = [f"% Warning: {tex(text)}" for text in view.warnings]
+    label = f"\\label{{tab:{_label(label)}}}"
+    notes = [f"% Warning: {tex(text)}" for text in warnings]
     if long:
         top = ["% \\usepackage{booktabs,longtable}", *notes, f"\\begin{{longtable}}{{{spec}}}"]
         top.append(f"  \\caption{{{caption}}}{label}\\\\")
@@ -66,5 +80,5 @@ def _latex_row(cells: Sequence[str], *, rule: bool = False) -> str:
     return ("\\midrule\n    " if rule else "") + ("{}" if text.startswith("[") else "") + text + " \\\\"
 
 
-def _label(view: RankingView) -> str:
-    return "".join(c if c.isalnum() and c.isascii() else "-" for c in f"{view.campaign}-{view.recipe.name}")
+def _label(text: str) -> str:
+    return "".join(c if c.isalnum() and c.isascii() else "-" for c in text)

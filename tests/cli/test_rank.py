@@ -81,7 +81,7 @@ def test_segments_are_those_of_the_recipe_that_was_asked_for(spine: Spine, comma
         (("mqm", "--csv", "--svg"), "--svg"),
         (("mqm", "--table", "nope"), "--table:nope"),
         (("mqm", "--table", "segments"), "--table:segments: is a table for --csv"),
-        (("mqm", "--svg", "--table", "pairs"), "--table:pairs"),
+        (("mqm", "--svg", "--table", "segments"), "--table:segments"),
         (("mqm", "--as-of", "-5"), "no such data version"),
     ],
 )

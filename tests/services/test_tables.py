@@ -158,7 +158,7 @@ def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
     assert captions.number(-0.625, 2) == "−0.62"
 
 
-@pytest.mark.parametrize(("kind", "table"), [("pdf", "systems"), ("csv", "judgments"), ("svg", "pairs")])
+@pytest.mark.parametrize(("kind", "table"), [("pdf", "systems"), ("csv", "judgments"), ("svg", "segments")])
 def test_an_unknown_rendering_is_refused_with_what_there_is(system, report, kind, table):
     with pytest.raises(Invalid) as refused:
         render(report([system("A", 1)]), kind, table)

@@ -1,5 +1,6 @@
 """Pictures of reports as SVG: matplotlib draws them, on first use and not before."""
 
 from app.services.pictures.forest import forest_plot
+from app.services.pictures.pairwise import pair_matrix
 
-__all__ = ["forest_plot"]
+__all__ = ["forest_plot", "pair_matrix"]

@@ -1,0 +1,134 @@
+"""A sheet to draw on in points from the top left: texts, boxes, lines, and a caption below. Used under the lock."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from app.services.pictures import _canvas
+from app.services.pictures._canvas import INK, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARGIN = 16.0
+LINE = 11.5  # height of a line of the caption
+CHARACTER = 5.6  # width of a character of a name, generous, so that any font fits
+CAPTION_CHARACTER = 4.2
+HEAD = 46.0  # room for the heading and the line below it
+Across = Literal["left", "center", "right"]
+
+
+@dataclass(slots=True)
+class Sheet:
+    """An empty sheet; sizes in points."""
+
+    width: float
+    height: float
+    figure: Figure = field(init=False)
+    axes: Axes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.figure = _canvas.new_figure(self.width, self.height)
+        self.axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.set_xlim(0, self.width)
+        self.axes.set_ylim(self.height, 0)
+        self.axes.axis("off")
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        ha: Across = "left",
+        color: str = INK,
+        size: float = 9.0,
+        bold: bool = False,
+        upright: bool = False,
+    ) -> None:
+        """A text with its middle line at y; upright: turned to read from below."""
+        self.axes.text(
+            x,
+            y,
+            _canvas.printable(text),
+            ha=ha,
+            va="bottom" if upright else "center_baseline",
+            color=color,
+            size=size,
+            weight="bold" if bold else "normal",
+            rotation=90 if upright else 0,
+            rotation_mode="default",
+        )
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str | None = None,
+        edge: str | None = None,
+        thick: float = 1.0,
+        hatch: str | None = None,
+    ) -> None:
+        """A rectangle, filled or drawn round."""
+        from matplotlib.patches import Rectangle
+
+        self.axes.add_patch(
+            Rectangle(
+                (x, y),
+                width,
+                height,
+                facecolor=fill or "none",
+                edgecolor=edge or "none",
+                linewidth=thick if edge else 0.0,
+                hatch=hatch,
+                joinstyle="miter",
+            )
+        )
+
+    def line(
+        self,
+        xs: Sequence[float],
+        ys: Sequence[float],
+        *,
+        color: str = INK,
+        thick: float = 1.0,
+        marker: str = "",
+        hollow: bool = False,
+        dashed: bool = False,
+    ) -> None:
+        """A line through points, marked at each where a marker is given."""
+        self.axes.plot(
+            xs,
+            ys,
+            color=color,
+            linewidth=thick,
+            linestyle=(0, (3, 2)) if dashed else "solid",
+            marker=marker or None,
+            markersize=5.0,
+            markerfacecolor=_canvas.GROUND if hollow else color,
+            markeredgecolor=color,
+        )
+
+    def heading(self, title: str, below: str) -> None:
+        """The title and a line below it."""
+        most = int((self.width - 2 * MARGIN) / 6.6)
+        self.text(MARGIN, 18, _canvas.shortened(title, most), size=11.5, bold=True)
+        self.text(MARGIN, 33, below, size=8.5, color=QUIET)
+
+    def caption(self, lines: Sequence[str], y: float) -> None:
+        """Lines below the drawing, the first at y."""
+        for i, line in enumerate(lines):
+            self.text(MARGIN, y + i * LINE, line, size=7.5, color=QUIET)
+
+
+def wrapped(sentences: Iterable[str], width: float) -> tuple[str, ...]:
+    """Sentences as lines that fit a sheet of this width."""
+    columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
+    return tuple(line for text in sentences for line in textwrap.wrap(_canvas.printable(text), columns, max_lines=5))
