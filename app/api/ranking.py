@@ -6,14 +6,17 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 
 from app.api._choices import AsOf, Choices, chosen, moment
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.services import recipes, reports
+from app.services.redaction import without_raters
 from app.services.renderings import MEDIA_TYPES, render, segments
 from app.services.reports import StoredReport
+from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Public, Viewer
 from app.web.bodies import json_body
@@ -61,9 +64,12 @@ RECIPE_OUT = _recipe(NAMED["google-mqm"])
 
 
 class ChoicesOfTable(Choices):
-    """Choices, and the table that is wanted of a ranking that is sent as one."""
+    """Choices, and what is wanted of a ranking that is sent as a table or as a picture."""
 
     table: Literal["systems", "pairs"] = "systems"
+    picture: Literal["systems", "pairs"] = Field(
+        "systems", description="The forest plot of the systems, or the matrix of all pairs, where the answer is SVG."
+    )
 
 
 @router.get("/recipes", summary="List recipes", responses=shows(200, Page[RecipeOut](items=[RECIPE_OUT], next=None)))
@@ -74,7 +80,7 @@ async def list_recipes(_: Public) -> Page[RecipeOut]:
 
 @router.get("/campaigns/{campaign}/ranking", summary="Rank the systems", response_class=Response, responses=ANY)
 def get_ranking(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[ChoicesOfTable, Query()],
@@ -84,7 +90,7 @@ def get_ranking(
     report = reports.ranking(
         database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
     )
-    return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], asked.table)
+    return _shown(request, caller, report, KINDS[preferred(request, tuple(KINDS))], asked)
 
 
 @router.get(
@@ -94,7 +100,7 @@ def get_ranking(
     responses={**TEXTS, **KNOWN},
 )
 def get_ranking_as(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
@@ -105,7 +111,7 @@ def get_ranking_as(
     report = reports.ranking(
         database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
     )
-    return _shown(request, report, kind, asked.table)
+    return _shown(request, caller, report, kind, asked)
 
 
 @router.post(
@@ -115,7 +121,7 @@ def get_ranking_as(
     responses=ANY,
 )
 def post_ranking(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[AsOf, Query()],
@@ -126,7 +132,7 @@ def post_ranking(
     with database.transaction(snapshot=True) as session:
         recipe = recipes.sent(session, campaign, body.given())
     report = reports.ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
-    return _shown(request, report, KINDS[preferred(request, tuple(KINDS))], "systems")
+    return _shown(request, caller, report, KINDS[preferred(request, tuple(KINDS))])
 
 
 @router.get(
@@ -154,11 +160,16 @@ def _wanted(request: Request, campaign: str, asked: Choices, database: Database)
         return chosen(request, recipes.named(session, campaign, asked.recipe))
 
 
-def _shown(request: Request, report: StoredReport, kind: str, table: str) -> Response:
-    """A representation, with an ETag of its own."""
+def _shown(
+    request: Request, caller: Caller, report: StoredReport, kind: str, asked: ChoicesOfTable | None = None
+) -> Response:
+    """A representation, with an ETag of its own; who only views learns nothing of the raters."""
+    if not caller.may("manager"):
+        report = without_raters(report)
     if kind == "json":
         return answer(request, report.body, JSON, report.etag)
-    table = "systems" if kind == "svg" else table
+    asked = asked or ChoicesOfTable()
+    table = asked.picture if kind == "svg" else asked.table
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
     return answer(request, lambda: render(report.body, kind, table), MEDIA_TYPES[kind], tag, headers)

@@ -72,8 +72,8 @@ def applied(recipe: Recipe, stands: Registered) -> Recipe:
 
 def as_asked(ranking: Ranking, recipe: Recipe) -> Ranking:
     """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
-    own = {f"excluded {one.what} {one.key}" for one in recipe.exclude}
-    added = {f"excluded {one.what} {one.key}": one.what for one in ranking.requested.exclude}
+    own = {f"excluded {one.what}:{one.key}" for one in recipe.exclude}
+    added = {f"excluded {one.what}:{one.key}": one.what for one in ranking.requested.exclude}
     counts: dict[str, int] = {}
     for dropped in ranking.dropped:
         standing = dropped.reason in added and dropped.reason not in own

@@ -196,5 +196,6 @@ def _few(ratings: Ratings, moments: Moments) -> tuple[str, ...]:
 
 
 def _names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
-    shown = ", ".join(ratings.labels.raters[i] for i in raters[:most])
+    """As `rater:KEY`, so that a view without identities can tell them from the rest of the text."""
+    shown = ", ".join(f"rater:{ratings.labels.raters[i]}" for i in raters[:most])
     return shown if raters.size <= most else f"{shown} and {raters.size - most} more"

@@ -45,7 +45,7 @@ def select(ratings: Ratings, recipe: Recipe) -> Selection:
     dropped = [Dropped("rating of a whole document", len(ratings) - len(rows))]
     for exclusion in recipe.exclude:
         kept = rows.where(~_matches(rows, exclusion))
-        dropped.append(Dropped(f"excluded {exclusion.what} {exclusion.key}", len(rows) - len(kept)))
+        dropped.append(Dropped(f"excluded {exclusion.what}:{exclusion.key}", len(rows) - len(kept)))
         rows = kept
     roles = np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)

@@ -12,6 +12,8 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED
 from app.services import campaigns, captions, ranking_view, reports, tables
 from app.services.campaigns import CampaignView
 from app.services.ranking_view import RankingView
+from app.services.redaction import without_raters
+from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.pages import PageRoute, page
@@ -26,7 +28,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get("/campaigns/{campaign}")
 def ranking(
     request: Request,
-    reader: Reader,  # noqa: ARG001  (only readers come here)
+    reader: Reader,
     campaign: CampaignKey,
     database: DatabaseDep,
     recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
@@ -37,7 +39,7 @@ def ranking(
         about = campaigns.get(session, campaign)
     shared = {"campaign": about, "recipes": tuple(NAMED), "chosen": chosen, "checked": CHECKED_AGAINST[chosen]}
     try:
-        view = _view(database, about, chosen)
+        view = _view(database, about, chosen, reader)
     except Invalid as error:
         return page(request, "ranking.html", {**shared, "view": None, "why": error.detail or error.title()}, status=422)
     return page(request, "ranking.html", {**shared, **_shown(view, about, chosen)})
@@ -48,8 +50,9 @@ def address(campaign: str, suffix: str, recipe: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{urlencode({'recipe': recipe})}"
 
 
-def _view(database: Database, about: CampaignView, recipe: str) -> RankingView:
-    return ranking_view.read(reports.ranking(database, about.key, recipe=NAMED[recipe]).body)
+def _view(database: Database, about: CampaignView, recipe: str, reader: Caller) -> RankingView:
+    report = reports.ranking(database, about.key, recipe=NAMED[recipe])
+    return ranking_view.read(report.body if reader.may("manager") else without_raters(report).body)
 
 
 def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:

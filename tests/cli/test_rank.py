@@ -52,7 +52,7 @@ def test_an_excluded_system_leaves_the_ranking_and_is_written_down(spine: Spine,
     answer = command(spine.url, "rank", "da", "--recipe", "wmt-da", "--exclude", "rater:w1", "--json")
     ranking = json.loads(answer.stdout)
     assert ranking["recipe"]["exclude"] == ["rater:w1"]
-    assert {"reason": "excluded rater w1", "n": 28} in ranking["dropped"]
+    assert {"reason": "excluded rater:w1", "n": 28} in ranking["dropped"]
     assert ranking["n_ratings"] == 28
 
 

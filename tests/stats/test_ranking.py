@@ -19,8 +19,7 @@ from app.stats.result import Ranking
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
 
 # F7 of the specification: worker, system, document, segment, type, score.
-F7 = """
-w1 A d1 1 SYSTEM 80
+F7 = """w1 A d1 1 SYSTEM 80
 w1 A d1 1 REPEAT 70
 w1 B d1 1 SYSTEM 60
 w1 B d1 1 BAD_REF 10
@@ -221,7 +220,7 @@ def test_constant_scores_tie_everyone_and_nobody_wins() -> None:
 def test_raters_who_are_all_constant_leave_nothing_to_rank_by_z_and_are_named() -> None:
     ranking = rank(constant(), WMT_DA)
     assert ranking.systems == ()
-    assert "constant raters dropped: r0" in ranking.warnings
+    assert "constant raters dropped: rater:r0" in ranking.warnings
     assert "systems without a score after normalization, not ranked: s0, s1, s2, s3" in ranking.warnings
 
 
@@ -364,7 +363,7 @@ def test_exclusions_leave_out_and_are_counted() -> None:
     ratings = campaign(raters=2)
     ranking = rank(ratings, replace(WMT_DA, exclude=(Exclusion("rater", "r1"), Exclusion("system", "s2"))))
     assert [row.system for row in ranking.systems] == ["s0", "s1", "s3"]
-    assert [(d.reason, d.n) for d in ranking.dropped[:2]] == [("excluded rater r1", 64), ("excluded system s2", 16)]
+    assert [(d.reason, d.n) for d in ranking.dropped[:2]] == [("excluded rater:r1", 64), ("excluded system:s2", 16)]
     assert ranking.n_ratings == 48
 
 

@@ -1,0 +1,41 @@
+"""A viewer's report names no rater and no task, and loses nothing else."""
+
+from __future__ import annotations
+
+import json
+
+from app.services.redaction import without_raters
+from app.services.reports import StoredReport
+
+REPORT = {
+    "campaign": "rater-study",
+    "systems": [{"system": "rater", "score": 0.5}],
+    "pairs": [
+        {
+            "flips_without": ["rater:anna@x", "document:d1"],
+            "influence": {"rater": {"key": "anna@x", "change": 0.25}, "document": {"key": "d1", "change": 1.0}},
+        }
+    ],
+    "recipe": {"exclude": ["rater:bob", "task:HIT7:bob", "system:S"]},
+    "warnings": ["constant raters dropped: rater:anna@x, rater:bob and 2 more"],
+}
+
+
+def test_raters_and_tasks_are_hidden_and_the_rest_stays() -> None:
+    report = StoredReport(json.dumps(REPORT).encode(), "tag", 3)
+    seen = without_raters(report)
+    assert b"anna" not in seen.body
+    assert b"bob" not in seen.body
+    plain = json.loads(seen.body)
+    assert plain["campaign"] == "rater-study"
+    assert plain["systems"] == REPORT["systems"]
+    pair = plain["pairs"][0]
+    assert pair["flips_without"] == ["rater:*", "document:d1"]
+    assert pair["influence"] == {"rater": {"key": "*", "change": 0.25}, "document": {"key": "d1", "change": 1.0}}
+    assert plain["recipe"]["exclude"] == ["rater:*", "task:*", "system:S"]
+    assert plain["warnings"] == ["constant raters dropped: rater:*, rater:* and 2 more"]
+
+
+def test_the_two_views_have_different_etags() -> None:
+    report = StoredReport(b"{}", "tag", 3)
+    assert without_raters(report).etag != report.etag
