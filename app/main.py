@@ -20,8 +20,10 @@ from app import api, ui
 from app.config import Settings
 from app.storage.db import Database
 from app.web import cors, openapi, problems
+from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
+from app.web.metrics import Metrics
 
 COLLECT_AFTER = 50_000  # objects
 
@@ -43,9 +45,11 @@ def create_app(database: Database, options: Options) -> FastAPI:
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
     problems.install(app)
+    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size)
     cors.install(app, options.cors_origins)
     app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
-    app.middleware_stack = EdgeLayer(app.build_middleware_stack())
+    app.state.metrics = Metrics()
+    app.middleware_stack = EdgeLayer(app.build_middleware_stack(), app.state.metrics)
     return app
 
 

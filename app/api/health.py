@@ -5,15 +5,31 @@ from __future__ import annotations
 from importlib.metadata import version as installed
 from typing import Literal
 
-from fastapi import APIRouter
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
+from app.services import readiness
 from app.stats.result import METHOD_VERSION
 from app.web.access import Public
 from app.web.deps import DatabaseDep
-from app.web.examples import shows
+from app.web.examples import sends, shows
+from app.web.metrics import MEDIA_TYPE, Metrics
 
 router = APIRouter(tags=["health"])
+METRIC = 'plumbline_requests_total{method="GET",route="/v1/campaigns",status="200"} 42\n'
+_limiter: RunVar[CapacityLimiter] = RunVar("readiness")
+
+
+def _asking() -> CapacityLimiter:
+    """One thread of its own in each event loop, so that the answer does not queue behind requests."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        _limiter.set(CapacityLimiter(1))
+        return _limiter.get()
 
 
 class Health(BaseModel):
@@ -36,10 +52,27 @@ async def livez(_: Public) -> Health:
 
 
 @router.get("/readyz", summary="Can requests be served", responses=shows(200, Health()))
-def readyz(_: Public, database: DatabaseDep) -> Health:
-    """Asks the database; 503 while it cannot be reached."""
-    database.ping()
+async def readyz(_: Public, database: DatabaseDep) -> Health:
+    """Asks the database; 503 while it cannot be reached or has the schema of another version."""
+    await to_thread.run_sync(readiness.check, database, limiter=_asking())
     return Health()
+
+
+@router.get(
+    "/metrics",
+    summary="What was answered",
+    response_class=PlainTextResponse,
+    responses=sends(200, "Counters of this process in Prometheus' text format.", any=("text/plain", METRIC)),
+)
+async def metrics(_: Public, request: Request, database: DatabaseDep) -> PlainTextResponse:
+    """By route and status, with requests and database connections in use. No names stand in it."""
+    counted: Metrics = request.app.state.metrics
+    gauges = {
+        "requests_in_flight": ("Requests under way.", counted.in_flight),
+        "database_connections_in_use": ("Connections in a transaction.", database.in_use),
+        "database_connections": ("Connections of the pool.", database.size),
+    }
+    return PlainTextResponse(counted.text(gauges), media_type=MEDIA_TYPE)
 
 
 @router.get("/version", summary="Which version", responses=shows(200, Version(version="0.1.0", method_version="1")))

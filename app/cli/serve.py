@@ -23,6 +23,7 @@ from app.services import tokens
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.server_checks import check_url
+from app.web.protocol import BoundedProtocol
 
 FACTORY = "app.main:from_environment"
 LINK_FILE = "first-admin-link"
@@ -31,7 +32,7 @@ GRACE = 8  # seconds that requests under way have to finish
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {"line": {"()": "app.web.logs.JsonLines"}},
     "handlers": {"err": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
     "loggers": {name: {"handlers": ["err"], "level": "INFO"} for name in ("uvicorn", "plumbline")},
 }
@@ -167,6 +168,7 @@ def run(url: str, role: str | None, server: socket.socket, *, workers: int) -> N
     config = uvicorn.Config(
         FACTORY,
         factory=True,
+        http=BoundedProtocol,
         workers=workers,
         access_log=False,
         log_config=LOGGING,

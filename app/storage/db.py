@@ -21,6 +21,7 @@ __all__ = ["Database", "Session", "driver", "sqlalchemy_url", "translating"]
 
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
+CONNECT_TIMEOUT = 2  # seconds, the least that libpq knows
 
 
 class DatabaseBusy(Unavailable):
@@ -53,17 +54,21 @@ class Database:
     def __init__(self, url: str, *, size: int = 10, role: str | None = None) -> None:
         self.url = url
         self.size = size
+        self._engine = self._pool(size, role)
+        self._probe = self._pool(1, role)
+        sa.event.listen(self._engine, "connect", _read_numbers_as_written)
+
+    def _pool(self, size: int, role: str | None) -> sa.Engine:
         options = "-c timezone=UTC" + (f" -c role={role}" if role else "")
-        self._engine = sa.create_engine(
-            sqlalchemy_url(url),
+        return sa.create_engine(
+            sqlalchemy_url(self.url),
             pool_size=size,
             max_overflow=0,
             pool_timeout=POOL_TIMEOUT,
             pool_pre_ping=True,
             hide_parameters=True,  # a traceback in the log shows no values
-            connect_args={"options": options, "connect_timeout": 5},
+            connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT},
         )
-        sa.event.listen(self._engine, "connect", _read_numbers_as_written)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
@@ -84,9 +89,26 @@ class Database:
         with self.transaction() as session:
             session.execute(sa.text("SELECT 1"))
 
+    @property
+    def in_use(self) -> int:
+        """Connections that are in a transaction now."""
+        pool = self._engine.pool
+        return pool.checkedout() if isinstance(pool, sa.QueuePool) else 0
+
+    def schema(self) -> str | None:
+        """The revision of the schema; None where there is none.
+
+        Asked on a connection of its own, so that the answer does not wait for requests. Raises Unavailable.
+        """
+        with translating(), self._probe.connect() as connection:
+            there = connection.execute(sa.text("SELECT to_regclass('alembic_version')")).scalar()
+            found = sa.text("SELECT version_num FROM alembic_version")
+            return str(connection.execute(found).scalar()) if there else None
+
     def close(self) -> None:
         """Close every pooled connection."""
         self._engine.dispose()
+        self._probe.dispose()
 
 
 def sqlalchemy_url(url: str) -> sa.URL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -69,12 +70,17 @@ def check(url: str) -> None:
             raise SchemaDiffers(str(error)) from error
 
 
+@cache
+def head() -> str | None:
+    """The revision that this version needs."""
+    return ScriptDirectory.from_config(config()).get_current_head()
+
+
 def require_head(connection: sa.Connection) -> None:
     """Raise SchemaBehind unless the database is at this version's head."""
-    head = ScriptDirectory.from_config(config()).get_current_head()
     current = MigrationContext.configure(connection).get_current_revision()
-    if current != head:
-        raise SchemaBehind(f"the schema is at {current or 'nothing'}, this version needs {head}")
+    if current != head():
+        raise SchemaBehind(f"the schema is at {current or 'nothing'}, this version needs {head()}")
 
 
 class _Locked:

@@ -21,6 +21,7 @@ from app.web.deps import get_options
 
 IN_MEMORY = 1 << 20
 PIECE = 1 << 20
+SLOWEST = 1 << 10  # bytes a second, after the first `body_timeout` seconds
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -95,9 +96,12 @@ async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
     """The pieces of a body as they come, at most `limit` bytes in all. Raises BodyTooLarge, BodyTooSlow, Cut."""
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
-    size, stream = 0, request.stream()
+    size, stream, timeout = 0, request.stream(), get_options(request).body_timeout
+    begun = anyio.current_time()
     while True:
-        piece = await _next(stream, get_options(request).body_timeout)
+        # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
+        left = begun + timeout + size / SLOWEST - anyio.current_time()
+        piece = await _next(stream, min(timeout, max(left, 0)))
         if piece is None:
             return
         size += len(piece)
@@ -113,7 +117,7 @@ async def _next(stream: AsyncIterator[bytes], timeout: float) -> bytes | None:
     except StopAsyncIteration:
         return None
     except TimeoutError:
-        raise BodyTooSlow(f"nothing came for {timeout:g} seconds") from None
+        raise BodyTooSlow(f"nothing came for {timeout:.3g} seconds") from None
 
 
 def _content_length(request: Request) -> str:

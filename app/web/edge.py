@@ -1,6 +1,6 @@
-"""The outermost layer of ours: a request id, headers that every answer carries, and one line in the log.
+"""The outermost layer of ours: a request id, headers that every answer carries, one line in the log, one count.
 
-The line names the route's template, never the path or query that was asked for, so that nothing secret gets there.
+Both name the route's template, never the path or query that was asked for, so that nothing secret gets there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from types import MappingProxyType
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.logs import REQUEST
+from app.web.metrics import Metrics
 
 REQUEST_ID = "X-Request-Id"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -38,8 +41,9 @@ def request_id(scope: Scope) -> str:
 class EdgeLayer:
     """Give every answer its id and headers; those that a handler set itself stay."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request through."""
@@ -55,12 +59,19 @@ class EdgeLayer:
                 headers[REQUEST_ID] = name
                 for header, value in HEADERS.items():
                     headers.setdefault(header, value)
-                _note(scope, message["status"], time.perf_counter() - started)
+                self._note(scope, message["status"], time.perf_counter() - started)
             await send(message)
 
-        await self.app(scope, receive, answer)
+        self.metrics.in_flight += 1
+        try:
+            await self.app(scope, receive, answer)
+        finally:
+            self.metrics.in_flight -= 1
 
-
-def _note(scope: Scope, status: int, seconds: float) -> None:
-    route = getattr(scope.get("route"), "path", "-")
-    log.info("%s %s %d %.1f ms %s", scope["method"], route, status, seconds * 1000, request_id(scope))
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        """An address that we do not have is counted as one, whatever it was, and so is its method."""
+        route = getattr(scope.get("route"), "path", "-")
+        method = scope["method"] if route != "-" else "-"
+        self.metrics.note(method, route, status, seconds)
+        said = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        log.info("answered", extra={REQUEST: {"request": request_id(scope), **said}})

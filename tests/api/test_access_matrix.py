@@ -37,6 +37,7 @@ EXPECTED: dict[str, str] = {
     "GET /docs": "public",
     "GET /docs/{file}": "public",
     "GET /livez": "public",
+    "GET /metrics": "public",
     "GET /openapi.json": "public",
     "GET /readyz": "public",
     "GET /version": "public",

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import json
+import re
+import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 
 import httpx
+import pytest
 from fastapi import FastAPI
 
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
+from app.web.logs import JsonLines
 
 
 def test_health_needs_no_credential(anonymous: httpx.Client) -> None:
@@ -27,6 +32,62 @@ def test_a_service_without_its_database_lives_but_is_not_ready(
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) >= 1
     assert answer.json()["type"] == "urn:plumbline:problem:database-down"
+
+
+def test_a_service_over_the_schema_of_another_version_is_not_ready(
+    anonymous: httpx.Client, ask: Callable[..., None]
+) -> None:
+    ask("UPDATE alembic_version SET version_num = 'later'")
+    answer = anonymous.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["type"] == "urn:plumbline:problem:other-schema"
+    assert anonymous.get("/livez").status_code == 200
+
+
+def test_readiness_is_told_while_every_connection_is_in_use(anonymous: httpx.Client, database: Database) -> None:
+    with ExitStack() as stack:
+        for _ in range(database.size):
+            session = stack.enter_context(database.transaction())
+            session.connection()
+        assert database.in_use == database.size
+        started = time.monotonic()
+        assert anonymous.get("/readyz").status_code == 200
+        assert time.monotonic() - started < 1
+        assert f"plumbline_database_connections_in_use {database.size}\n" in anonymous.get("/metrics").text
+        busy = anonymous.get("/v1/me", headers={"Authorization": "Bearer plb_000000000000_" + "A" * 43})
+        assert (busy.status_code, busy.json()["type"]) == (503, "urn:plumbline:problem:database-busy")
+        assert time.monotonic() - started < 4
+
+
+def test_metrics_count_by_template_and_hold_no_names(admin: httpx.Client, populated: dict[str, str]) -> None:
+    admin.get("/v1/campaigns/demo")
+    admin.get("/v1/campaigns/demo?secret=s3cret")
+    admin.request("PROPFIND", "/s3cret/path")
+    answer = admin.get("/metrics")
+    text = answer.text
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert 'plumbline_requests_total{method="GET",route="/v1/campaigns/{campaign}",status="200"} 1\n' in text
+    assert 'plumbline_requests_total{method="GET",route="/v1/campaigns/{campaign}",status="422"} 1\n' in text
+    assert 'plumbline_requests_total{method="-",route="-",status="404"} 1\n' in text
+    assert "plumbline_requests_in_flight 1\n" in text
+    for name in ("demo", "s3cret", "PROPFIND", populated["prefix"]):
+        assert name not in text
+    shapes = re.compile(r'# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [0-9.e+-]+')
+    assert all(shapes.fullmatch(line) for line in text.splitlines())
+
+
+def test_the_log_is_json_without_names_or_secrets(
+    admin: httpx.Client, populated: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "plumbline.requests"):
+        answer = admin.get("/v1/campaigns/demo", params={"x": "s3cret"})
+    lines = [JsonLines().format(record) for record in caplog.records if record.name == "plumbline.requests"]
+    said = json.loads(lines[-1])
+    assert said["request"] == answer.headers["X-Request-Id"]
+    assert (said["method"], said["route"], said["status"]) == ("GET", "/v1/campaigns/{campaign}", 422)
+    assert said["ms"] >= 0
+    for name in ("demo", "s3cret", admin.headers["Authorization"].split("_")[-1]):
+        assert all(name not in line for line in lines)
 
 
 def test_every_answer_carries_the_protective_headers(anonymous: httpx.Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -80,7 +81,10 @@ def test_it_serves_hands_over_one_admin_and_stops_when_told(
 
     assert code == 0
     assert stat.S_IMODE(link.stat().st_mode) == 0o600
-    assert "GET /v1/me 200" in log
+    lines = [json.loads(line) for line in log.splitlines()]
+    asked = next(line for line in lines if line.get("route") == "/v1/me")
+    assert asked.keys() == {"at", "level", "logger", "message", "request", "method", "route", "status", "ms"}
+    assert (asked["method"], asked["status"]) == ("GET", 200)
     assert token.split("_", 2)[2] not in log
 
     link.unlink()

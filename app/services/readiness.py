@@ -1,0 +1,17 @@
+"""Whether requests can be served."""
+
+from __future__ import annotations
+
+from app.domain.errors import Unavailable
+from app.storage import migrate
+from app.storage.db import Database
+
+
+class OtherSchema(Unavailable):
+    """The database does not have the schema of this version."""
+
+
+def check(database: Database) -> None:
+    """Raise Unavailable unless the database answers and has the schema of this version."""
+    if database.schema() != migrate.head():
+        raise OtherSchema(retry_after=5)

@@ -1,0 +1,102 @@
+"""uvicorn's HTTP protocol with bounds on clients that take their time: it has none on headers, nor on readers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from asyncio.events import TimerHandle
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Closes a connection whose headers do not come in time, are too long, or whose reader has stopped reading.
+
+    headers_within: seconds from the first byte (or the connection) to the end of the headers.
+    headers_up_to: bytes. reads_within: seconds that a full send buffer may stay full.
+    """
+
+    headers_within = 4.0
+    headers_up_to = 1 << 16
+    reads_within = 30.0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._headers: TimerHandle | None = None
+        self._reader: TimerHandle | None = None
+        self._received = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A new connection owes us headers."""
+        super().connection_made(transport)
+        self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more to wait for."""
+        self._cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Any byte between two requests begins the next one's headers."""
+        if self.cycle is None or self.cycle.response_complete:
+            self._await_headers()
+        self._received += len(data)
+        super().data_received(data)
+        if self._headers is not None and self._received > self.headers_up_to:
+            self.send_400_response("The headers are too long")
+
+    def on_message_begin(self) -> None:
+        """Also where requests come one behind the other."""
+        self._await_headers()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The headers came in time."""
+        if self._headers is not None:
+            self._headers.cancel()
+            self._headers = None
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read."""
+        super().pause_writing()
+        if self._reader is None:
+            self._reader = self.loop.call_later(self.reads_within, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        super().resume_writing()
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP gets a problem as well, and the connection ends."""
+        name = f"r_{secrets.token_hex(16)}"
+        said = {
+            "type": "urn:plumbline:problem:400",
+            "title": "The request cannot be read",
+            "status": 400,
+            "detail": msg,
+            "instance": name,
+            "errors": [],
+        }
+        body = json.dumps(said).encode()
+        head = f"content-type: {MEDIA_TYPE}\r\nx-request-id: {name}\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(STATUS_LINE[400] + head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
+
+    def _await_headers(self) -> None:
+        if self._headers is None:
+            self._received = 0
+            self._headers = self.loop.call_later(self.headers_within, self.transport.abort)
+
+    def _cancel(self) -> None:
+        for timer in (self._headers, self._reader):
+            if timer is not None:
+                timer.cancel()
+        self._headers = self._reader = None

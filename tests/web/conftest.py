@@ -1,0 +1,63 @@
+"""A real server on loopback in a thread of this process."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp
+
+from app.main import create_app
+from app.storage.db import Database
+from app.web.deps import Options
+from app.web.protocol import BoundedProtocol
+
+Address = tuple[str, int]
+Serving = Callable[..., AbstractContextManager[Address]]
+
+
+@contextmanager
+def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -> Iterator[Address]:
+    config = uvicorn.Config(app, http=http, log_config=None, access_log=False, ws="none", lifespan=lifespan)
+    config.timeout_graceful_shutdown = 2
+    server = uvicorn.Server(config)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1024)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            until = time.monotonic() + 10
+            while not server.started and time.monotonic() < until:
+                time.sleep(0.01)
+            assert server.started
+            yield listener.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join(15)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def serving() -> Serving:
+    """Serve an application over a protocol and give its address."""
+    return _serving
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A fresh migrated database under the serving role, with few connections."""
+    handle = Database(database_url, size=2, role="plumbline_app")
+    yield handle
+    handle.close()
+
+
+@pytest.fixture
+def make_app(database: Database) -> Callable[..., ASGIApp]:
+    """The application with some options changed."""
+    return lambda **changes: create_app(database, Options(**changes))
