@@ -1,0 +1,130 @@
+"""P15: told to stop, the service finishes what is under way, loses nothing that it confirmed, and is gone in time."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+UNDER_WAY = 6
+EXITS_WITHIN = 10.0  # seconds
+TOKEN = re.compile(r"#token=(\S+)")
+
+
+@dataclass
+class Run:
+    """A server with clients that never stop, and requests whose second half is still to come."""
+
+    process: subprocess.Popen[bytes]
+    origin: str
+    token: str
+    acked: list[str] = field(default_factory=list)
+    other: list[int] = field(default_factory=list)
+    rest: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Barrier = field(default_factory=lambda: threading.Barrier(UNDER_WAY + 1, timeout=10))
+
+    def client(self) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.Client(base_url=self.origin, headers=headers, timeout=15, trust_env=False)
+
+    def keep_posting(self, name: str) -> None:
+        """Make campaigns until nobody answers."""
+        with self.client() as client:
+            for n in range(2000):
+                key = f"{name}-{n}"
+                try:
+                    answer = client.post("/v1/campaigns", json={"key": key, "protocol": "da"})
+                except httpx.TransportError:
+                    return
+                if answer.status_code == 201:
+                    self.acked.append(key)
+                else:
+                    self.other.append(answer.status_code)
+
+    def post_in_two_halves(self, name: str) -> int:
+        """The status of a request that is under way when the signal comes; 0 where the line was cut."""
+
+        def halves() -> Iterator[bytes]:
+            yield b'{"key": "' + name.encode()
+            self.begun.wait()
+            self.rest.wait(10)
+            yield b'", "protocol": "da"}'
+
+        with self.client() as client:
+            try:
+                answer = client.post("/v1/campaigns", content=halves(), headers={"Content-Type": "application/json"})
+            except httpx.TransportError:
+                return 0
+        return answer.status_code
+
+
+@pytest.fixture
+def started(database_url: str, tmp_path: Path) -> Iterator[Run]:
+    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": database_url, "PLUMBLINE_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--no-worker"]
+    root = Path(__file__).resolve().parents[2]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, stderr=log)
+    assert process.stdout is not None
+    found = re.search(rb"Plumbline at (http://\S+)", process.stdout.readline())
+    assert found
+    token = TOKEN.search((tmp_path / "first-admin-link").read_text())
+    assert token
+    run = Run(process, found[1].decode(), token[1])
+    with run.client() as client:
+        assert client.get("/readyz").status_code == 200
+    yield run
+    if process.poll() is None:
+        process.kill()
+    process.communicate(timeout=10)
+
+
+def signalled(run: Run, how: Callable[[], None]) -> tuple[list[int], float]:
+    """What the requests under way are answered, and how long the process then takes to end."""
+    with ThreadPoolExecutor(UNDER_WAY + 3) as pool:
+        for n in range(3):
+            pool.submit(run.keep_posting, f"busy{n}")
+        halves: list[Future[int]] = [pool.submit(run.post_in_two_halves, f"half{n}") for n in range(UNDER_WAY)]
+        run.begun.wait()
+        time.sleep(0.3)
+        told = time.monotonic()
+        how()
+        time.sleep(0.3)
+        run.rest.set()
+        answers = [half.result(20) for half in halves]
+        run.process.wait(20)
+        return answers, time.monotonic() - told
+
+
+def stored(url: str) -> set[str]:
+    with psycopg.connect(url) as connection:
+        return {key for (key,) in connection.execute("SELECT key FROM campaigns").fetchall()}
+
+
+def test_what_is_under_way_is_finished_and_what_was_confirmed_is_there(started: Run, database_url: str) -> None:
+    answers, seconds = signalled(started, lambda: started.process.send_signal(signal.SIGTERM))
+    assert answers == [201] * UNDER_WAY
+    assert started.process.returncode == 0
+    assert seconds <= EXITS_WITHIN
+    assert len(started.acked) > 3
+    assert not started.other
+    assert {*started.acked, *(f"half{n}" for n in range(UNDER_WAY))} <= stored(database_url)
+
+
+def test_a_process_that_just_goes_is_caught(started: Run, database_url: str) -> None:
+    """The negative control: what is under way is lost, though nothing that was confirmed."""
+    answers, _ = signalled(started, started.process.kill)
+    assert answers == [0] * UNDER_WAY
+    assert set(started.acked) <= stored(database_url)
