@@ -80,6 +80,11 @@ def serving(spine: Spine, *, workers: int) -> Iterator[Curl]:
 
 def _import(curl: Curl, campaign: str) -> None:
     protocol, format, path, options = CAMPAIGNS[campaign]
+    send(curl, campaign, protocol, format, [path], options)
+
+
+def send(curl: Curl, campaign: str, protocol: str, format: str, paths: list[str], options: dict[str, str]) -> None:
+    """Make a campaign and fill it from public files."""
     new = json.dumps({"key": campaign, "protocol": protocol})
     curl("POST", "campaigns", "--header", "Content-Type: application/json", "--data", new)
     announced = json.dumps({"format": format, "options": options})
@@ -87,8 +92,9 @@ def _import(curl: Curl, campaign: str) -> None:
         curl("POST", f"campaigns/{campaign}/imports", "--header", "Content-Type: application/json", "--data", announced)
     )
     here = f"campaigns/{campaign}/imports/{answer['import']}"
-    raw = ("--header", "Content-Type: application/octet-stream", "--data-binary", f"@{SHARED / 'data' / path}")
-    curl("PUT", f"{here}/files/{Path(path).name}", *raw)
+    for path in paths:
+        raw = ("--header", "Content-Type: application/octet-stream", "--data-binary", f"@{SHARED / 'data' / path}")
+        curl("PUT", f"{here}/files/{Path(path).name.removesuffix('.gz')}", *raw)
     report = json.loads(curl("POST", f"{here}/commit"))
     assert report["bad_lines"]["count"] == 0
 
