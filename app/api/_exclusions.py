@@ -7,10 +7,10 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api._recipe import Key
+from app.api._side_by_side import VerdictOut, verdict
 from app.api._times import Time
 from app.domain.recipe import Exclusion, Subject
 from app.services.exclusions import Effect, ExclusionView
-from app.services.flips import Verdict
 from app.services.ranking_view import SystemLine
 from app.web.bodies import Input
 
@@ -80,13 +80,6 @@ class MovedOut(BaseModel):
     after: Standing | None
 
 
-class VerdictOut(BaseModel):
-    """What a ranking says of a pair."""
-
-    better: str | None = Field(description="By score; null for equal scores.")
-    significant: str | None = Field(description="Which of the two is significantly better; null for neither.")
-
-
 class FlipOut(BaseModel):
     """A pair that is judged otherwise afterwards."""
 
@@ -125,8 +118,8 @@ class EffectOut(BaseModel):
                 FlipOut(
                     pair=[one.a, one.b],
                     change=one.kind,
-                    before=_verdict(one.verdicts[0]),
-                    after=_verdict(one.verdicts[1]),
+                    before=verdict(one.verdicts[0]),
+                    after=verdict(one.verdicts[1]),
                 )
                 for one in effect.pairs
             ],
@@ -138,10 +131,6 @@ def _standing(line: SystemLine | None) -> Standing | None:
     if line is None:
         return None
     return Standing(rank=line.rank, cluster=line.cluster, score=line.score, n_ratings=line.n_ratings)
-
-
-def _verdict(verdict: Verdict | None) -> VerdictOut | None:
-    return None if verdict is None else VerdictOut(better=verdict.better, significant=verdict.claims)
 
 
 ExclusionOut.model_rebuild()

@@ -59,19 +59,19 @@ SEGMENT_COLUMNS = ("system", "document", "position", "score", "raw", "n_ratings"
 
 def systems_csv(view: RankingView) -> bytes:
     """One row a system in full precision; the last columns say where the figures come from."""
-    return _csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
+    return as_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
 
 
 def pairs_csv(view: RankingView) -> bytes:
     """One row a pair in full precision; the last columns say where the figures come from."""
-    return _csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), ((*_full_pair(p), *_origin(view)) for p in view.pairs))
+    return as_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), ((*_full_pair(p), *_origin(view)) for p in view.pairs))
 
 
 def segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
     """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
-    yield _csv(SEGMENT_COLUMNS, ())
+    yield as_csv(SEGMENT_COLUMNS, ())
     for start in range(0, len(table), _CSV_BATCH):
-        yield _csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
+        yield as_csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
 
 
 def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tuple[Cell, ...]]:
@@ -109,7 +109,8 @@ def _bounds(pair: tuple[float, float] | None) -> tuple[Cell, Cell]:
     return pair if pair is not None else (None, None)
 
 
-def _csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
+def as_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
+    """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out)
     if headings is not None:

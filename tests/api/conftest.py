@@ -196,7 +196,9 @@ MQM += "".join(
 @pytest.fixture
 def populated(admin: httpx.Client) -> dict[str, str]:
     """A campaign with judgments, an import under way and a token; the values that path parameters can take."""
-    made = admin.post("/v1/campaigns", json={"key": "demo", "protocol": "mqm", "target_language": "de"})
+    made = admin.post(
+        "/v1/campaigns", json={"key": "demo", "protocol": "mqm", "target_language": "de", "series": "wmt"}
+    )
     assert made.status_code == 201, made.text
     read = admin.post("/v1/campaigns/demo/imports", params={"format": "mqm-tsv"}, content=MQM.encode())
     assert read.status_code == 200, read.text
@@ -218,6 +220,7 @@ def populated(admin: httpx.Client) -> dict[str, str]:
         "prefix": token.json()["prefix"],
         "protocol": "mqm",
         "recipe": "strict",
+        "series": "wmt",
         "exclusion": str(excluded.json()["exclusion"]),
         "file": "start.js",
         "digest": "0" * 16,

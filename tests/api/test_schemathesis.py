@@ -31,6 +31,10 @@ BY_CONTENT = {
     "PUT /v1/campaigns/{campaign}/recipes/{recipe}",
     "POST /v1/campaigns/{campaign}/exclusions",
     "POST /v1/campaigns/{campaign}/lock",
+    "GET /v1/campaigns/{campaign}/reports/recipes",
+    "GET /v1/campaigns/{campaign}/reports/recipes.{kind}",
+    "GET /v1/series/{series}/ranking",
+    "GET /v1/series/{series}/ranking.{kind}",
     "PATCH /v1/campaigns/{campaign}",
     "POST /v1/tokens",
 }

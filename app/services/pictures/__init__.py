@@ -2,5 +2,6 @@
 
 from app.services.pictures.forest import forest_plot
 from app.services.pictures.pairwise import pair_matrix
+from app.services.pictures.recipes import bump_chart
 
-__all__ = ["forest_plot", "pair_matrix"]
+__all__ = ["bump_chart", "forest_plot", "pair_matrix"]

@@ -89,6 +89,7 @@ class Sheet:
                 linewidth=thick if edge else 0.0,
                 hatch=hatch,
                 joinstyle="miter",
+                zorder=2,
             )
         )
 
@@ -108,6 +109,7 @@ class Sheet:
             xs,
             ys,
             color=color,
+            zorder=1,
             linewidth=thick,
             linestyle=(0, (3, 2)) if dashed else "solid",
             marker=marker or None,

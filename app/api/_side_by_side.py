@@ -1,0 +1,167 @@
+"""Rankings beside each other as JSON, with worked examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, Field
+
+from app.services.flips import Verdict
+from app.services.side_by_side import Column, SideBySide
+
+
+class ColumnOut(BaseModel):
+    """One ranking."""
+
+    name: str = Field(description="Of the recipe, or of the campaign.")
+    campaign: str | None = None
+    data_version: int | None = None
+    data_hash: str | None = None
+    recipe: str | None = None
+    recipe_hash: str | None = None
+    protocol: str | None = None
+    source_language: str | None = None
+    target_language: str | None = None
+    n_systems: int | None = None
+    n_ratings: int | None = None
+    clusters: int | None = None
+    why: str | None = Field(description="Why there is no ranking; null where there is one.")
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """From what the service knows."""
+        view = column.view
+        if view is None:
+            return cls(name=column.name, why=column.why, warnings=[])
+        return cls(
+            name=column.name,
+            campaign=view.campaign,
+            data_version=view.data_version,
+            data_hash=view.data_hash,
+            recipe=view.recipe.name,
+            recipe_hash=view.recipe.hash,
+            protocol=view.protocol,
+            source_language=view.source_language,
+            target_language=view.target_language,
+            n_systems=len(view.systems),
+            n_ratings=view.n_ratings,
+            clusters=max((line.cluster for line in view.systems if line.cluster is not None), default=None),
+            why=None,
+            warnings=list(view.warnings),
+        )
+
+
+class PlaceOut(BaseModel):
+    """Where a system stands in one ranking."""
+
+    rank: float
+    relative_rank: float = Field(description="0 for the best of the ranking, 1 for the worst.")
+    cluster: int | None
+    score: float
+
+
+class RowOut(BaseModel):
+    """One system."""
+
+    system: str
+    mean_relative_rank: float = Field(description="Over the rankings that have it.")
+    n_rankings: int
+    places: dict[str, PlaceOut | None] = Field(description="By ranking; null where the system is not in it.")
+
+
+class VerdictOut(BaseModel):
+    """What a ranking says of a pair."""
+
+    better: str | None = Field(description="By score; null for equal scores.")
+    significant: str | None = Field(description="Which of the two is significantly better; null for neither.")
+
+
+class DisagreementOut(BaseModel):
+    """A pair that the rankings do not agree on."""
+
+    pair: Annotated[list[str], Field(min_length=2, max_length=2)]
+    kind: Literal["reversed", "significance", "order"] = Field(
+        description="Each is significantly better somewhere; a claim holds in some rankings only; the order differs."
+    )
+    verdicts: dict[str, VerdictOut | None] = Field(description="By ranking.")
+
+
+class SideBySideOut(BaseModel):
+    """Rankings beside each other."""
+
+    rankings: list[ColumnOut]
+    systems: list[RowOut] = Field(description="By mean relative rank.")
+    pairs: list[DisagreementOut] = Field(description="Only those that the rankings do not agree on.")
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, shown: SideBySide) -> Self:
+        """From what the service knows."""
+        names = [column.name for column in shown.ranked]
+        return cls(
+            rankings=[ColumnOut.of(column) for column in shown.columns],
+            systems=[_row(shown, system) for system in shown.systems],
+            pairs=[
+                DisagreementOut(
+                    pair=[flip.a, flip.b],
+                    kind=flip.kind,
+                    verdicts=dict(zip(names, map(verdict, flip.verdicts), strict=True)),
+                )
+                for flip in shown.flips()
+            ],
+            warnings=list(shown.notes),
+        )
+
+
+def _row(shown: SideBySide, system: str) -> RowOut:
+    places = {column.name: _place(column, system) for column in shown.ranked}
+    n = sum(place is not None for place in places.values())
+    return RowOut(system=system, mean_relative_rank=shown.mean_relative_rank[system], n_rankings=n, places=places)
+
+
+def _place(column: Column, system: str) -> PlaceOut | None:
+    line, relative = column.line(system), column.relative_rank(system)
+    if line is None or relative is None:
+        return None
+    return PlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
+
+
+def verdict(told: Verdict | None) -> VerdictOut | None:
+    """From what the service knows."""
+    return None if told is None else VerdictOut(better=told.better, significant=told.claims)
+
+
+EXAMPLE = SideBySideOut.model_validate(
+    {
+        "rankings": [
+            {
+                "name": "recommended",
+                "campaign": "ted-ende",
+                "data_version": 7,
+                "data_hash": "sha256:" + "5e" * 32,
+                "recipe": "recommended",
+                "recipe_hash": "sha256:" + "5e" * 32,
+                "protocol": "mqm",
+                "source_language": "en",
+                "target_language": "de",
+                "n_systems": 1,
+                "n_ratings": 529,
+                "clusters": 1,
+                "why": None,
+                "warnings": [],
+            },
+            {"name": "wmt26", "why": "no two systems share a segment", "warnings": []},
+        ],
+        "systems": [
+            {
+                "system": "ref",
+                "mean_relative_rank": 0.0,
+                "n_rankings": 1,
+                "places": {"recommended": {"rank": 1, "relative_rank": 0.0, "cluster": 1, "score": 0.9115}},
+            }
+        ],
+        "pairs": [],
+        "warnings": [],
+    }
+)

@@ -1,0 +1,100 @@
+"""A campaign under several recipes beside each other: JSON, CSV, LaTeX, Markdown and a picture."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field, StringConstraints
+
+from app.api._choices import AsOf, moment
+from app.api._side_by_side import EXAMPLE, SideBySideOut
+from app.domain.recipe import NAMED
+from app.services import side_by_side
+from app.services.renderings import MEDIA_TYPES
+from app.services.side_by_side import SideBySide
+from app.web.access import Viewer
+from app.web.conditional import answer
+from app.web.deps import CampaignKey, DatabaseDep
+from app.web.examples import sends, shows
+from app.web.negotiation import preferred
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
+
+Kind = Literal["csv", "tex", "md", "svg"]
+JSON = "application/json"
+KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
+PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+NAMES = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,11}$"
+TEXTS = sends(
+    200,
+    "The rankings.",
+    csv=("text/csv", "system,ranking,rank\r\nref,recommended,1\r\n"),
+    tex=("application/x-tex", "\\begin{tabular}{lr}\nref & 1 \\\\\n\\end{tabular}\n"),
+    md=("text/markdown", "| System | recommended |\n| :-- | --: |\n| `ref` | 1 (1) |\n"),
+    svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+)
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+IN_JSON = shows(200, EXAMPLE, "The rankings.")
+ANY: dict[int | str, dict[str, Any]] = {
+    200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
+    **KNOWN,
+}
+
+
+class Asked(AsOf):
+    """Which recipes."""
+
+    recipes: Annotated[str, StringConstraints(pattern=NAMES)] = Field(
+        ",".join(NAMED),
+        description="Names with commas between, at most 12; the campaign's own ones too.",
+        examples=["recommended,google-mqm"],
+    )
+
+    def names(self) -> list[str]:
+        """Each once, in the order given."""
+        return list(dict.fromkeys(self.recipes.split(",")))
+
+
+@router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses=ANY)
+def get_recipes_report(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    asked: Annotated[Asked, Query()],
+    database: DatabaseDep,
+) -> Response:
+    """Rank and cluster of each system under each recipe, and the pairs that the recipes do not agree on.
+
+    A recipe that does not fit the campaign says why.
+    """
+    found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
+    return shown(request, found, KINDS[preferred(request, tuple(KINDS))])
+
+
+@router.get(
+    "/recipes.{kind}",
+    summary="Rank by several recipes, as a table or picture",
+    response_class=Response,
+    responses={**TEXTS, **KNOWN},
+)
+def get_recipes_report_as(
+    caller: Viewer,  # noqa: ARG001
+    request: Request,
+    campaign: CampaignKey,
+    kind: Kind,
+    asked: Annotated[Asked, Query()],
+    database: DatabaseDep,
+) -> Response:
+    """The same as CSV, LaTeX, Markdown or SVG: one column a recipe, one line a system."""
+    found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
+    return shown(request, found, kind)
+
+
+def shown(request: Request, found: SideBySide, kind: str) -> Response:
+    """A representation, with an ETag of its own."""
+    if kind == "json":
+        return answer(request, lambda: SideBySideOut.of(found).model_dump_json().encode(), JSON, found.etag)
+    headers = PICTURE if kind == "svg" else {}
+    tag = f"{found.etag}.{kind}"
+    return answer(request, lambda: side_by_side.render(found, kind), MEDIA_TYPES[kind], tag, headers)

@@ -1,0 +1,109 @@
+"""Rankings beside each other as lines of ranks: who keeps its place, who changes it, and where clusters end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from app.services import captions
+from app.services.pictures import _canvas
+from app.services.pictures._canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.ranking_view import RankingView
+
+if TYPE_CHECKING:
+    from app.services.side_by_side import Column, SideBySide
+
+ROW = 19.0
+NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
+LONGEST_NAME = 28
+NARROWEST = 520.0
+
+
+def bump_chart(shown: SideBySide) -> bytes:
+    """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
+
+    Systems that change their place are drawn strongly; human translations dashed and hollow.
+    """
+    columns = shown.ranked
+    most = max((len(column.view.systems) for column in columns if column.view), default=1)
+    longest = max((len(_name(system)) for system in shown.systems), default=8) * CHARACTER
+    heads = max((len(_name(column.name)) for column in columns), default=4) * CHARACTER
+    step = min(WIDEST_STEP, max(NARROWEST_STEP, MOST_ACROSS / max(1, len(columns))))
+    left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
+    width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
+    bottom = top + most * ROW
+    caption = wrapped(_sentences(shown), width)
+    with _canvas.drawing():
+        _canvas.prepare()
+        sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
+        sheet.heading(shown.subject, "Ranks, the best at the top; bars end clusters; strong lines change their place")
+        xs = [left + i * step for i in range(len(columns))]
+        for x, column in zip(xs, columns, strict=True):
+            sheet.text(x, top - 8, _name(column.name), ha="center", upright=True, color=QUIET)
+            if column.view is not None:
+                _cluster_ends(sheet, column.view, x, top)
+        for system in shown.systems:
+            _system(sheet, system, columns, xs, top)
+        _names(sheet, columns, xs, top)
+        sheet.caption(caption, bottom + 18)
+        return _canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+
+
+def _name(text: str) -> str:
+    return _canvas.shortened(text, LONGEST_NAME)
+
+
+def _sentences(shown: SideBySide) -> list[str]:
+    told = [f"{one.name}: {one.why}." for one in shown.columns if one.why]
+    return [f"{note[0].upper()}{note[1:]}." for note in shown.notes] + [f"No ranking by {text}" for text in told]
+
+
+def _places(columns: Sequence[Column], system: str) -> list[tuple[int, int, float]]:
+    """Where a system stands: index of the column, row from 0, rank."""
+    found = []
+    for i, column in enumerate(columns):
+        for row, line in enumerate(column.view.systems if column.view else ()):
+            if line.system == system:
+                found.append((i, row, line.rank))
+    return found
+
+
+def _system(sheet: Sheet, system: str, columns: Sequence[Column], xs: Sequence[float], top: float) -> None:
+    """The line of a system, broken where a ranking does not have it, and its rank at every column."""
+    places = _places(columns, system)
+    ranks = [rank for _, _, rank in places]
+    moves = len(set(ranks)) > 1
+    line = columns[places[0][0]].line(system) if places else None
+    human = line is not None and line.kind == "human"
+    color = ORANGE if human else BLUE if moves else QUIET
+    thick = 1.8 if moves else 0.9
+    for (i, row, _), (j, next_row, _) in pairwise(places):
+        ends = (top + (row + 0.5) * ROW, top + (next_row + 0.5) * ROW)
+        if j == i + 1:
+            sheet.line((xs[i], xs[j]), ends, color=color, thick=thick, dashed=human)
+    for i, row, rank in places:
+        y = top + (row + 0.5) * ROW
+        sheet.box(xs[i] - 8, y - 6, 16, 12, fill=GROUND if human or not moves else color, edge=color, thick=0.8)
+        ink = GROUND if moves and not human else INK
+        sheet.text(xs[i], y, captions.rank(rank), ha="center", size=7.5, color=ink)
+
+
+def _cluster_ends(sheet: Sheet, view: RankingView, x: float, top: float) -> None:
+    for row, (line, following) in enumerate(pairwise(view.systems), 1):
+        if line.cluster != following.cluster:
+            y = top + row * ROW
+            sheet.line((x - 15, x + 15), (y, y), color=INK, thick=1.4)
+    y = top + len(view.systems) * ROW
+    sheet.line((x - 15, x + 15), (y, y), color=FAINT, thick=0.8)
+
+
+def _names(sheet: Sheet, columns: Sequence[Column], xs: Sequence[float], top: float) -> None:
+    """Names at both ends, in the order of the first and of the last ranking."""
+    if not columns:
+        return
+    for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):
+        for row, line in enumerate(column.view.systems if column.view else ()):
+            color = ORANGE if line.kind == "human" else INK
+            sheet.text(x, top + (row + 0.5) * ROW, _name(line.system), ha=ha, color=color)  # type: ignore[arg-type]

@@ -1,0 +1,170 @@
+"""Rankings beside each other: a campaign under several recipes, or several campaigns under one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean
+from types import MappingProxyType
+
+from app.domain.errors import Invalid
+from app.services import captions, pictures, ranking_view, recipes, reports, tables_csv, tables_markup
+from app.services.flips import Flip, flips
+from app.services.ranking_view import RankingView, SystemLine
+from app.services.tables import Alignment, Table
+from app.storage.db import Database
+from app.storage.staging import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One ranking. name: of the recipe or the campaign. view: None where there is none, and why not."""
+
+    name: str
+    view: RankingView | None
+    why: str | None = None
+    etag: str = ""
+
+    def line(self, system: str) -> SystemLine | None:
+        """Where a system stands in this ranking; None where it is not in it."""
+        lines = self.view.systems if self.view else ()
+        return next((line for line in lines if line.system == system), None)
+
+    def relative_rank(self, system: str) -> float | None:
+        """0 for the best of a ranking, 1 for the worst, so that rankings of different length compare."""
+        line = self.line(system)
+        if line is None or self.view is None:
+            return None
+        return (line.rank - 1) / max(1, len(self.view.systems) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Rankings beside each other.
+
+    subject: what they are rankings of, for headings. systems: by mean relative rank over the rankings that have them.
+    """
+
+    subject: str
+    columns: tuple[Column, ...]
+    systems: tuple[str, ...]
+    mean_relative_rank: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def etag(self) -> str:
+        """Of everything that is shown."""
+        text = json_text([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def ranked(self) -> tuple[Column, ...]:
+        """The columns that hold a ranking."""
+        return tuple(column for column in self.columns if column.view is not None)
+
+    def flips(self) -> list[Flip]:
+        """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
+        return flips([column.view for column in self.columns if column.view is not None])
+
+
+def by_recipes(
+    database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
+) -> SideBySide:
+    """A campaign under several recipes, all at one data version. A recipe that does not fit it says why.
+
+    Raises NotFound for an unknown campaign, NoSuchRecipe.
+    """
+    with database.transaction(snapshot=True) as session:
+        version = reports.question(session, campaign, as_of).version
+        chosen = {name: recipes.named(session, campaign, name, place=("query", "recipes")) for name in names}
+    columns = [
+        column(name, lambda recipe=recipe: reports.ranking(database, campaign, recipe=recipe, as_of=version))  # type: ignore[misc]
+        for name, recipe in chosen.items()
+    ]
+    return lay(f"{campaign}, data version {version}", columns)
+
+
+def column(name: str, ask: Callable[[], reports.StoredReport]) -> Column:
+    """A ranking as a column, or the reason why there is none."""
+    try:
+        report = ask()
+    except Invalid as error:
+        return Column(name, None, error.detail or error.title())
+    return Column(name, ranking_view.read(report.body), None, report.etag)
+
+
+def lay(subject: str, columns: Sequence[Column], notes: Sequence[str] = ()) -> SideBySide:
+    """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
+    found: dict[str, list[float]] = {}
+    for one in columns:
+        for line in one.view.systems if one.view else ():
+            found.setdefault(line.system, []).append(one.relative_rank(line.system) or 0.0)
+    mean = {system: fmean(ranks) for system, ranks in found.items()}
+    systems = sorted(found, key=lambda system: (round(mean[system], 10), -len(found[system]), system))
+    return SideBySide(subject, tuple(columns), tuple(systems), MappingProxyType(mean), tuple(notes))
+
+
+def render(shown: SideBySide, kind: str) -> bytes:
+    """As `csv` (a line a system and ranking), `tex`, `md` (a line a system) or `svg` (ranks as lines)."""
+    if kind == "svg":
+        return pictures.bump_chart(shown)
+    if kind == "csv":
+        return _csv(shown)
+    if kind == "md":
+        head = f"**{tables_markup.code(shown.subject)}**: rank, and cluster in brackets"
+        return tables_markup.markdown_table(
+            head, table(shown), names=frozenset({0}), caption=caption(shown), warnings=_warnings(shown)
+        )
+    said = f"{shown.subject}: rank, and cluster in brackets. {caption(shown)}"
+    return tables_markup.latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
+
+
+def table(shown: SideBySide) -> Table:
+    """One row a system: its mean relative rank, and rank and cluster in every ranking."""
+    alignments: list[Alignment] = ["left", *["right"] * (len(shown.columns) + 1)]  # type: ignore[list-item]
+    rows = [
+        (system, f"{shown.mean_relative_rank[system]:.2f}", *(_cell(one.line(system)) for one in shown.columns))
+        for system in shown.systems
+    ]
+    headings = ("System", "Mean relative rank", *(one.name for one in shown.columns))
+    return Table(headings, tuple(alignments), tuple(rows))
+
+
+def caption(shown: SideBySide) -> str:
+    """What the figures are, and from which data."""
+    origins = "; ".join(
+        f"{one.name}: {one.view.campaign} version {one.view.data_version}, recipe {one.view.recipe.name}"
+        for one in shown.columns
+        if one.view is not None
+    )
+    return f"A relative rank is 0 for the best system of a ranking and 1 for the worst. {origins}."
+
+
+def _warnings(shown: SideBySide) -> tuple[str, ...]:
+    return (*shown.notes, *(f"{one.name}: {one.why}" for one in shown.columns if one.why))
+
+
+def _cell(line: SystemLine | None) -> str:
+    if line is None:
+        return "–"
+    rank = captions.rank(line.rank)
+    return rank if line.cluster is None else f"{rank} ({line.cluster})"
+
+
+CSV_COLUMNS = ("system", "ranking", "rank", "cluster", "relative_rank", "score", "n_ratings", "mean_relative_rank")
+CSV_ORIGIN = ("campaign", "data_version", "recipe", "recipe_hash")
+
+
+def _csv(shown: SideBySide) -> bytes:
+    rows: list[tuple[tables_csv.Cell, ...]] = []
+    for system in shown.systems:
+        for one in shown.columns:
+            line = one.line(system)
+            if line is not None and one.view is not None:
+                view = one.view
+                where = (captions.rank(line.rank), line.cluster, one.relative_rank(system), line.score, line.n_ratings)
+                origin = (view.campaign, view.data_version, view.recipe.name, view.recipe.hash)
+                rows.append((system, one.name, *where, shown.mean_relative_rank[system], *origin))
+    return tables_csv.as_csv((*CSV_COLUMNS, *CSV_ORIGIN), rows)

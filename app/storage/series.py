@@ -1,0 +1,17 @@
+"""Queries about series: campaigns that are run as one."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.storage.tables import campaigns
+
+
+def members(session: Session, series: str, *, only: str | None, limit: int) -> list[str]:
+    """Keys of the campaigns of a series, by key; `only` keeps the one with that key."""
+    key = campaigns.c.key.collate("C")
+    query = sa.select(campaigns.c.key).where(campaigns.c.series == series).order_by(key).limit(limit)
+    if only is not None:
+        query = query.where(campaigns.c.key == only)
+    return list(session.execute(query).scalars())
