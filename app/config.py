@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
@@ -32,6 +32,7 @@ class Settings(BaseSettings):
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
     session_hours: how long a browser stays signed in.
+    server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
 
     model_config = ConfigDict(
@@ -51,6 +52,8 @@ class Settings(BaseSettings):
     upload_limit: Annotated[int, Field(ge=1024)] = 1 << 30
     body_timeout: Annotated[float, Field(gt=0)] = 30.0
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
+    server: str | None = None
+    token: SecretStr | None = None
 
     @classmethod
     def load(cls) -> Self:

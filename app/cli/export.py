@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from app.cli import _context
+from app.cli import _context, _remote
 from app.services import exports
 
 
@@ -23,18 +25,27 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output by default.")
     ] = None,
+    server: _remote.Server = None,
 ) -> None:
     """Write a campaign out."""
+    if (remote := _remote.chosen(server)) is not None:
+        path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
+        _write(remote.pieces(path), output)
+        return
     with _context.database() as database:
-        chunks = exports.export(database, campaign, format)
-        if output is None:
-            for chunk in chunks:
-                sys.stdout.buffer.write(chunk)
-            return
-        partial = output.with_name(output.name + ".part")
-        try:
-            with partial.open("wb") as file:
-                file.writelines(chunks)
-            partial.replace(output)
-        finally:
-            partial.unlink(missing_ok=True)
+        _write(exports.export(database, campaign, format), output)
+
+
+def _write(chunks: Iterable[bytes], output: Path | None) -> None:
+    """All or nothing, where it is a file."""
+    if output is None:
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+        return
+    partial = output.with_name(output.name + ".part")
+    try:
+        with partial.open("wb") as file:
+            file.writelines(chunks)
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)

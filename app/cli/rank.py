@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 from rich.console import Console
 
-from app.cli import _context
+from app.cli import _context, _remote
 from app.cli._show import ranking_table
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe, from_options
+from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
 from app.services import reports
 from app.services.recipes import named
 from app.services.renderings import TABLES, render, segments
-from app.storage.db import Database
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 
@@ -51,6 +53,7 @@ def rank(
         str,
         typer.Option(help="What the CSV, LaTeX or Markdown table has a line for: systems, pairs or segments (CSV)."),
     ] = "systems",
+    server: _remote.Server = None,
 ) -> None:
     """The ranking of a campaign."""
     kinds = [
@@ -59,19 +62,55 @@ def rank(
     if len(kinds) > 1:
         raise Invalid("one kind of answer at a time", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),))
     _check_table(table, kinds)
-    choices = _choices(context.args)
+    asked = Asked(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
+    remote = _remote.chosen(server)
+    pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
+    if not kinds:
+        Console().print(ranking_table(json.loads(b"".join(pieces))))
+        return
+    last = b""
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+        last = piece or last
+    if not last.endswith(b"\n"):
+        sys.stdout.buffer.write(b"\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is wanted. choices: those that replace the recipe's own. kind: "" for the terminal."""
+
+    campaign: str
+    recipe: str
+    as_of: int | None
+    choices: dict[str, list[str]]
+    kind: str
+    table: str
+
+
+def _from_database(asked: Asked) -> Iterator[bytes]:
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
-            chosen = from_options(named(session, campaign, recipe, place=("--recipe",)), choices)
-        if table == SEGMENTS:
-            _write_segments(database, campaign, chosen, as_of)
+            base = named(session, asked.campaign, asked.recipe, place=("--recipe",))
+            chosen = from_options(base, asked.choices)
+        if asked.table == SEGMENTS:
+            yield from segments(reports.ranking_of(database, asked.campaign, recipe=chosen, as_of=asked.as_of))
             return
-        report = reports.ranking(database, campaign, recipe=chosen, as_of=as_of)
-    if not kinds:
-        Console().print(ranking_table(json.loads(report.body)))
-    else:
-        body = report.body if kinds == ["json"] else render(report.body, kinds[0], table)
-        sys.stdout.buffer.write(body if body.endswith(b"\n") else body + b"\n")
+        body = reports.ranking(database, asked.campaign, recipe=chosen, as_of=asked.as_of).body
+    yield body if asked.kind in ("", "json") else render(body, asked.kind, asked.table)
+
+
+def _from_server(remote: _remote.Remote, asked: Asked) -> Iterator[bytes]:
+    path = f"/v1/campaigns/{quote(asked.campaign, safe='')}/ranking"
+    query: dict[str, str | int | list[str]] = {"recipe": asked.recipe, **asked.choices}
+    if asked.as_of is not None:
+        query["as_of"] = asked.as_of
+    if asked.table == SEGMENTS:
+        return remote.pieces(f"{path}/segments", query)
+    if asked.kind in ("", "json"):
+        return remote.pieces(path, query, accept="application/json")
+    query["picture" if asked.kind == "svg" else "table"] = asked.table
+    return remote.pieces(f"{path}.{asked.kind}", query)
 
 
 def _check_table(table: str, kinds: list[str]) -> None:
@@ -85,15 +124,15 @@ def _check_table(table: str, kinds: list[str]) -> None:
         raise Invalid("the options are not valid", places=(Place(("--table", table), what),))
 
 
-def _write_segments(database: Database, campaign: str, recipe: Recipe, as_of: int | None) -> None:
-    for chunk in segments(reports.ranking_of(database, campaign, recipe=recipe, as_of=as_of)):
-        sys.stdout.buffer.write(chunk)
-
-
-def recipes() -> None:
+def recipes(server: _remote.Server = None) -> None:
     """The named recipes, and what each was checked against."""
-    for name in NAMED:
-        typer.echo(f"{name}: {CHECKED_AGAINST[name]}")
+    remote = _remote.chosen(server)
+    found = {name: CHECKED_AGAINST[name] for name in NAMED}
+    if remote is not None:
+        items = json.loads(remote.body("/v1/recipes", accept="application/json"))["items"]
+        found = {item["name"]: item["checked_against"] for item in items}
+    for name, checked_against in found.items():
+        typer.echo(f"{name}: {checked_against}")
 
 
 def _choices(arguments: list[str]) -> dict[str, list[str]]:

@@ -1,0 +1,80 @@
+"""Reading commands over HTTP: the same questions, asked of a server instead of the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import httpx
+import typer
+
+from app.config import Settings
+from app.domain.errors import AppError, Invalid, Place, Unavailable
+
+Server = Annotated[
+    str | None,
+    typer.Option(help="Ask this server, with the token in PLUMBLINE_TOKEN, instead of the database."),
+]
+Query = Mapping[str, str | int | Sequence[str]]
+PATIENCE = httpx.Timeout(10, read=600)  # seconds; a ranking that nobody asked for before takes its time
+
+
+class Refused(AppError):
+    """The server refuses."""
+
+
+class NotReached(Unavailable):
+    """The server cannot be reached."""
+
+
+class Remote:
+    """A server and what to prove oneself with."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise Invalid("the options are not valid", places=(Place(("--server",), "must be like https://host"),))
+        self.url = url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def pieces(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
+        """A body as it comes. Raises Refused with what the server says, NotReached where nobody answers or ends."""
+        headers = {**self._headers, "Accept": accept}
+        url = f"{self.url}{path}"
+        with _reaching(self.url), httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer)
+            yield from answer.iter_bytes()
+
+    def body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
+        """A whole body. Raises as `pieces`."""
+        return b"".join(self.pieces(path, query, accept=accept))
+
+
+def chosen(server: str | None) -> Remote | None:
+    """The server that the option or the settings name; None for the database."""
+    settings = Settings.load()
+    url = server or settings.server
+    return Remote(url, settings.token.get_secret_value() if settings.token else None) if url else None
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise NotReached(f"{url}: {str(error) or type(error).__name__}") from error
+
+
+def _refusal(answer: httpx.Response) -> AppError:
+    """What a problem says, in our own form."""
+    try:
+        told = answer.json()
+        title, detail = str(told["title"]), str(told["detail"])
+        places = tuple(Place(tuple(place["loc"]), str(place["msg"])) for place in told["errors"])
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+        return Refused(f"it answers {answer.status_code}, and not as Plumbline does")
+    said = title if detail in ("", title) else f"{title}: {detail}"
+    return Refused(f"{said[0].lower()}{said[1:]}" if said else str(answer.status_code), places=places)
