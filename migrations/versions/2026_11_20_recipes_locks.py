@@ -141,11 +141,23 @@ def upgrade() -> None:
         postgresql_nulls_not_distinct=True,
         postgresql_where=sa.text("lifted_version IS NULL"),
     )
+    op.create_index(
+        "ix_judgments_external_id",
+        "judgments",
+        ["campaign_id", "external_id"],
+        unique=False,
+        postgresql_where=sa.text("external_id IS NOT NULL"),
+    )
     _protect()
 
 
 def downgrade() -> None:
     op.execute("SET LOCAL lock_timeout = '5s'")
+    op.drop_index(
+        "ix_judgments_external_id",
+        table_name="judgments",
+        postgresql_where=sa.text("external_id IS NOT NULL"),
+    )
     op.drop_index(
         "uq_exclusions_standing",
         table_name="exclusions",

@@ -31,6 +31,7 @@ BY_CONTENT = {
     "PUT /v1/campaigns/{campaign}/recipes/{recipe}",
     "POST /v1/campaigns/{campaign}/exclusions",
     "POST /v1/campaigns/{campaign}/lock",
+    "POST /v1/campaigns/{campaign}/judgments",
     "GET /v1/campaigns/{campaign}/reports/recipes",
     "GET /v1/campaigns/{campaign}/reports/recipes.{kind}",
     "GET /v1/series/{series}/ranking",

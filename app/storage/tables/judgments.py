@@ -65,6 +65,13 @@ judgments = Table(
         postgresql_nulls_not_distinct=True,
     ),
     PrimaryKeyConstraint("campaign_id", "id"),
+    # Whoever sends a judgment again names it as before; imports mostly name none, and pay nothing.
+    Index(
+        "ix_judgments_external_id",
+        "campaign_id",
+        "external_id",
+        postgresql_where=text("external_id IS NOT NULL"),
+    ),
     CheckConstraint("revision >= 1", name="revision_from_one"),
 )
 

@@ -1,0 +1,95 @@
+"""Judgments made elsewhere, by name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
+
+from app.api._recipe import Key
+from app.api._times import TimeIn
+from app.services import recording
+from app.services.recording import Sent
+from app.services.replay import Answer
+from app.web.access import Manager
+from app.web.bodies import Input, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import shows
+from app.web.once import OnceDep
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["imports"])
+
+MOST = 5000
+Declare = Annotated[bool, Query(description="Create what is named and unknown, as imports do.")]
+
+
+class JudgmentIn(Input):
+    """One judgment."""
+
+    rater: Key
+    document: Key
+    segment: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        description="Position in the document, from 1; null for the whole document."
+    )
+    system: Key
+    payload: dict[str, JsonValue] = Field(description="As the campaign's protocol has it: `GET /v1/protocols`.")
+    external_id: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        None, description="Your name of this judgment; sent again under it, it is known and counts once."
+    )
+    submitted_at: TimeIn | None = None
+
+
+class JudgmentsIn(RootModel[Annotated[list[JudgmentIn], Field(min_length=1, max_length=MOST)]]):
+    """Judgments, all or none."""
+
+
+class RecordedOut(BaseModel):
+    """What became of the judgments."""
+
+    judgments: int = Field(description="Added, revisions included.")
+    revisions: int = Field(description="Of those, how many revise an earlier answer.")
+    unchanged: int = Field(description="Known already; nothing was added for them.")
+    created: dict[str, int] = Field(description="By noun, with `declare`.")
+    data_version: int
+
+
+EXAMPLE = RecordedOut(
+    judgments=1,
+    revisions=0,
+    unchanged=0,
+    created={"systems": 0, "documents": 0, "raters": 0, "segments": 0},
+    data_version=8,
+)
+ONE = {
+    "rater": "rater1",
+    "document": "news.1",
+    "segment": 1,
+    "system": "A",
+    "payload": {"protocol": "mqm", "errors": []},
+    "external_id": "prolific-17",
+    "submitted_at": "2026-11-20T12:00:00Z",
+}
+
+
+@router.post("", summary="Send judgments made elsewhere", responses=shows(200, EXAMPLE, "Stored."))
+def record_judgments(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[JudgmentsIn, json_body(JudgmentsIn, mqm=[ONE])],
+    session: SessionDep,
+    once: OnceDep,
+    declare: Declare = False,
+) -> Response:
+    """All of them or none, under one data version. An error names `["body", i, field]`, counted from 0.
+
+    The same answer again changes nothing, another answer of the same rater for the same output is a revision.
+    """
+    sent = [Sent(**one.model_dump()) for one in body.root]
+
+    def make() -> Answer:
+        recorded = recording.record(session, campaign, sent, declare=declare, actor=caller.actor)
+        out = RecordedOut.model_validate(recorded, from_attributes=True)
+        return Answer(200, out.model_dump_json().encode())
+
+    return once(session, caller, make)

@@ -1,0 +1,188 @@
+"""Judgments made elsewhere, by name: checked as a whole, then taken in like an import of one file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.formats._base import At, JudgmentRow, ReadLog
+from app.protocols._base import Shown
+from app.services.campaigns import get
+from app.services.intake import Intake, take_in
+from app.storage import campaigns, elsewhere
+from app.storage.db import Session
+from app.storage.staging import json_text
+
+BODY = "body"
+LONGEST_KEY = 128
+MOST_PLACES = 100
+CREATED = ("systems", "documents", "raters", "segments")
+
+
+class NotRecorded(Invalid):
+    """Some judgments are not valid; nothing was stored."""
+
+
+class NamedOtherwise(Conflict):
+    """A judgment of this external_id says something else; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A judgment as it was sent. segment: position from 1, None for the whole document."""
+
+    rater: str
+    document: str
+    segment: int | None
+    system: str
+    payload: Mapping[str, object]
+    external_id: str | None = None
+    submitted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of them. unchanged: sent before and known. created: rows by noun, for names that were declared."""
+
+    judgments: int
+    revisions: int
+    unchanged: int
+    created: Mapping[str, int]
+    data_version: int
+
+
+def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bool, actor: str) -> Recorded:
+    """Store judgments made elsewhere, all of them or none, under one data version.
+
+    The same answer again changes nothing; another answer of a rater for the same output is a revision, unless an
+    external_id says that it is the one from before. declare: create what is named and unknown, as an import does.
+
+    Raises NotFound, NamedOtherwise, or Invalid; places are `("body", i, field, …)` with i from 0.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    view = get(session, campaign)
+    intake = Intake(session, view, actor=actor, what="judgments made elsewhere")
+    places = [place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)]
+    places += [] if declare else _unknown(session, row.id, sent)
+    places += _twice_named(sent)
+    if places:
+        raise NotRecorded(places=tuple(places[:MOST_PLACES]))
+    known = _known(session, row.id, sent)
+    rows = [_row(i, one) for i, one in enumerate(sent) if i not in known]
+    try:
+        counts = take_in(intake, rows, ReadLog())
+    except Invalid as error:
+        raise NotRecorded(error.detail, places=tuple(map(_in_payload, error.places))) from None
+    return Recorded(
+        judgments=counts["judgments"],
+        revisions=counts["revisions"],
+        unchanged=counts["unchanged"] + len(known),
+        created={noun: counts[noun] for noun in CREATED},
+        data_version=counts["data_version"],
+    )
+
+
+def _wrong_payload(intake: Intake, i: int, one: Sent) -> Iterator[Place]:
+    """What the campaign's protocol finds wrong with a payload, without its texts."""
+    protocol, options = intake.judged_by()
+    said = one.payload.get("protocol", protocol.name)
+    if said != protocol.name:
+        yield Place((BODY, i, "payload", "protocol"), f"the campaign judges by {protocol.name}")
+        return
+    try:
+        payload = protocol.payload.model_validate(dict(one.payload))
+        protocol.check(payload, Shown(), options)
+        protocol.score(payload, Shown(), options)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_input=False, include_context=False):
+            yield Place((BODY, i, "payload", *fault["loc"]), fault["msg"])
+    except Invalid as error:
+        for place in error.places or (Place((), error.detail or error.title()),):
+            yield Place((BODY, i, "payload", *place.loc), place.msg)
+
+
+def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> list[Place]:
+    """Names that the campaign does not have."""
+    documents = sorted({one.document for one in sent})
+    there = {
+        "rater": elsewhere.raters_among(session, campaign_id, sorted({one.rater for one in sent})),
+        "document": elsewhere.documents_among(session, campaign_id, documents),
+        "system": elsewhere.systems_among(session, campaign_id, sorted({one.system for one in sent})),
+    }
+    segments = elsewhere.segments_of(session, campaign_id, documents)
+    places = []
+    for i, one in enumerate(sent):
+        for noun, keys in there.items():
+            if getattr(one, noun) not in keys:
+                places.append(Place((BODY, i, noun), f"there is no such {noun}; `declare=true` creates it"))
+        known = one.document in there["document"]
+        if known and one.segment is not None and (one.document, one.segment) not in segments:
+            places.append(Place((BODY, i, "segment"), "the document has no such segment; `declare=true` creates it"))
+    return places
+
+
+def _twice_named(sent: Sequence[Sent]) -> list[Place]:
+    """Judgments that bear the external_id of an earlier one in the same request."""
+    first: dict[str, int] = {}
+    places = []
+    for i, one in enumerate(sent):
+        if one.external_id is not None and first.setdefault(one.external_id, i) != i:
+            places.append(Place((BODY, i, "external_id"), f"judgment {first[one.external_id]} has it, too"))
+    return places
+
+
+def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]:
+    """Which of them were stored before under their external_id. Raises NamedOtherwise."""
+    stored = elsewhere.named(session, campaign_id, [one.external_id for one in sent if one.external_id is not None])
+    known, places = set(), []
+    for i, one in enumerate(sent):
+        under = stored.get(one.external_id or "", [])
+        if any(_same(one, other) for other in under):
+            known.add(i)
+        elif under:
+            places.append(Place((BODY, i, "external_id"), "names a stored judgment that says something else"))
+    if places:
+        raise NamedOtherwise(places=tuple(places[:MOST_PLACES]))
+    return known
+
+
+def _same(one: Sent, stored: elsewhere.Known) -> bool:
+    address = (one.rater, one.document, one.segment) == (stored.rater, stored.document, stored.segment)
+    return address and one.system in stored.systems and json_text(one.payload) == json_text(stored.payload)
+
+
+def _row(i: int, one: Sent) -> JudgmentRow:
+    """As an import would say it: one task a rater, one item a system and document."""
+    return JudgmentRow(
+        at=At(BODY, i),
+        task=_key("elsewhere", one.rater),
+        item=_key(one.system, one.document),
+        systems=(one.system,),
+        document=one.document,
+        position=one.segment,
+        rater=one.rater,
+        payload=one.payload,
+        submitted_at=one.submitted_at,
+        external_id=one.external_id,
+    )
+
+
+def _key(*parts: str) -> str:
+    """A key for keys together: readable, and never that of other parts."""
+    text = ":".join(parts)
+    if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):
+        return text
+    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()[:32]
+    return f"{text[: LONGEST_KEY - 33]}~{digest}"
+
+
+def _in_payload(place: Place) -> Place:
+    """A place that intake named by record: what stands behind the number of the judgment lies in its payload."""
+    if place.loc[:1] == (BODY,) and len(place.loc) > 2:
+        return Place((*place.loc[:2], "payload", *place.loc[2:]), place.msg)
+    return place
