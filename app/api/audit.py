@@ -59,6 +59,13 @@ def list_audit(
     Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
     """
     before = int(cursor) if cursor else None
-    found = audit.page(session, by=caller, campaign=campaign, before=before, limit=limit + 1)
+    found = audit.page(
+        session,
+        only=campaign,
+        own=caller.campaign,
+        installation=caller.may("admin"),
+        before=before,
+        limit=limit + 1,
+    )
     page = page_of(found, limit, lambda entry: str(entry.id))
     return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)

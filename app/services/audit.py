@@ -6,13 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from app.storage import audit, campaigns
 from app.storage.db import Session
-
-if TYPE_CHECKING:
-    from app.services.tokens import Caller  # tokens are recorded, too
 
 OPERATOR = "operator"
 
@@ -52,18 +48,22 @@ def record(
     audit.append(session, campaign_id, actor=actor, action=action, what=what or {})
 
 
-def page(session: Session, *, by: Caller, campaign: str | None, before: int | None, limit: int) -> list[Entry]:
-    """What the caller may see, the newest first: an admin all, others what concerns their campaigns.
+def page(
+    session: Session, *, only: str | None, installation: bool, before: int | None, limit: int, own: str | None = None
+) -> list[Entry]:
+    """Rows from the newest on, those older than id `before`.
 
-    Raises NotFound for a campaign that is not there or not theirs.
+    only: of this campaign. own: the one campaign that the reader may see, None for all. installation: the reader may
+    also see what belongs to no campaign.
+
+    Raises NotFound for a campaign that is not there or not the reader's.
     """
-    if campaign is not None and by.campaign not in (None, campaign):
+    if only is not None and own not in (None, only):
         raise campaigns.CampaignNotFound
-    only = campaign or by.campaign
-    if only is not None:
-        campaigns.get(session, only)
-    installation = by.may("admin") and by.campaign is None
-    rows = audit.page(session, before=before, limit=limit, campaign=only, installation=installation)
+    wanted = only or own
+    if wanted is not None:
+        campaigns.get(session, wanted)
+    rows = audit.page(session, before=before, limit=limit, campaign=wanted, installation=installation)
     return [_entry(row) for row in rows]
 
 

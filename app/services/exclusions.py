@@ -8,7 +8,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
-from app.services import ranking_view, reports
+from app.services import audit, ranking_view, reports
 from app.services.flips import Flip, flips
 from app.services.ranking_view import RankingView, SystemLine
 from app.storage import campaigns, exclusions
@@ -69,6 +69,8 @@ def exclude(session: Session, campaign: str, wanted: Exclusion, *, reason: str, 
     target_id = _target(session, row.id, wanted)
     version = campaigns.next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
     exclusions.add(session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor)
+    done = {"excluded": wanted.what, "data_version": version}
+    audit.record(session, row.id, actor=actor, action="exclusion made", what=done)
     return get(session, campaign, version)
 
 
@@ -83,6 +85,8 @@ def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) ->
         what = f"exclusion of a {found.exclusion.what} lifted"
         version = campaigns.next_version(session, row.id, actor=actor, what=what)
         exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
+        done = {"exclusion": n, "data_version": version}
+        audit.record(session, row.id, actor=actor, action="exclusion lifted", what=done)
     return get(session, campaign, n)
 
 

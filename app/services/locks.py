@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
-from app.services import recipes, reports
+from app.services import audit, recipes, reports
 from app.services.registered import applied, named, registered, stored_recipe
 from app.stats.ranking import rank
 from app.storage import campaigns, locks
@@ -134,6 +134,8 @@ def lock(session: Session, campaign: str, wanted: Wanted, *, actor: str) -> Chai
         hash="",
     )
     _store(session, row.id, entry, entry.digest(campaign))
+    done = {"entry": entry.n, "data_version": version}
+    audit.record(session, row.id, actor=actor, action="lock amended" if before else "campaign locked", what=done)
     return get(session, campaign)
 
 

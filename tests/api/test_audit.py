@@ -47,6 +47,22 @@ def test_what_was_done_stands_in_the_log(admin: httpx.Client, populated: dict[st
     assert {e["actor"] for e in admin.get("/v1/audit").json()["items"]} == {f"token:{me}", "operator"}
 
 
+def test_exclusions_and_locks_stand_in_the_log_without_the_name_of_a_person(
+    admin: httpx.Client, populated: dict[str, str]
+) -> None:
+    body = {"rater": "rater1", "reason": "rater1 left"}
+    made = admin.post("/v1/campaigns/demo/exclusions", json=body)
+    assert made.status_code == 201, made.text
+    lifted = admin.delete(made.headers["Location"], params={"reason": "rater1 is back"})
+    assert lifted.status_code in {200, 204}, lifted.text
+    locked = admin.post("/v1/campaigns/demo/lock", json={"recipe": "google-mqm", "reason": "rater1 asked"})
+    assert locked.status_code in {200, 201}, locked.text
+    logged = admin.get("/v1/audit?campaign=demo")
+    found = [entry["action"] for entry in logged.json()["items"]]
+    assert found[:3] == ["campaign locked", "exclusion lifted", "exclusion made"]
+    assert "rater1" not in logged.text
+
+
 def test_what_fails_leaves_nothing(admin: httpx.Client, populated: dict[str, str]) -> None:
     before = actions(admin)
     assert admin.post("/v1/campaigns", json={"key": "demo", "protocol": "mqm"}).status_code == 409
