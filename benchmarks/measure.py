@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from app.storage.embedded import Server
 from benchmarks import bounds, synthetic
 from benchmarks.children import ServerMemory, run
 
-SMALL: Final = 10_000
+SMALL: Final = synthetic.whole(10_000)
 WRITTEN: Final = ("judgments", "scores")
 DECLARED: Final = ("systems", "documents", "raters", "segments", "outputs", "tasks", "items", "credits")
 
@@ -60,6 +61,7 @@ class Bench:
         return self._import(file, key, "wmt-da", "da", n)
 
     def _import(self, file: Path, key: str, format: str, protocol: str, n: int) -> str:
+        print(f"importing {n:,} ({format})", file=sys.stderr)
         with ServerMemory(self._postmaster()) as server:
             answer = run("import", self.url, key, format, protocol, str(file)).answer
         file.unlink()
@@ -86,6 +88,7 @@ class Bench:
 
     def load(self, key: str, n: int) -> float:
         """Time the loading of a campaign against reading its flat table; seconds of loading in a fresh process."""
+        print(f"loading {n:,}", file=sys.stderr)
         owner = self.server.url("owner")
         bounds.flatten(owner, key)
         cold, warm, flat = [], [], []
@@ -105,19 +108,24 @@ class Bench:
 
     def rank(self, key: str, n: int, load: float) -> float:
         """Time a ranking that nobody asked for before, in fresh processes; seconds without imports."""
-        runs = [run("rank", self.url, key, str(seed)) for seed in range(self.repeats + 2)]
+        print(f"ranking {n:,}", file=sys.stderr)
+        runs = [run("rank", self.url, key, str(seed), "without") for seed in range(self.repeats + 2)]
+        full = [run("rank", self.url, key, str(seed), "with").answer["seconds"] for seed in range(self.repeats)]
         assert all(one.answer["n"] == n for one in runs)
         self.memory[f"ranking of {n:,}: ranking process"] = max(one.answer["memory"] for one in runs)
         what, goal = f"ranking of {n:,}, loading included", "≤ 3" if n > SMALL else ""
+        alone = [one.answer["seconds"] - load for one in runs]
         self.rows += [
             _ratio(what, [one.answer["seconds"] for one in runs], "its loading", load, goal),
+            _ratio(f"ranking of {n:,} alone", alone, "its loading", load),
             _ratio(f"{what}, process start and imports too", [one.seconds for one in runs], "its loading", load),
+            _ratio(f"{what}, rank sets and influence too", full, "its loading", load),
         ]
         return float(median(one.answer["seconds"] for one in runs))
 
     def growth(self, what: str, large: float, small: float, goal: str = "") -> None:
         """State how much longer the large campaign takes than the small one."""
-        self.rows.append(Row(what, large, "the same at 10,000", small, large / small, goal))
+        self.rows.append(Row(what, large, f"the same at {SMALL:,}", small, large / small, goal))
 
     def _postmaster(self) -> int:
         return int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])

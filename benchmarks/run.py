@@ -10,6 +10,8 @@ import argparse
 import json
 import os
 import platform
+import signal
+import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Final
 
 from app.storage import embedded, migrate
 from benchmarks.measure import SMALL, Bench, Row
-from benchmarks.synthetic import STEP
+from benchmarks.synthetic import whole
 
 PARTS: Final = ("import", "da", "load", "rank")
 MARKS: Final = ("<!-- measured: begin -->\n", "<!-- measured: end -->\n")
@@ -26,6 +28,7 @@ MARKS: Final = ("<!-- measured: begin -->\n", "<!-- measured: end -->\n")
 def main() -> None:
     """Measure, and print a Markdown table and the same figures as JSON."""
     asked = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped then, too
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder:
         Path(folder).chmod(0o711)  # under root the server runs as another user, who must get through
         with embedded.start(Path(folder) / "data") as server:
@@ -89,7 +92,7 @@ def write(page: Path, table: str) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    parser.add_argument("--rows", type=_rows, default=1_000_000, help="judgments of the large campaign")
+    parser.add_argument("--rows", type=_rows, default="1000000", help="judgments of the large campaign")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to measure (an import is always needed)")
     parser.add_argument("--repeats", type=int, default=3, help="how often cheap things are timed")
     parser.add_argument("--folder", type=Path, help="where the data folder goes (default: the temporary folder)")
@@ -98,9 +101,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def _rows(text: str) -> int:
-    n = int(text)
-    if n < SMALL or n % STEP:
-        raise argparse.ArgumentTypeError(f"must be at least {SMALL} and a multiple of {STEP}")
+    n = whole(int(text))
+    if n < SMALL:
+        raise argparse.ArgumentTypeError(f"must be at least {SMALL}")
     return n
 
 

@@ -1,7 +1,7 @@
 """Made-up judgments in published file formats: seeded, streamed to disk, the same bytes on every run.
 
-Every document is rated by two raters, and each of them rates all systems on it, so no judgment is missing and raters
-are comparable: 20 systems × n/40 segments × 2 raters.
+Every document is rated by three raters, and each of them rates all systems on it, so no judgment is missing and raters
+are comparable: 15 systems × n/45 segments × 3 raters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 21))
+SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 16))
 RATERS: Final = tuple(f"rater{i:02d}" for i in range(1, 61))
-RATINGS: Final = 2
+RATINGS: Final = 3
 STEP: Final = len(SYSTEMS) * RATINGS
 SEGMENTS: Final = (3, 17)  # of one document, fewest and most
 WORDS: Final = (8, 18)  # of one text
@@ -46,8 +46,13 @@ class Document:
     raters: tuple[str, ...]
 
 
+def whole(n: int) -> int:
+    """The number of judgments of n and as many more as complete the last segment."""
+    return -(-n // STEP) * STEP
+
+
 def documents(n: int, draw: random.Random) -> Iterator[Document]:
-    """Documents whose judgments number n together. Raises ValueError unless n is a positive multiple of STEP."""
+    """Documents whose judgments number n together. Raises ValueError unless n is `whole`."""
     if n < STEP or n % STEP:
         raise ValueError(f"the number of judgments must be a multiple of {STEP}, not {n}")
     left = n // STEP

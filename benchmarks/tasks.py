@@ -61,8 +61,11 @@ def load(url: str, campaign: str) -> Figures:
     return {"seconds": seconds[0], "warm": seconds[1], "ratings": len(rows), "memory": peak_memory()}
 
 
-def rank(url: str, campaign: str, seed: str) -> Figures:
-    """Answer a request for the ranking that nobody asked for before: load, rank, write as JSON, store."""
+def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
+    """Answer a request for the ranking that nobody asked for before: load, rank, write as JSON, store.
+
+    extras: `with` or `without` rank sets and the influence of single raters, documents and domains.
+    """
     started = time.perf_counter()
     from dataclasses import replace
 
@@ -72,7 +75,9 @@ def rank(url: str, campaign: str, seed: str) -> Figures:
     with _database(url) as database:
         database.ping()
         ready = time.perf_counter()
-        body = reports.ranking(database, campaign, recipe=replace(NAMED["recommended"], seed=int(seed))).body
+        more = extras == "with"
+        recipe = replace(NAMED["recommended"], seed=int(seed), rank_sets=more, influence=more)
+        body = reports.ranking(database, campaign, recipe=recipe).body
         done = time.perf_counter()
     answer = json.loads(body)
     return {"seconds": done - ready, "imports": ready - started, "n": answer["n_ratings"], "memory": peak_memory()}

@@ -29,15 +29,15 @@ def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Pa
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        synthetic.mqm_tsv(tmp_path / name, 4000)
-    synthetic.mqm_tsv(tmp_path / "other", 4000, seed=8)
+        synthetic.mqm_tsv(tmp_path / name, 4500)
+    synthetic.mqm_tsv(tmp_path / "other", 4500, seed=8)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes() != (tmp_path / "other").read_bytes()
 
 
 def test_a_number_of_judgments_that_leaves_a_system_out_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="multiple of 40"):
-        synthetic.wmt_da(tmp_path / "da", 4001)
+    with pytest.raises(ValueError, match="multiple of 45"):
+        synthetic.wmt_da(tmp_path / "da", 4501)
 
 
 def test_the_table_goes_between_the_marks_of_a_page(tmp_path: Path) -> None:
