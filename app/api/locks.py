@@ -12,6 +12,7 @@ from app.api._times import Time
 from app.domain.recipe import NAMED
 from app.services import locks
 from app.services.locks import Chain, Wanted
+from app.services.redaction import hidden
 from app.services.replay import Answer
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
@@ -152,6 +153,7 @@ def create_lock(
 
 
 @router.get("", summary="Look at the lock", responses=shows(200, EXAMPLE))
-def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:  # noqa: ARG001
+def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:
     """What is locked, since when, and every amendment with its reason."""
-    return _out(locks.get(session, campaign))
+    out = _out(locks.get(session, campaign))
+    return out if caller.may("manager") else LockOut.model_validate(hidden(out.model_dump()))

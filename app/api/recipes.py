@@ -13,6 +13,8 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED
 from app.services import recipes
 from app.services.recipes import NamedRecipe
+from app.services.redaction import hidden
+from app.services.tokens import Caller
 from app.web.access import Manager, Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -37,10 +39,12 @@ class NamedRecipeOut(BaseModel):
     at: Time
 
 
-def _out(found: NamedRecipe) -> NamedRecipeOut:
+def _out(found: NamedRecipe, caller: Caller) -> NamedRecipeOut:
+    """As the caller may see it: who only views learns nothing of the raters."""
     recipe = found.recipe
     plain = {"name": found.name, "revision": found.revision, "actor": found.actor, "at": found.at}
-    return NamedRecipeOut.model_validate({**plain, "recipe": {**recipe.as_json(), "hash": recipe.hash}})
+    choices = {**recipe.as_json(), "hash": recipe.hash}
+    return NamedRecipeOut.model_validate({**plain, "recipe": choices if caller.may("manager") else hidden(choices)})
 
 
 GOOGLE = NAMED["google-mqm"]
@@ -67,26 +71,26 @@ def put_recipe(
 
     Other choices than before are a new revision; the same choices again change nothing.
     """
-    return _out(recipes.put(session, campaign, name, body.given(), actor=caller.actor))
+    return _out(recipes.put(session, campaign, name, body.given(), actor=caller.actor), caller)
 
 
 @router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=shows(200, EXAMPLE))
 def get_recipe(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     campaign: CampaignKey,
     name: RecipeName,
     session: SessionDep,
     revision: Revision = None,
 ) -> NamedRecipeOut:
     """Its latest revision, or an earlier one."""
-    return _out(recipes.get(session, campaign, name, revision=revision))
+    return _out(recipes.get(session, campaign, name, revision=revision), caller)
 
 
 @router.get(
     "", summary="List the campaign's recipes", responses=shows(200, Page[NamedRecipeOut](items=[EXAMPLE], next=None))
 )
 def list_campaign_recipes(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
@@ -94,4 +98,4 @@ def list_campaign_recipes(
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
     found = recipes.page(session, campaign, after=after(cursor), limit=limit + 1)
-    return page_of([_out(one) for one in found], limit, lambda recipe: recipe.name)
+    return page_of([_out(one, caller) for one in found], limit, lambda recipe: recipe.name)

@@ -37,7 +37,7 @@ def get_series_ranking(
 ) -> Response:
     """Rank and cluster of each system in each campaign that you may see, and its mean relative rank."""
     found = series.ranking(database, name, recipe=asked.recipe, only=caller.campaign)
-    return shown(request, found, KINDS[preferred(request, tuple(KINDS))])
+    return shown(request, caller, found, KINDS[preferred(request, tuple(KINDS))])
 
 
 @router.get(
@@ -55,4 +55,4 @@ def get_series_ranking_as(
     database: DatabaseDep,
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG: one column a campaign, one line a system."""
-    return shown(request, series.ranking(database, name, recipe=asked.recipe, only=caller.campaign), kind)
+    return shown(request, caller, series.ranking(database, name, recipe=asked.recipe, only=caller.campaign), kind)

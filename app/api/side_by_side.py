@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,8 +12,10 @@ from app.api._choices import AsOf, moment
 from app.api._side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
 from app.services import side_by_side
+from app.services.redaction import hidden
 from app.services.renderings import MEDIA_TYPES
-from app.services.side_by_side import SideBySide
+from app.services.side_by_side import Column, SideBySide
+from app.services.tokens import Caller
 from app.web.access import Viewer
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
@@ -58,7 +61,7 @@ class Asked(AsOf):
 
 @router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses=ANY)
 def get_recipes_report(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[Asked, Query()],
@@ -69,7 +72,7 @@ def get_recipes_report(
     A recipe that does not fit the campaign says why.
     """
     found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
-    return shown(request, found, KINDS[preferred(request, tuple(KINDS))])
+    return shown(request, caller, found, KINDS[preferred(request, tuple(KINDS))])
 
 
 @router.get(
@@ -79,7 +82,7 @@ def get_recipes_report(
     responses={**TEXTS, **KNOWN},
 )
 def get_recipes_report_as(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
@@ -88,11 +91,26 @@ def get_recipes_report_as(
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG: one column a recipe, one line a system."""
     found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
-    return shown(request, found, kind)
+    return shown(request, caller, found, kind)
 
 
-def shown(request: Request, found: SideBySide, kind: str) -> Response:
-    """A representation, with an ETag of its own."""
+def without_raters(found: SideBySide) -> SideBySide:
+    """The same without the keys of raters and tasks, which only warnings and reasons have."""
+    return replace(found, columns=tuple(map(_blind, found.columns)))
+
+
+def _blind(column: Column) -> Column:
+    view = column.view
+    if view is not None:
+        view = view.model_copy(update={"warnings": tuple(str(hidden(text)) for text in view.warnings)})
+    why = None if column.why is None else str(hidden(column.why))
+    return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
+
+
+def shown(request: Request, caller: Caller, found: SideBySide, kind: str) -> Response:
+    """A representation, with an ETag of its own; who only views learns nothing of the raters."""
+    if not caller.may("manager"):
+        found = without_raters(found)
     if kind == "json":
         return answer(request, lambda: SideBySideOut.of(found).model_dump_json().encode(), JSON, found.etag)
     headers = PICTURE if kind == "svg" else {}

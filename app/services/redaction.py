@@ -20,6 +20,11 @@ def without_raters(report: StoredReport) -> StoredReport:
     return replace(report, body=body, etag=f"{report.etag}.blind")
 
 
+def hidden(value: object) -> object:
+    """A JSON value without the keys of raters and tasks."""
+    return _hidden(value)
+
+
 def _hidden(value: object, name: str = "") -> object:
     if isinstance(value, str):
         return HIDDEN if name == "rater" else _NAMED.sub(rf"\1:{HIDDEN}", value)

@@ -114,3 +114,16 @@ def test_a_recipe_belongs_to_its_campaign_and_only_managers_store_one(
     assert admin.get(f"{RECIPES}/strict", headers=viewer).status_code == 200
     elsewhere = {"Authorization": f"Bearer {secret('manager', campaign='other')}"}
     assert admin.put(f"{RECIPES}/mine", json={}, headers=elsewhere).status_code == 404
+
+
+def test_who_only_views_does_not_learn_which_raters_a_recipe_leaves_out(
+    admin: httpx.Client, populated: dict[str, str], secret: Callable[..., str]
+) -> None:
+    admin.put(f"{RECIPES}/mine", json={"name": "google-mqm", "exclude": ["rater:rater1", "system:B"]})
+    admin.post("/v1/campaigns/demo/lock", json={"recipe": "mine", "reason": "late"})
+    viewer = {"Authorization": f"Bearer {secret('viewer')}"}
+
+    for address in (RECIPES, f"{RECIPES}/mine", "/v1/campaigns/demo/lock", "/v1/campaigns/demo/reports/recipes"):
+        assert "rater1" not in admin.get(address, headers=viewer).text
+    assert admin.get(f"{RECIPES}/mine", headers=viewer).json()["recipe"]["exclude"] == ["rater:*", "system:B"]
+    assert "rater:rater1" in admin.get(f"{RECIPES}/mine").text
