@@ -15,6 +15,7 @@ from app.services import side_by_side
 from app.services.redaction import hidden
 from app.services.renderings import MEDIA_TYPES
 from app.services.side_by_side import Column, SideBySide
+from app.services.side_by_side_renderings import render
 from app.services.tokens import Caller
 from app.web.access import Viewer
 from app.web.conditional import answer
@@ -115,4 +116,4 @@ def shown(request: Request, caller: Caller, found: SideBySide, kind: str) -> Res
         return answer(request, lambda: SideBySideOut.of(found).model_dump_json().encode(), JSON, found.etag)
     headers = PICTURE if kind == "svg" else {}
     tag = f"{found.etag}.{kind}"
-    return answer(request, lambda: side_by_side.render(found, kind), MEDIA_TYPES[kind], tag, headers)
+    return answer(request, lambda: render(found, kind), MEDIA_TYPES[kind], tag, headers)

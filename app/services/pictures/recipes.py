@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.ranking_view import RankingView
-
-if TYPE_CHECKING:
-    from app.services.side_by_side import Column, SideBySide
+from app.services.side_by_side import Column, SideBySide
 
 ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
