@@ -118,6 +118,7 @@ FUZZED_HEADERS = [
     "Accept",
     "Content-Type",
     "Idempotency-Key",
+    "If-Match",
     "If-None-Match",
     "Cookie",
     "Content-Encoding",
@@ -231,7 +232,7 @@ class Attack:
                 self.send(f"{what} as key", operation, url, refused=True, content=f"{{{text}: 1}}", headers=JSON)
 
 
-JSON = {"Content-Type": "application/json"}
+JSON = {"Content-Type": "application/json", "If-Match": "*"}  # so that what asks for the state seen reads the body
 HOLE = "@hole@"
 
 
