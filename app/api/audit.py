@@ -50,7 +50,14 @@ EXAMPLE = AuditOut.model_validate(
 )
 
 
-@router.get("", summary="Who changed what", responses=shows(200, Page[AuditOut](items=[EXAMPLE], next=None)))
+@router.get(
+    "",
+    summary="Who changed what",
+    responses={
+        **shows(200, Page[AuditOut](items=[EXAMPLE], next=None)),
+        404: {"description": "There is no such campaign, or it is not yours."},
+    },
+)
 def list_audit(
     caller: Manager, session: SessionDep, campaign: Only = None, limit: Limit = 50, cursor: Place = None
 ) -> Page[AuditOut]:
