@@ -114,7 +114,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A fresh migrated database under the serving role."""
-    handle = Database(database_url, size=6, role="plumbline_app")
+    handle = Database(database_url, size=8, role="plumbline_app")
     yield handle
     handle.close()
 

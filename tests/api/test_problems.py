@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
 from app.domain.errors import AppError, StorageFull, Unavailable
+from app.web.logs import REQUEST
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
 
@@ -87,8 +88,8 @@ def test_what_fails_inside_shows_nothing_of_the_inside(
     assert answer.status_code == status
     assert "SELECT" not in answer.text
     assert (answer.headers.get("Retry-After") == "7") is (status == 503)
-    lines = [record.getMessage() for record in caplog.records if record.name == "plumbline.requests"]
-    assert any(answer.headers["X-Request-Id"] in line and f" {status} " in line for line in lines)
+    said = [record.__dict__[REQUEST] for record in caplog.records if record.name == "plumbline.requests"]
+    assert (answer.headers["X-Request-Id"], status) in [(line["request"], line["status"]) for line in said]
 
 
 @pytest.mark.parametrize(
