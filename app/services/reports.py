@@ -20,7 +20,6 @@ from app.stats.ratings import COLUMNS, Codes, Ratings
 from app.stats.result import METHOD_VERSION, Ranking
 from app.storage import campaigns, ratings, reports, side_tables, texts
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
 
 BYTES_KIND = "ranking"
 
@@ -60,7 +59,7 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
         with database.transaction() as session:
             reports.store(session, key, body)
             body = reports.find(session, key) or body
-    return StoredReport(body, _etag(key), asked.version)
+    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], asked.version)
 
 
 def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
@@ -88,6 +87,7 @@ def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
         documents_known=asked.campaign.documents_known,
+        standardised=read.options.standardised,
     )
     found = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
     rows = found.ratings
@@ -163,7 +163,3 @@ def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:
         method_version=METHOD_VERSION,
     )
 
-
-def _etag(key: reports.ReportKey) -> str:
-    text = json_text([getattr(key, name) for name in reports.ReportKey.__slots__])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

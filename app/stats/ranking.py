@@ -150,7 +150,15 @@ def _judgments(ratings: Ratings) -> int:
 
 
 def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
-    """Settle `auto`: z where raters saw the same mix of systems, else none with a warning."""
+    """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
+
+    Raises Invalid where scores that are standardised already are to be normalized again.
+    """
+    if ranked.standardised and recipe.normalize not in ("auto", "none"):
+        message = "the scores are standardised already; take normalize=none"
+        raise Invalid(message, places=(Place(("query", "normalize"), message),))
+    if ranked.standardised:
+        return replace(recipe, normalize="none"), ()
     if recipe.normalize != "auto":
         return recipe, ()
     if design_checks.share_with_same_raters(ranked) >= design_checks.COMPARABLE_SHARE:

@@ -69,6 +69,7 @@ class Ratings:
     score: float64, in the unit that users know. n_errors: int32, −1 where the protocol has none.
     kind, role: int8 of `Kind` and `Role`. accepted: quality control did not reject the task.
     higher_is_better, scale, criterion: of the whole. documents_known: the segments belong to real documents.
+    standardised: the scores are z-scores already, so they cannot be normalized again.
     """
 
     system: Codes
@@ -88,6 +89,7 @@ class Ratings:
     scale: Scale | None = None
     criterion: str | None = None
     documents_known: bool = True
+    standardised: bool = False
 
     def __post_init__(self) -> None:
         lengths = {getattr(self, name).shape for name in COLUMNS}
@@ -237,7 +239,7 @@ class Ratings:
 COLUMNS = tuple(
     f.name
     for f in fields(Ratings)
-    if f.name not in {"labels", "higher_is_better", "scale", "criterion", "documents_known"}
+    if f.name not in {"labels", "higher_is_better", "scale", "criterion", "documents_known", "standardised"}
 )
 
 

@@ -129,7 +129,8 @@ FROM (SELECT DISTINCT task, item, system FROM staged_judgments
 JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item
 JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
-ORDER BY i.id, s.id ON CONFLICT DO NOTHING"""
+WHERE NOT EXISTS (SELECT FROM credits c WHERE c.item_id = i.id)  -- a stored item keeps the systems that it credits
+ORDER BY i.id, s.id"""
 
 # Before anything is created: a given position of an item must be free.
 POSITIONS = Check(

@@ -23,6 +23,7 @@ class Frame:
     scale: Scale | None
     criterion: str | None
     documents_known: bool
+    standardised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,9 @@ def coded(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -
     else:
         columns = {name: values[order] for name, values in columns.items()}
         columns["nth"] = np.ones(order.size, dtype=np.int32)
+    plain: dict[str, Any] = {name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()}
     ratings = Ratings(
-        **{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()},
+        **plain,
         judgment=_by_first_appearance(columns["judgment"]),
         kind=np.where(columns["segment"] < 0, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8),
         labels=Labels(
@@ -94,6 +96,7 @@ def coded(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -
         scale=frame.scale,
         criterion=frame.criterion,
         documents_known=frame.documents_known,
+        standardised=frame.standardised,
     )
     if order is not None:
         return Loaded(ratings, columns["judgment_id"])
