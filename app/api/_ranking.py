@@ -56,7 +56,7 @@ class PairOut(BaseModel):
     significant: bool
     significant_reverse: bool
     testable: bool
-    order_conflict: bool = Field(description="The test leans to the lower-ranked system.")
+    order_conflict: bool = Field(description="On their common segments `worse` is the better one.")
     minimum_detectable: float | None
     raw_difference: float | None = Field(None, description="In the protocol's unit, without normalization.")
     raw_interval: Two | None = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats import effects, intervals, resampling
-from app.stats.aggregate import Indices, Panel
+from app.stats.aggregate import Indices, Panel, rounded
 from app.stats.influence import LeftOut, summarize
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.plain import between, number
@@ -53,6 +53,8 @@ def pair_rows(
         low_in_unit, high_in_unit = _ends(in_unit, error_in_unit, n, unscaled if paired else None, recipe)
     chances = effects.chances(raw, ratings.better_sign, paired=paired)
     influence = summarize(difference, left_out)
+    # Without a common segment the difference is NaN, which contradicts nothing.
+    conflict = rounded(shared.difference) < 0
     tests = verdict.tests
     return tuple(
         PairRow(
@@ -67,7 +69,7 @@ def pair_rows(
             significant=bool(verdict.wins[i, j]),
             significant_reverse=bool(verdict.wins[j, i]),
             testable=bool(tests.testable[k]),
-            order_conflict=bool(tests.lean[k] < 0),
+            order_conflict=bool(conflict[k]),
             minimum_detectable=number(detectable[k]) if known else None,
             raw_difference=number(in_unit[k]),
             raw_interval=between(low_in_unit[k], high_in_unit[k]) if known else None,

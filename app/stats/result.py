@@ -71,7 +71,8 @@ class PairRow:
     p_value: None where the pair was not testable. p_reverse: the other direction of a one-sided test.
     p_signed: beside Stouffer's combination of two-sided p-values the one that keeps direction.
     significant: `better` is significantly better; significant_reverse: `worse` is.
-    order_conflict: the test leans to the lower-ranked system. interval, minimum_detectable: by documents, None without.
+    order_conflict: on the common segments `worse` is the better one. interval, minimum_detectable: by documents, None
+    without.
     raw_difference, raw_interval: in the protocol's unit, without normalization.
     chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
     influence: of raters, documents and domains; None where it was not asked for.
