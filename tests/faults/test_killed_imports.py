@@ -1,4 +1,4 @@
-"""P4 for imports: killed at any point, an import has stored nothing, and the next one works."""
+"""P4 for imports: killed at any point, an import has stored nothing or all of it, and the next one works."""
 
 from __future__ import annotations
 
@@ -77,43 +77,39 @@ def wait_until_alone(url: str) -> None:
     pytest.fail("the backend of a killed client did not end")
 
 
-def killed_after(url: str, mode: str, files: list[Path], seconds: float) -> bool:
-    """Kill an importing process after so many seconds; whether it was still at it."""
+def killed_after(url: str, mode: str, files: list[Path], seconds: float) -> None:
+    """Kill a process after so many seconds of importing, whether or not it has committed by then."""
     with importing(url, mode, files) as process:
         time.sleep(seconds)
-        running = process.poll() is None
         process.kill()
     wait_until_alone(url)
-    return running
 
 
 def stored(url: str) -> dict[str, int]:
     return {table: n for table, n in row_counts(url).items() if n}
 
 
-def test_an_import_killed_at_any_point_has_stored_nothing(spine: Spine, files: list[Path]) -> None:
+def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(spine: Spine, files: list[Path]) -> None:
     began = time.monotonic()
-    with importing(spine.url, "whole", files) as process:
-        out, _ = process.communicate(timeout=120)
-    whole = time.monotonic() - began
-    assert out == b"done\n"
-    assert stored(spine.url)["judgments"] == 10_000
+    whole = imported(spine.url, files)
+    seconds = time.monotonic() - began
     empty(spine.url)
     delays, hits = random.Random(SEED), 0
     for _ in range(KILLS):
-        if killed_after(spine.url, "whole", files, delays.uniform(0, whole * 0.8)):
-            hits += 1
-            assert stored(spine.url) == EMPTY
-        else:
-            empty(spine.url)
-    assert hits >= KILLS // 2, "most kills must have hit a running import"
-    with importing(spine.url, "whole", files) as process:
-        process.communicate(timeout=120)
-    assert stored(spine.url)["judgments"] == 10_000
+        killed_after(spine.url, "whole", files, delays.uniform(0, seconds * 0.8))
+        # How long an import takes depends on what else the machine does: only the rows tell whether it had committed.
+        left = stored(spine.url)
+        assert left in (EMPTY, whole)
+        hits += left == EMPTY
+        empty(spine.url)
+    assert hits, "no kill came before the commit"
+    assert imported(spine.url, files) == whole
 
 
 def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[Path]) -> None:
-    """Negative control: killed in the middle, this one leaves rows behind."""
+    """Negative control: killed in the middle, this one leaves what is neither nothing nor everything."""
+    whole = imported(spine.url, files)
+    empty(spine.url)
     with importing(spine.url, "batches", files) as process:
         for _ in range(600):
             if "judgments" in stored(spine.url):
@@ -121,7 +117,19 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
             time.sleep(0.05)
         process.kill()
     wait_until_alone(spine.url)
-    assert 0 < stored(spine.url)["judgments"] < 10_000
+    left = stored(spine.url)
+    assert left not in (EMPTY, whole)
+    assert 0 < left["judgments"] < 10_000
+
+
+def imported(url: str, files: list[Path]) -> dict[str, int]:
+    """What an import that nobody kills leaves, by table."""
+    with importing(url, "whole", files) as process:
+        out, _ = process.communicate(timeout=120)
+    assert out == b"done\n"
+    left = stored(url)
+    assert left["judgments"] == 10_000
+    return left
 
 
 def empty(url: str) -> None:
