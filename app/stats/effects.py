@@ -34,10 +34,11 @@ def chances(panel: Panel, sign: int, *, paired: bool) -> Chances:
     """
     scores = sign * rounded(panel.score)
     counted = _on_common(panel, scores) if paired else _on_all(panel, scores)
-    better, worse, n = (counted[k].astype(np.float64) for k in range(3))
+    better, worse, n = counted
+    # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
+    tie = n - better - worse
     with np.errstate(invalid="ignore", divide="ignore"):
-        above, below = better / n, worse / n
-    return Chances(above, 1 - above - below, below)
+        return Chances(better / n, tie / n, worse / n)
 
 
 def _on_common(panel: Panel, scores: Floats) -> Indices:

@@ -60,6 +60,15 @@ def test_sums_of_tenths_are_ties() -> None:
     assert chances(panel(segment_scores(ratings), ratings.labels), 1, paired=True).tie[0] == 1.0
 
 
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("better", range(12))
+def test_where_no_two_scores_are_equal_the_chance_of_a_tie_is_exactly_0(better: int, *, paired: bool) -> None:
+    cells = [("A", p, 100.0 + p if p <= better else -100.0 - p) for p in range(1, 12)]
+    ratings = ratings_of([*cells, *(("B", p, float(p)) for p in range(1, 12))])
+    found = chances(panel(segment_scores(ratings), ratings.labels), 1, paired=paired)
+    assert (found.tie[0], found.better[0]) == (0.0, better / 11)
+
+
 def test_a_normalized_ranking_gives_differences_in_the_unit_of_the_protocol_too() -> None:
     rng = np.random.default_rng(2)
     cells = [(s, p, float(np.round(50 + 10 * rng.normal() - 3 * (s == "B")))) for s in "AB" for p in range(1, 21)]
