@@ -109,8 +109,10 @@ class Bench:
     def rank(self, key: str, n: int, load: float) -> float:
         """Time a ranking that nobody asked for before, in fresh processes; seconds without imports."""
         print(f"ranking {n:,}", file=sys.stderr)
-        runs = [run("rank", self.url, key, str(seed), "without") for seed in range(self.repeats + 2)]
-        full = [run("rank", self.url, key, str(seed), "with").answer["seconds"] for seed in range(self.repeats)]
+        runs, full = [], []
+        for seed in range(self.repeats + 2):
+            runs.append(run("rank", self.url, key, str(seed), "without"))
+            full.append(run("rank", self.url, key, str(seed), "with").answer["seconds"])
         assert all(one.answer["n"] == n for one in runs)
         self.memory[f"ranking of {n:,}: ranking process"] = max(one.answer["memory"] for one in runs)
         what, goal = f"ranking of {n:,}, loading included", "≤ 3" if n > SMALL else ""
