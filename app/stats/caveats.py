@@ -13,7 +13,7 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import design_checks, rank_sets, resampling
 from app.stats.aggregate import Panel
-from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws
+from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
 from app.stats.rank_sets import RankSets
 from app.stats.ratings import Ratings
 from app.stats.significance import Shared
@@ -77,7 +77,8 @@ def find(
         if ratings.documents_known:
             found += _documents(panel, recipe)
         found += _LEGACY.get(recipe.test, ())
-        found += [*_power(limit, shared.segments.size, recipe), *_overlap(shared), *_untested(tests, recipe)]
+        found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
+        found += [*_overlap(shared), *_untested(tests, recipe)]
     return tuple(found)
 
 
@@ -118,6 +119,15 @@ def _documents(panel: Panel, recipe: Recipe) -> list[str]:
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
         found.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
     return found
+
+
+def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
+    enough = draws_missing(tests, recipe, n_pairs)
+    if enough is None:
+        return []
+    drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
+    made = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the most there are"
+    return [f"{made}; this number of pairs and alpha {recipe.alpha:g} ask for {enough:,}"]
 
 
 def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:

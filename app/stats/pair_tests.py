@@ -14,7 +14,7 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import resampling
 from app.stats.aggregate import Panel, rounded
 from app.stats.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
-from app.stats.permutation import flip_signs, number_of_permutations
+from app.stats.permutation import MOST_PERMUTATIONS, enough_permutations, flip_signs, number_of_permutations
 from app.stats.ratings import Bools, Floats
 from app.stats.significance import Shared, document_means, pairs_of, unit_differences
 from app.stats.unpaired import OneSided, rank_sum, welch
@@ -23,6 +23,7 @@ FEWEST_DOCUMENTS = 6
 """A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
 
 SIGN_TESTS = frozenset({"permutation", "marot"})
+DRAWN_TESTS = SIGN_TESTS | {"bootstrap"}
 PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or", "bootstrap"}
 
 
@@ -74,7 +75,20 @@ def draws(recipe: Recipe, n_pairs: int) -> int:
     """
     if recipe.permutations is not None:
         return recipe.permutations
-    return number_of_permutations(n_pairs if recipe.adjust in {"holm", "bh"} else 1, recipe.alpha)
+    return number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
+
+
+def draws_missing(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
+    """The number of draws there should be where `draws` was cut and a pair hangs on it; None where nothing was."""
+    if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
+        return None
+    enough = enough_permutations(_family(recipe, n_pairs), recipe.alpha)
+    return enough if enough > MOST_PERMUTATIONS else None
+
+
+def _family(recipe: Recipe, n_pairs: int) -> int:
+    """Hypotheses that the number of draws must allow for."""
+    return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
 def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:

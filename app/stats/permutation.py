@@ -82,9 +82,14 @@ class Counts:
         return np.asarray((counts + add) / (self.total + add), dtype=np.float64)
 
 
+def enough_permutations(hypotheses: int, alpha: float) -> int:
+    """max(10 000, ⌈20·m/α⌉): enough for the smallest of m adjusted p-values to be far below α."""
+    return max(10_000, ceil(20 * hypotheses / alpha))
+
+
 def number_of_permutations(hypotheses: int, alpha: float) -> int:
-    """max(10 000, ⌈20·m/α⌉), at most 10⁶: enough for the smallest of m adjusted p-values to be far below α."""
-    return min(max(10_000, ceil(20 * hypotheses / alpha)), MOST_PERMUTATIONS)
+    """`enough_permutations`, at most 10⁶ of them."""
+    return min(enough_permutations(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
 def flip_signs(
