@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._times import Time, TimeIn
+from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.services import tokens
 from app.services.replay import Answer
@@ -99,6 +101,9 @@ def create_token(
     """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
 
     def make() -> Answer:
+        # Only what is made now: a repeated request is answered as before, even when its token has ended since.
+        if body.expires_at is not None and body.expires_at <= datetime.now(UTC):
+            raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
         issued = tokens.issue(
             session, role=body.role, campaign=body.campaign, name=body.name, expires_at=body.expires_at, by=caller
         )

@@ -216,3 +216,12 @@ def test_no_secret_reaches_the_log_or_an_error(
     ours = [record.getMessage() for record in caplog.records if record.name.startswith(("plumbline", "uvicorn"))]
     assert ours
     assert not any(rest in line for line in ours)
+
+
+def test_a_token_that_has_ended_already_is_not_made(admin: httpx.Client) -> None:
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    answer = admin.post("/v1/tokens", json={"role": "viewer", "expires_at": past})
+    assert answer.status_code == 422
+    assert [error["loc"] for error in answer.json()["errors"]] == [["body", "expires_at"]]
+    soon = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
+    assert admin.post("/v1/tokens", json={"role": "viewer", "expires_at": soon}).status_code == 201
