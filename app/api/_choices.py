@@ -27,6 +27,8 @@ from app.domain.recipe import (
     from_options,
 )
 from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Calibration, IntervalKind, Method, ZeroMethod
+from app.services.tokens import Caller
+from app.web.access import RoleLacksIt
 
 SCORING = (
     r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?|criterion:[A-Za-z0-9._~:@+\-]{1,128})$"
@@ -92,6 +94,12 @@ def chosen(request: Request, base: Recipe) -> Recipe:
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}
     return from_options(base, {name: query.getlist(name) for name in query if name not in ours})
+
+
+def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:
+    """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksIt."""
+    if not caller.may("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
+        raise RoleLacksIt(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")
 
 
 def moment(as_of: str | None) -> int | datetime | None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api._choices import AsOf, Choices, chosen, moment
+from app.api._choices import AsOf, Choices, check_exclusions, chosen, moment
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
@@ -88,7 +88,7 @@ def get_ranking(
 ) -> Response:
     """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers."""
     report = reports.ranking(
-        database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
+        database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
     )
     return _shown(request, caller, report, KINDS[preferred(request, tuple(KINDS))], asked)
 
@@ -109,7 +109,7 @@ def get_ranking_as(
 ) -> Response:
     """The same ranking as CSV, LaTeX, Markdown or SVG."""
     report = reports.ranking(
-        database, campaign, recipe=_wanted(request, campaign, asked, database), as_of=moment(asked.as_of)
+        database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
     )
     return _shown(request, caller, report, kind, asked)
 
@@ -129,6 +129,7 @@ def post_ranking(
     database: DatabaseDep,
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
+    check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
         recipe = recipes.sent(session, campaign, body.given())
     report = reports.ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
@@ -142,20 +143,21 @@ def post_ranking(
     responses=sends(200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")),
 )
 def get_segment_scores(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[Choices, Query()],
     database: DatabaseDep,
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
-    recipe = _wanted(request, campaign, asked, database)
+    recipe = _wanted(request, caller, campaign, asked, database)
     ranking = reports.ranking_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
     return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
-def _wanted(request: Request, campaign: str, asked: Choices, database: Database) -> Recipe:
+def _wanted(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
+    check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
         return chosen(request, recipes.named(session, campaign, asked.recipe))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -13,11 +14,21 @@ from app.storage.db import Database
 KINDS = ("", ".csv", ".tex", ".md", ".svg")
 
 
-def ranking(client: httpx.Client, database: Database, token: str, kind: str = "") -> httpx.Response:
-    campaign = load_demo(database, seed=1)
-    path = f"/v1/campaigns/{campaign}/ranking{kind}"
-    bearer = {"Authorization": f"Bearer {token}"}
-    answer = client.get(path, params={"exclude": "rater:rater-1", "table": "pairs"}, headers=bearer)
+NAMING = ["rater:rater-1", "rater:nobody", "task:anything"]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def ranking(client: httpx.Client, database: Database, secret: Callable[..., str], role: str, kind: str = "") -> Any:
+    """The ranking by a recipe of the campaign's own, in which its manager left out a rater."""
+    campaign = f"/v1/campaigns/{load_demo(database, seed=1)}"
+    recipe = {"name": "recommended", "exclude": ["rater:rater-1"]}
+    stored = client.put(f"{campaign}/recipes/ours", json=recipe, headers=bearer(secret("manager")))
+    assert stored.status_code == 200, stored.text
+    asked = {"recipe": "ours", "table": "pairs"}
+    answer = client.get(f"{campaign}/ranking{kind}", params=asked, headers=bearer(secret(role)))
     assert answer.status_code == 200, answer.text
     return answer
 
@@ -26,12 +37,37 @@ def ranking(client: httpx.Client, database: Database, token: str, kind: str = ""
 def test_a_viewer_sees_no_rater(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], kind: str
 ) -> None:
-    seen = ranking(anonymous, database, secret("viewer"), kind)
-    known = ranking(anonymous, database, secret("manager"), kind)
+    seen = ranking(anonymous, database, secret, "viewer", kind)
+    known = ranking(anonymous, database, secret, "manager", kind)
     assert "rater-" not in seen.text
     assert seen.headers["etag"] != known.headers["etag"]
 
 
 def test_a_manager_does_see_them(anonymous: httpx.Client, database: Database, secret: Callable[..., str]) -> None:
     """Control: there is something to hide."""
-    assert "rater-" in ranking(anonymous, database, secret("manager")).text
+    assert "rater-" in ranking(anonymous, database, secret, "manager").text
+
+
+@pytest.mark.parametrize("named", NAMING)
+def test_a_viewer_cannot_ask_which_raters_there_are(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], named: str
+) -> None:
+    """Known or not, the answer is the same, and other exclusions stay a viewer's right."""
+    path = f"/v1/campaigns/{load_demo(database, seed=1)}/ranking"
+    viewer, manager = bearer(secret("viewer")), bearer(secret("manager"))
+    for kind in (*KINDS, "/segments"):
+        assert anonymous.get(f"{path}{kind}", params={"exclude": named}, headers=viewer).status_code == 403
+    assert anonymous.post(path, json={"exclude": [named]}, headers=viewer).status_code == 403
+    expected = 200 if named == NAMING[0] else 422
+    assert anonymous.get(path, params={"exclude": named}, headers=manager).status_code == expected
+    assert anonymous.post(path, json={"exclude": [named]}, headers=manager).status_code == expected
+
+
+def test_a_viewer_may_leave_out_a_system(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str]
+) -> None:
+    path = f"/v1/campaigns/{load_demo(database, seed=1)}/ranking"
+    viewer = bearer(secret("viewer"))
+    system = anonymous.get(path, headers=viewer).json()["systems"][0]
+    key = system["system"] if "system" in system else system["key"]
+    assert anonymous.get(path, params={"exclude": f"system:{key}"}, headers=viewer).status_code == 200
