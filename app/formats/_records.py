@@ -27,6 +27,7 @@ from app.formats._json import dumps
 
 LONGEST_NAME = 1000
 LARGEST_INT = 2**31 - 1
+LARGEST_REVISION = 1_000_000  # leaves room for the answers that are numbered on from it
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
 Check = Callable[[object], object]
 
@@ -60,6 +61,12 @@ def _bool(value: object) -> bool:
 def _count(value: object) -> int:
     if type(value) is not int or not 1 <= value <= LARGEST_INT:
         raise ValueError("must be a whole number from 1")
+    return value
+
+
+def _revision(value: object) -> int:
+    if type(value) is not int or not 1 <= value <= LARGEST_REVISION:
+        raise ValueError(f"must be a whole number from 1 to {LARGEST_REVISION:,}")
     return value
 
 
@@ -194,7 +201,7 @@ SHAPES: Mapping[str, Shape] = {
             payload=_mapping,
             role=_one_of("rating", "repeat", "reference", "degraded", "calibration"),
             accepted=_bool,
-            revision=_count,
+            revision=_revision,
             item_position=_count,
             started_at=_time,
             submitted_at=_time,

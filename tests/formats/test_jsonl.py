@@ -224,3 +224,14 @@ def test_any_json_survives_and_no_order_matters(
     header, *lines = by_hand(*(json.loads(line) for line in once.splitlines()[1:-1])).splitlines()
     rng.shuffle(lines)
     assert read("jsonl", b"\n".join([header, *lines])).plain == records
+
+
+@pytest.mark.parametrize("revision", [0, 1_000_001, 2**31 - 1])
+def test_a_revision_that_leaves_no_room_for_the_next_is_refused_by_line(read: Read, revision: int) -> None:
+    row = {"type": "judgment", "task": "t", "item": "i", "systems": ["A"], "document": "d", "position": 1, "rater": "r"}
+    rows = [{**row, "payload": {"protocol": "da", "score": 0}, "revision": n} for n in (1_000_000, revision)]
+    data = "".join(json.dumps(one) + "\n" for one in ({"type": "plumbline", "version": 1}, *rows)).encode()
+    with pytest.raises(Invalid) as refused:
+        read("jsonl", {"bad.file": data})
+    assert [place.loc for place in refused.value.places] == [("bad.file", 3)]
+    assert "revision: must be a whole number from 1 to 1,000,000" in refused.value.places[0].msg
