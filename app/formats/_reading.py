@@ -129,11 +129,16 @@ def _read_some(raw: IO[bytes], least: int) -> bytes:
 
 @dataclass(slots=True)
 class _Packed:
-    """What is read of a gzip file and not yet unpacked, and how much was read."""
+    """What is read of a gzip file and not yet unpacked, how much was read, and how many line ends were unpacked."""
 
     raw: IO[bytes]
     data: bytes
     count: int
+    lines: int = 0
+
+    def at(self, name: str) -> At:
+        """The first line that is not whole: all before it are good."""
+        return At(name, self.lines + 1)
 
     def fill(self, least: int) -> bool:
         """Have so many bytes ready, or what there is; False at the end of the file."""
@@ -150,11 +155,12 @@ def _unpack(head: bytes, raw: IO[bytes], name: str, limits: Limits, log: ReadLog
     packed, unpacked = _Packed(raw, head, len(head)), 0
     while packed.fill(len(GZIP_MAGIC)):
         if not packed.data.startswith(GZIP_MAGIC):
-            refuse(log, At(name, 0), "there is something after the end of the gzip data")
+            refuse(log, packed.at(name), "there is something after the end of the gzip data")
         for block in _unpack_member(packed, name, log):
             unpacked += len(block)
+            packed.lines += block.count(b"\n")
             if unpacked > RATIO_FROM and unpacked > limits.ratio * packed.count:
-                refuse(log, At(name, 0), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
+                refuse(log, packed.at(name), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
             yield block
 
 
@@ -162,7 +168,7 @@ def _unpack_member(packed: _Packed, name: str, log: ReadLog) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(31)
     while not unpacker.eof:
         if not packed.fill(1):
-            refuse(log, At(name, 0), "the gzip file is cut: its end is missing")
+            refuse(log, packed.at(name), "the gzip file is cut: its end is missing")
         try:
             block = unpacker.decompress(packed.data, BLOCK)
         except zlib.error as fault:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import time
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -104,6 +105,20 @@ def test_a_file_that_cannot_be_read_on_is_refused_even_when_bad_lines_are_skippe
     for skip in (False, True):
         with pytest.raises(Invalid, match=reason):
             read(name, {"bad.file": data}, skip=skip, **OPTIONS.get(name, {}))
+
+
+@ALL
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_cut_gzip_file_names_the_line_after_the_last_good_one(read: Read, name: str, members: int) -> None:
+    first, second = GOOD[name].splitlines(keepends=True)[:2]
+    packer = zlib.compressobj(wbits=31)
+    if members == 1:
+        data = packer.compress(first + second) + packer.flush(zlib.Z_SYNC_FLUSH)
+    else:
+        data = gzip.compress(first) + packer.compress(second) + packer.flush(zlib.Z_SYNC_FLUSH)
+    error = refusal(read, name, data)
+    assert error.places[-1].loc == ("bad.file", 3)
+    assert "cut" in error.places[-1].msg
 
 
 @ALL
