@@ -23,6 +23,7 @@ from app.web import cors, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
+from app.web.head import HeadLayer
 from app.web.metrics import Metrics
 
 COLLECT_AFTER = 50_000  # objects
@@ -49,7 +50,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     cors.install(app, options.cors_origins)
     app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()
-    app.middleware_stack = EdgeLayer(app.build_middleware_stack(), app.state.metrics)
+    app.middleware_stack = EdgeLayer(HeadLayer(app.build_middleware_stack()), app.state.metrics)
     return app
 
 

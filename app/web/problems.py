@@ -150,6 +150,8 @@ def allowed_methods(request: Request) -> list[str]:
     for context in iter_route_contexts(request.app.routes):
         if context.path_regex.match(path):
             found |= context.methods or set()
+    if "GET" in found:
+        found.add("HEAD")  # as `app.web.head` answers it
     return sorted(found)
 
 

@@ -33,11 +33,11 @@ def test_an_unknown_address_is_a_problem_that_quotes_nothing(anonymous: httpx.Cl
 @pytest.mark.parametrize(
     ("path", "method", "allowed"),
     [
-        ("/v1/campaigns", "DELETE", "GET, POST"),
-        ("/v1/campaigns/k/ranking", "PUT", "GET, POST"),
-        ("/livez", "TRACE", "GET"),
-        ("/v1/tokens/0f3a9c51d27e", "OPTIONS", "DELETE, GET"),
-        ("/", "POST", "GET"),
+        ("/v1/campaigns", "DELETE", "GET, HEAD, POST"),
+        ("/v1/campaigns/k/ranking", "PUT", "GET, HEAD, POST"),
+        ("/livez", "TRACE", "GET, HEAD"),
+        ("/v1/tokens/0f3a9c51d27e", "OPTIONS", "DELETE, GET, HEAD"),
+        ("/", "POST", "GET, HEAD"),
     ],
 )
 def test_a_wrong_method_is_told_every_method_of_the_address(
