@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api._times import Time
-from app.domain.keys import KEY_PATTERN
+from app.domain.keys import KEY_PATTERN, addressable
 from app.services import campaign_settings, campaigns
 from app.services.campaigns import CampaignView, NewCampaign
 from app.services.replay import Answer
@@ -22,7 +22,7 @@ from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
 Basis = Literal["source", "reference", "both", "none"]
 

@@ -6,11 +6,11 @@ import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._imports import ANNOUNCED, FILE, REPORT, FileOut, ImportIn, ImportOut, ImportReport
 from app.domain.errors import Invalid, Place
-from app.domain.keys import KEY_PATTERN
+from app.domain.keys import KEY_PATTERN, addressable
 from app.formats._base import Input
 from app.services import campaigns, imports
 from app.services.replay import Answer
@@ -27,7 +27,11 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
 ImportId = Annotated[
     str, Path(alias="import", pattern="^i_[0-9a-f]{32}$", examples=["i_0f3a9c51d27e4b6f8a1c2d3e4f506172"])
 ]
-FileName = Annotated[str, Path(pattern=KEY_PATTERN, description="Name of the file.", examples=["ratings.tsv.gz"])]
+FileName = Annotated[
+    str,
+    Path(pattern=KEY_PATTERN, description="Name of the file.", examples=["ratings.tsv.gz"]),
+    AfterValidator(addressable),
+]
 DryRun = Annotated[bool, Query(description="Read and check everything, store nothing.")]
 SkipBadLines = Annotated[bool, Query(description="Store the rest and list the lines left out.")]
 ANNOUNCE = JsonBody(

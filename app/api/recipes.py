@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api._recipe import RecipeIn
 from app.api._times import Time
-from app.domain.keys import KEY_PATTERN
+from app.domain.keys import KEY_PATTERN, addressable
 from app.domain.recipe import NAMED
 from app.services import recipes
 from app.services.recipes import NamedRecipe
@@ -24,7 +24,9 @@ from app.web.lists import Cursor, Limit, Page, after, page_of
 router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
 
 RecipeName = Annotated[
-    str, Path(alias="recipe", pattern=KEY_PATTERN, description="Name of the recipe.", examples=["by-segment"])
+    str,
+    Path(alias="recipe", pattern=KEY_PATTERN, description="Name of the recipe.", examples=["by-segment"]),
+    AfterValidator(addressable),
 ]
 Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 

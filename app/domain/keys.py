@@ -1,4 +1,4 @@
-"""Keys that people and files use to name things: 1–128 of A–Z a–z 0–9 . _ ~ : @ + -"""
+"""Keys that people and files use to name things: 1–128 of A–Z a–z 0–9 . _ ~ : @ + - but neither `.` nor `..`"""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ import re
 
 KEY_PATTERN = r"^[A-Za-z0-9._~:@+\-]{1,128}$"
 _KEY = re.compile(r"[A-Za-z0-9._~:@+\-]{1,128}")
+_FOLDED = frozenset({".", ".."})  # clients fold them away in addresses (RFC 3986, section 5.2.4)
 _OTHER = re.compile(r"[^A-Za-z0-9._~:@+\-]+")
 
 
 def is_key(name: str) -> bool:
     """Whether `name` can be used as a key as it is."""
-    return _KEY.fullmatch(name) is not None
+    return _KEY.fullmatch(name) is not None and name not in _FOLDED
+
+
+def addressable(name: str) -> str:
+    """The name, where it can stand in an address. Raises ValueError for `.` and `..`.
+
+    For names that fit KEY_PATTERN, which stays as it was published and cannot say this.
+    """
+    if name in _FOLDED:
+        raise ValueError("must not be . or .., which clients fold away in addresses")
+    return name
 
 
 def to_key(name: str) -> str:
@@ -24,6 +35,8 @@ def to_key(name: str) -> str:
     'Online-W'
     >>> to_key("Online W")
     'Online_W~8004a8ca'
+    >>> to_key("..")
+    '..~5ec1f7e7'
     """
     if is_key(name):
         return name

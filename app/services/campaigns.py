@@ -108,7 +108,7 @@ def check(new: NewCampaign) -> Protocol[Any]:
     """The protocol of a campaign that can be as it is said. Raises Invalid, naming each field that is wrong."""
     places = []
     if not is_key(new.key):
-        places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -"))
+        places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -, and not . or .."))
     if new.basis not in BASES:
         places.append(Place(("basis",), f"must be one of {', '.join(BASES)}"))
     for name in ("source_language", "target_language"):
