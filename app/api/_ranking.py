@@ -23,6 +23,7 @@ class SystemOut(BaseModel):
     """One ranked system."""
 
     system: str
+    name: str = Field(description="As it was imported; the key is made of it where it could not be one.")
     kind: Literal["mt", "human"]
     rank: float = Field(description="From 1; systems with equal scores share the mean of their ranks.")
     cluster: int | None
@@ -146,6 +147,7 @@ EXAMPLE = RankingOut.model_validate(
         "systems": [
             {
                 "system": "ref",
+                "name": "ref",
                 "kind": "human",
                 "rank": 1,
                 "cluster": 1,

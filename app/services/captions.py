@@ -87,6 +87,15 @@ def score_name(view: RankingView) -> str:
     return f"{protocol} score".strip() if view.unit == "raw" else f"{protocol} {view.unit}-score".strip()
 
 
+def printable(text: str) -> str:
+    """A name in one line, without what a terminal obeys or what turns the direction of writing round.
+
+    >>> printable("a\\x1b[2J\\n b")
+    'a [2J b'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def plural(n: int, noun: str) -> str:
     """A count with its noun.
 

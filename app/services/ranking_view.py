@@ -17,9 +17,10 @@ class _Part(BaseModel):
 
 
 class SystemLine(_Part):
-    """One ranked system; the fields are those of `app.stats.result.SystemRow`."""
+    """One ranked system; the fields are those of `app.stats.result.SystemRow`. name: any text; shown, never run."""
 
     system: str
+    name: str | None = None
     kind: Literal["mt", "human"] = "mt"
     rank: float
     cluster: int | None = None

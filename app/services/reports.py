@@ -108,7 +108,7 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
 def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
     with database.transaction() as session:
         rows = load(session, asked, recipe)
-        kinds = texts.system_kinds(session, asked.campaign_id)
+        words = texts.system_words(session, asked.campaign_id)
         documents = side_tables.documents(session, asked.campaign_id, rows.labels)
         stands = registered(session, asked.campaign_id, asked.version)
     ranked = as_asked(rank(rows, applied(recipe, stands), documents), recipe)
@@ -124,7 +124,8 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
         "locked": against_lock(ranked, stands),
     }
     for system in result["systems"]:
-        system["kind"] = kinds[system["system"]]
+        known = words[system["system"]]
+        system.update(name=known.name, kind=known.kind)
     return json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -162,4 +163,3 @@ def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:
         seed=recipe.seed,
         method_version=METHOD_VERSION,
     )
-

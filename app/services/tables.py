@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,13 +57,14 @@ def pairs_table(view: RankingView) -> Table:
         ("Common segments", "right"),
     )
     headings, alignments = zip(*columns, strict=True)
-    return Table(headings, alignments, tuple(_pair_cells(pair, places) for pair in view.pairs))
+    names = {line.system: _labelled(line) for line in view.systems}
+    return Table(headings, alignments, tuple(_pair_cells(pair, names, places) for pair in view.pairs))
 
 
-def _pair_cells(pair: PairLine, places: int) -> tuple[str, ...]:
+def _pair_cells(pair: PairLine, names: Mapping[str, str], places: int) -> tuple[str, ...]:
     return (
-        pair.better,
-        pair.worse,
+        names.get(pair.better, pair.better),
+        names.get(pair.worse, pair.worse),
         captions.number(pair.difference, places),
         interval(pair.interval, places),
         captions.p_text(pair.p_value),
@@ -100,8 +101,15 @@ def interval(bounds: tuple[float, float] | None, places: int) -> str:
 
 
 def named(line: SystemLine) -> str:
-    """A system's key; human translations say so."""
-    return f"{line.system} (human)" if line.kind == "human" else line.system
+    """A system's key, after its name where that is another; human translations say so."""
+    label = _labelled(line)
+    return f"{label} (human)" if line.kind == "human" else label
+
+
+def _labelled(line: SystemLine) -> str:
+    # Pictures and addresses have the key, so it stands beside the name.
+    name = captions.printable(line.name or line.system)
+    return line.system if name in ("", line.system) else f"{name} [{line.system}]"
 
 
 def _whole(value: int | None) -> str:

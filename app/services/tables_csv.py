@@ -35,6 +35,7 @@ SYSTEM_COLUMNS = (
     "n_ratings",
     "wins",
     "losses",
+    "name",
 )
 PAIR_COLUMNS = (
     "better",
@@ -91,7 +92,7 @@ def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tup
 def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
     head = (captions.rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
     scores = (s.score, s.raw, *_bounds(s.interval), s.relative, *_bounds(s.relative_interval))
-    return (*head, *scores, s.n_segments, s.n_documents, s.n_ratings, s.wins, s.losses)
+    return (*head, *scores, s.n_segments, s.n_documents, s.n_ratings, s.wins, s.losses, s.name)
 
 
 def _full_pair(p: PairLine) -> tuple[Cell, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from app.services import captions
@@ -38,8 +39,8 @@ def _markdown_row(cells: Iterable[str]) -> str:
 def code(text: str) -> str:
     """Code span: no mark-up, no mention, no link; a bar still has to be kept from ending the cell."""
     flat = " ".join(text.split()).replace("|", "\\|")
-    fence = "``" if "`" in flat else "`"
-    pad = " " if "`" in flat else ""
+    longest = max(map(len, re.findall("`+", flat)), default=0)
+    fence, pad = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 
 from app.storage.db import Session
 from app.storage.tables import systems
 
 
-def system_kinds(session: Session, campaign_id: int) -> dict[str, str]:
-    """Kind (mt or human) of each system by key."""
-    query = sa.select(systems.c.key, systems.c.kind).where(systems.c.campaign_id == campaign_id)
-    return {row.key: row.kind for row in session.execute(query)}
+@dataclass(frozen=True, slots=True)
+class SystemWords:
+    """What is known of a system beside its key. name: as it was imported, any text. kind: mt or human."""
+
+    name: str
+    kind: str
+
+
+def system_words(session: Session, campaign_id: int) -> dict[str, SystemWords]:
+    """Name and kind of each system by key."""
+    query = sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id)
+    return {row.key: SystemWords(row.name, row.kind) for row in session.execute(query)}

@@ -10,11 +10,11 @@ import pytest
 Report = dict[str, object]
 
 
-def _system(name: str, rank: int, **other: object) -> Report:
+def _system(key: str, rank: int, **other: object) -> Report:
     """One ranked system with an interval and a relative interval."""
     score = 0.5 + 0.61803 * rank
     base: Report = {
-        "system": name,
+        "system": key,
         "kind": "mt",
         "rank": rank,
         "cluster": 1 + (rank > 2),
