@@ -67,9 +67,11 @@ def serve(
 
 @contextmanager
 def worker(url: str) -> Iterator[None]:
-    """One worker as a process of its own, so that background work never slows an answer; it ends with us."""
+    """One worker as a process of its own, so that background work never slows an answer; however we end, it ends."""
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url}
-    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.cli", "worker", "--parent", str(os.getpid())], env=environment
+    )
     try:
         yield
     finally:

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,17 +14,20 @@ from typing import Annotated
 import typer
 
 from app.cli import _context
+from app.config import Settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.services.housekeeping import sweep
 from app.storage.embedded import write_private
 
+BEAT_FILE = "worker.beat"
 EVERY = 60.0
 PATIENCE = 3 * EVERY
+PARENT_EVERY = 1.0  # seconds between looks at whether the parent is still there
 
 
 class NotAlive(Unavailable):
-    """No worker of this machine has been heard of lately."""
+    """No worker of this data folder has been heard of lately."""
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +37,8 @@ def register(app: typer.Typer) -> None:
 
 def worker(
     once: Annotated[bool, typer.Option("--once", help="One round, then stop.")] = False,
-    alive: Annotated[bool, typer.Option("--alive", help="Only tell whether this machine's worker lives.")] = False,
+    alive: Annotated[bool, typer.Option("--alive", help="Only tell whether this data folder's worker lives.")] = False,
+    parent: Annotated[int | None, typer.Option(hidden=True, help="End with this process, the parent.")] = None,
 ) -> None:
     """Let go of what has outlived its use, until told to stop."""
     if alive:
@@ -45,16 +48,32 @@ def worker(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent, stop), name="parent", daemon=True).start()
     with _context.database() as database:
         if once:
             sweep(database)
             return None
-        loop.run(database, stop=stop, every=EVERY, beat=lambda: write_private(_beat(), f"{time.time()}\n"))
+        beat = _beat()
+        loop.run(database, stop=stop, every=EVERY, beat=lambda: _sign(beat))
     return None
 
 
+def _end_with(parent: int, stop: threading.Event) -> None:
+    """Stop once the parent is gone: a killed one tells nobody, but its children then have another."""
+    while not stop.wait(PARENT_EVERY):
+        if os.getppid() != parent:
+            stop.set()
+
+
+def _sign(beat: Path) -> None:
+    beat.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(beat, f"{time.time()}\n")
+
+
 def _beat() -> Path:
-    return Path(tempfile.gettempdir()) / f"plumbline-worker-{os.geteuid()}.beat"
+    """The sign of life: in the data folder, so that one installation never answers for another."""
+    return Settings.load().data_dir / BEAT_FILE
 
 
 def _require_alive() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 LIMIT = 30
@@ -24,22 +26,25 @@ def _plumbline(*arguments: str, environment: dict[str, str]) -> subprocess.Compl
 
 @pytest.fixture
 def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "PLUMBLINE_DATABASE_URL": database_url, "TMPDIR": str(tmp_path)}
+    return {**os.environ, "PLUMBLINE_DATABASE_URL": database_url, "PLUMBLINE_DATA_DIR": str(tmp_path / "data")}
 
 
 def test_a_worker_that_never_ran_is_not_alive(environment: dict[str, str]) -> None:
     check = _plumbline("worker", "--alive", environment=environment)
     assert check.returncode == 2
-    assert b"no worker of this machine" in check.stderr
+    assert b"no worker of this data folder" in check.stderr
 
 
 def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:
     worker = subprocess.Popen(_command("worker"), env=environment, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + LIMIT
-        while not list(tmp_path.glob("*.beat")) and time.monotonic() < deadline:
+        while not (tmp_path / "data" / "worker.beat").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert _plumbline("worker", "--alive", environment=environment).returncode == 0
+        elsewhere = {**environment, "PLUMBLINE_DATA_DIR": str(tmp_path / "other")}
+        assert _plumbline("worker", "--alive", environment=elsewhere).returncode == 2
+        assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
         started = time.monotonic()
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(LIMIT) == 0
@@ -51,7 +56,41 @@ def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str
 
 def test_an_old_sign_of_life_does_not_count(environment: dict[str, str], tmp_path: Path) -> None:
     assert _plumbline("worker", "--once", environment=environment).returncode == 0
-    beat = tmp_path / f"plumbline-worker-{os.geteuid()}.beat"
+    beat = tmp_path / "data" / "worker.beat"
+    beat.parent.mkdir()
     beat.write_text("long ago")
     os.utime(beat, (1, 1))
     assert _plumbline("worker", "--alive", environment=environment).returncode == 2
+
+
+def _ended(process: psutil.Process) -> bool:
+    """Gone, or only waiting for whoever adopted it to take note."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_the_worker_of_a_killed_service_ends_by_itself(environment: dict[str, str], tmp_path: Path) -> None:
+    command = _command("serve", "--port", "0")
+    service = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    workers: list[psutil.Process] = []
+    try:
+        deadline = time.monotonic() + LIMIT
+        while not (tmp_path / "data" / "worker.beat").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        workers = [child for child in psutil.Process(service.pid).children() if "worker" in child.cmdline()]
+        assert len(workers) == 1
+        time.sleep(1.5)
+        assert not _ended(workers[0]), "while the service lives, so does its worker"
+        service.kill()
+        service.wait(LIMIT)
+        deadline = time.monotonic() + 10
+        while not _ended(workers[0]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert _ended(workers[0])
+    finally:
+        for left in [child for child in workers if not _ended(child)]:
+            left.kill()
+        service.kill()
+        service.wait(LIMIT)

@@ -104,6 +104,13 @@ def test_a_worker_is_composed_as_soon_as_there_is_one(compose: Any, commands: se
     assert ("worker" in compose["services"]) == ("worker" in commands)
 
 
+def test_a_worker_leaves_its_sign_of_life_where_it_can_write_and_no_other_does(compose: Any) -> None:
+    worker = compose["services"]["worker"]
+    assert worker["healthcheck"]["test"] == ["CMD", "plumbline", "worker", "--alive"]
+    assert Path(worker["environment"]["PLUMBLINE_DATA_DIR"]).parts[:2] == ("/", "tmp")
+    assert "volumes" not in worker  # nothing shared
+
+
 def test_the_image_is_installed_from_checked_files_only(dockerfile: str) -> None:
     for line in re.findall(r"pip (?:--python \S+ )?(?:install|wheel|download) .*", dockerfile):
         assert "--require-hashes" in line or "--no-index" in line
