@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -109,6 +110,7 @@ def take_in(intake: Intake, records: Iterable[Record], log: ReadLog) -> dict[str
     if intake.progress:
         intake.progress(intake.n_records)
     staging.analyze(session)
+    judgments.note_new_texts(session, row.id)
     created = merge.declare(session, row.id)
     found = judgments.resolve_staged(session, row.id)
     counts = {**created, "judgments": found.added, "revisions": found.revisions, "unchanged": found.unchanged}
@@ -266,11 +268,12 @@ def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]
 
 
 def _check_spans(intake: Intake, campaign_id: int) -> None:
-    """Hold every marked span of this import against the texts it was marked on."""
+    """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
     if intake.span_fields:
-        places = tuple(_outside(intake, campaign_id))
+        found = chain(_outside(intake, campaign_id), _outside_of_new_texts(intake, campaign_id))
+        places = tuple(islice(found, merge.MOST_PLACES))
         if places:
-            raise Invalid("spans do not fit the texts; nothing was stored", places=places[: merge.MOST_PLACES])
+            raise Invalid("spans do not fit the texts; nothing was stored", places=places)
 
 
 def _outside(intake: Intake, campaign_id: int) -> Iterator[Place]:
@@ -283,3 +286,16 @@ def _outside(intake: Intake, campaign_id: int) -> Iterator[Place]:
         except Invalid as error:
             file, line = judgments.staged_at(intake.session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
+
+
+def _outside_of_new_texts(intake: Intake, campaign_id: int) -> Iterator[Place]:
+    protocol, options = intake.judged_by()
+    for blind in judgments.judged_blind(intake.session, campaign_id):
+        payload = protocol.payload.model_validate(blind.payload)
+        shown = Shown(source=blind.text) if blind.of_source else Shown(text=blind.text)
+        try:
+            protocol.check(payload, shown, options)
+        except Invalid as error:
+            for place in error.places:
+                said = f"a span that was marked before, on {blind.address}, {place.msg}"
+                yield Place((blind.file, blind.line, *place.loc), said)

@@ -117,6 +117,28 @@ SELECT DISTINCT s.id FROM shown s JOIN segments g ON g.campaign_id = :campaign A
 LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id AND o.segment_id = s.segment_id
 WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
+# Texts that an import brings for segments that are stored: looked up before `merge.declare` stores them.
+TOLD = """
+CREATE TEMP TABLE told ON COMMIT DROP AS
+SELECT o.file, o.line, g.id AS segment_id, s.id AS system_id, o.text FROM staged_outputs o
+JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
+JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = o.position
+WHERE NOT EXISTS (SELECT FROM outputs x WHERE x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id)
+UNION ALL
+SELECT w.file, w.line, g.id, NULL, w.source FROM staged_segments w
+JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = w.position
+WHERE w.source IS NOT NULL AND g.source IS NULL"""
+JUDGED_BLIND = f"""
+SELECT t.file, t.line, i.key || ':' || g.position, j.payload, t.system_id IS NULL, t.text
+FROM told t JOIN judgments j ON j.campaign_id = :campaign AND j.segment_id = t.segment_id
+JOIN segments g ON g.id = t.segment_id JOIN items i ON i.id = j.item_id
+LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = j.item_id AND c.system_id = t.system_id
+WHERE NOT EXISTS (SELECT FROM resolved r WHERE r.id = j.id)
+  AND (t.system_id IS NULL OR c.system_id IS NOT NULL AND i.role NOT IN {OTHER_TEXT})
+ORDER BY t.file COLLATE "C", t.line, j.id"""
+
 
 @dataclass(frozen=True, slots=True)
 class Appended:
@@ -204,6 +226,31 @@ def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None =
 def reaching_out(session: Session, campaign_id: int, most: int) -> list[int]:
     """The first judgments of the import under way that mark something beyond the end of its text."""
     return list(session.execute(text(REACHING_OUT), {"campaign": campaign_id, "most": most}).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """A judgment stored before its text was, with where the text is said. of_source: it is the source's."""
+
+    file: str
+    line: int
+    address: str
+    payload: Mapping[str, object]
+    of_source: bool
+    text: str
+
+
+def note_new_texts(session: Session, campaign_id: int) -> None:
+    """Note which staged texts are news of a stored segment; to be called before `merge.declare`."""
+    session.execute(text(TOLD), {"campaign": campaign_id})
+    session.execute(text("ANALYZE told"))
+
+
+def judged_blind(session: Session, campaign_id: int) -> Iterator[Blind]:
+    """Judgments of earlier imports whose texts the import under way brings, streamed by file and line."""
+    keys = {"campaign": campaign_id}
+    for row in session.execute(text(JUDGED_BLIND), keys, execution_options={"yield_per": 5000}):
+        yield Blind(*row)
 
 
 def staged_at(session: Session, judgment_id: int) -> tuple[str, int]:

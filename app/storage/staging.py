@@ -62,7 +62,7 @@ def open_staging(session: Session) -> None:
 
 def close_staging(session: Session) -> None:
     """Give the temporary tables up before the transaction ends, for another import within it."""
-    for table in (*TABLES, "resolved"):
+    for table in (*TABLES, "resolved", "told"):
         session.execute(text(f"DROP TABLE IF EXISTS pg_temp.{table}"))
 
 

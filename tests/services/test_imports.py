@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -263,6 +263,40 @@ def test_sources_and_metadata_can_become_known_later(spine: Spine) -> None:
     assert spine.ask("SELECT source, meta FROM segments") == [("Now known.", {"line": 7})]
     with pytest.raises(Invalid, match="contradict"):
         spine.take("c", "jsonl", lines({**segment, "meta": {"line": 8}}))
+
+
+def marked(side: str = "target", **other: Any) -> dict[str, Any]:
+    error = {"side": side, "start": 2, "end": 9, "severity": "minor", "category": "Style"}
+    return judgment(payload={"protocol": "mqm", "errors": [error]}, **other)
+
+
+def output(text: str, system: str = "A") -> dict[str, Any]:
+    return {"type": "output", "system": system, "document": "d1", "position": 1, "text": text}
+
+
+def source(text: str) -> dict[str, Any]:
+    return {"type": "segment", "document": "d1", "position": 1, "source": text}
+
+
+@pytest.mark.parametrize(("side", "said"), [("target", output), ("source", source)])
+def test_a_text_that_comes_after_spans_beyond_its_end_is_refused_by_line(
+    spine: Spine, side: str, said: Callable[[str], dict[str, Any]]
+) -> None:
+    spine.take("c", "jsonl", lines(marked(side)))
+    before = spine.counts(), spine.export("c")
+    with pytest.raises(Invalid, match="spans") as refused:
+        spine.take("c", "jsonl", {"late.file": lines(output("short", "B"), said("8 chars."))})
+    assert [place.loc[:2] for place in refused.value.places] == [("late.file", 3)]
+    assert f"A:d1:1, is outside the {side} text of 8 characters" in refused.value.places[0].msg
+    assert (spine.counts(), spine.export("c")) == before
+    spine.take("c", "jsonl", lines(said("nine char")))
+    spine.take("copy", "jsonl", spine.export("c"))
+
+
+def test_a_late_text_is_held_only_against_what_was_marked_on_it(spine: Spine) -> None:
+    spine.take("c", "jsonl", lines(marked(role="degraded"), marked("source", system="B")))
+    for said in (output("short"), output("short", "B"), output("short", "C")):
+        assert spine.take("c", "jsonl", lines(said))["stored"]["outputs"] == 1
 
 
 def test_files_of_another_protocol_than_the_campaigns_are_refused(spine: Spine) -> None:
