@@ -12,7 +12,8 @@ from app.stats.ratings import Role
 from app.storage.merge import Check, find, require
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be. An answer equal
-# to the latest one is no revision: sending it again changes nothing.
+# to the latest one is no revision: sending it again changes nothing. The same said at another time is one, lest what
+# counts depend on which answer came first.
 RESOLVE = """
 CREATE TEMP TABLE resolved ON COMMIT DROP AS
 SELECT j.n, nextval(pg_get_serial_sequence('judgments', 'id')) AS id, i.id AS item_id, g.id AS segment_id,
@@ -23,17 +24,18 @@ JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = j.position
 {history}
-WHERE had.payload IS DISTINCT FROM j.payload"""
+WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at"""
 
 # The lookups into history cost as much as the rest together, so a campaign without judgments goes without. An answer
 # that is stored with its very time is known, even where a later one stands above it.
 HISTORY = """
-LEFT JOIN LATERAL (SELECT x.revision, x.payload FROM judgments x
+LEFT JOIN LATERAL (SELECT x.revision, x.payload, x.submitted_at FROM judgments x
     WHERE x.item_id = i.id AND x.segment_id IS NOT DISTINCT FROM g.id AND x.rater_id = t.rater_id
       AND (j.revision IS NULL OR x.revision = j.revision)
     ORDER BY coalesce(x.submitted_at = j.submitted_at, false) AND x.payload = j.payload DESC, x.revision DESC LIMIT 1
 ) had ON true"""
-NO_HISTORY = "CROSS JOIN (SELECT NULL::int AS revision, NULL::jsonb AS payload) had"
+NO_HISTORY = """
+CROSS JOIN (SELECT NULL::int AS revision, NULL::jsonb AS payload, NULL::timestamptz AS submitted_at) had"""
 
 # Several answers at one address that give no revisions are numbered by their times; where two have one time, or one has
 # none, they stay on one number, and TWICE names them.

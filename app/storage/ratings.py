@@ -118,18 +118,26 @@ def _joined(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt
 
 
 def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
-    """Rows of the last revision at their address; None where nothing was ever revised."""
+    """Rows of the latest answer at their address; None where nothing was ever revised.
+
+    Where every answer at an address carries a time (`at_us` is not 0), the latest is the last by (time, revision), so
+    that an older answer which is imported later does not win; elsewhere it is the highest revision.
+    """
     revision = columns["revision"]
     if not revision.size or revision.max() == 1:
         return None
-    order = np.lexsort((revision, columns["rater_id"], columns["segment_id"], columns["item_id"]))
-    address = np.stack([columns[name][order] for name in ("item_id", "segment_id", "rater_id")])
-    ends = np.append((address[:, 1:] != address[:, :-1]).any(axis=0), True)
-    # Rows of one judgment (one for each credited system) share the last revision of their address.
-    group = np.concatenate(([0], np.cumsum(ends[:-1])))
-    last = revision[order][ends]
-    keep = np.empty(revision.size, dtype=np.bool_)
-    keep[order] = revision[order] == last[group]
+    names = ("item_id", "segment_id", "rater_id")
+    by_address = np.lexsort([columns[name] for name in names])
+    address = np.stack([columns[name][by_address] for name in names])
+    starts = np.append(True, (address[:, 1:] != address[:, :-1]).any(axis=0))
+    group = np.empty(revision.size, dtype=np.int64)
+    group[by_address] = np.cumsum(starts) - 1
+    timed = np.ones(int(starts.sum()), dtype=np.bool_)
+    timed[group[columns["at_us"] == 0]] = False
+    order = np.lexsort((revision, np.where(timed[group], columns["at_us"], 0), group))
+    last = order[np.append(np.flatnonzero(starts)[1:], revision.size) - 1]
+    keep = np.zeros(revision.size, dtype=np.bool_)
+    keep[last] = True
     return keep
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,8 @@ from app.services import reports
 from app.stats.ratings import COLUMNS, Kind, Ratings
 from tests.services.test_imports import judgment, lines, void
 from tests.spine import Spine, chosen, opened
+
+MONTHS = ((1, 50), (2, 60), (3, 50))
 
 
 @pytest.fixture
@@ -103,6 +106,27 @@ def test_the_latest_revision_counts_at_every_version(spine: Spine) -> None:
         [30.0, 50.0],
         [30.0],
     ]
+
+
+def test_the_latest_answer_by_its_time_counts_whatever_came_first(spine: Spine) -> None:
+    """Also where the last answer repeats the first one, which then is no news to an import in order of time."""
+    answers = [judgment(score=score, submitted_at=f"2026-0{month}-01T00:00:00Z") for month, score in MONTHS]
+    for n, rows in enumerate(itertools.permutations(answers)):
+        for row in rows:
+            spine.take(f"c{n}", "jsonl", lines(row))
+        assert ratings_of(spine, f"c{n}").score.tolist() == [50.0]
+        spine.take(f"copy{n}", "jsonl", spine.export(f"c{n}"))
+        assert spine.export(f"copy{n}") == spine.export(f"c{n}")
+        assert ratings_of(spine, f"copy{n}").score.tolist() == [50.0]
+        before = spine.counts()
+        spine.take(f"c{n}", "jsonl", lines(*rows))
+        assert spine.counts() == before
+
+
+def test_where_an_answer_has_no_time_the_highest_revision_counts(spine: Spine) -> None:
+    for other in ({"submitted_at": "2026-02-01T00:00:00Z"}, {}, {"submitted_at": "2026-01-01T00:00:00Z"}):
+        spine.take("c", "jsonl", lines(judgment(score=len(spine.ask("SELECT id FROM judgments")), **other)))
+    assert ratings_of(spine, "c").score.tolist() == [2.0]
 
 
 def test_campaigns_do_not_see_each_other(spine: Spine) -> None:
