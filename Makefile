@@ -29,6 +29,10 @@ test: check ## every check and every test but the long ones (T="-k mqm" selects)
 soak: setup ## the long tests: seeded and bounded, but minutes
 	@$(PY) -m pytest -q -m soak $(T)
 
+.PHONY: bench
+bench: setup ## time importing, loading and ranking against bounds of the same run (10 minutes)
+	@$(PY) -m benchmarks.run
+
 .PHONY: check
 check: lint types contracts ## the checks that run nothing: lint, types, import contracts
 
