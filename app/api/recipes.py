@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
@@ -61,7 +61,14 @@ EXAMPLE = NamedRecipeOut.model_validate(
 )
 
 
-@router.put("/{recipe}", summary="Store a recipe by name", responses=shows(200, EXAMPLE, "As it is stored now."))
+RESERVED: dict[int | str, dict[str, Any]] = {409: {"description": "The name is built in or reserved."}}
+
+
+@router.put(
+    "/{recipe}",
+    summary="Store a recipe by name",
+    responses={**shows(200, EXAMPLE, "As it is stored now."), **RESERVED},
+)
 def put_recipe(
     caller: Manager,
     campaign: CampaignKey,
