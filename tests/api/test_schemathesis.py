@@ -32,9 +32,7 @@ CONFIG = SchemathesisConfig.from_dict(
 )
 # Whether a request is good can depend on what no schema says: which protocols, formats and recipes there are, what fits
 # together in a recipe, what stands in a file, what time it is. There, and only there, a good form may be refused.
-OF_REPORTS = re.compile(
-    r"GET /v1/(campaigns/\{campaign\}/(reports/|gate)|comparisons/)"
-)  # recipes, times, lists, raters
+OF_REPORTS = re.compile(r"GET /v1/(campaigns/\{campaign\}/(reports/|gate)|comparisons/)")
 BY_CONTENT = {
     "POST /v1/campaigns",
     "POST /v1/campaigns/{campaign}/imports",
@@ -70,8 +68,6 @@ BY_CONTENT = {
     "POST /v1/campaigns/{campaign}/plan",
     "POST /v1/campaigns/{campaign}/plan/replan",
     "POST /v1/campaigns/{campaign}/stability",
-    *(f"GET /v1/campaigns/{{campaign}}/reports/{kind}" for kind in ("quality", "timing", "revisions")),
-    *(f"GET /v1/campaigns/{{campaign}}/reports/{kind}.{{kind}}" for kind in ("quality", "timing", "revisions")),
 }
 
 
@@ -138,7 +134,7 @@ def test_the_application_keeps_to_its_document(
     make_app: Callable[..., FastAPI], admin: httpx.Client, populated: dict[str, str]
 ) -> None:
     headers = {"Authorization": admin.headers["Authorization"]}
-    broken = conforms(make_app(), headers, 3)
+    broken = conforms(make_app(), headers, 6)
     assert not broken, "\n".join(f"{name}: {line}" for name, lines in broken.items() for line in lines[:3])
 
 

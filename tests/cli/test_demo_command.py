@@ -83,7 +83,6 @@ def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only
     assert len(work["missing"]) > 8
 
 
-@pytest.mark.soak
 def test_a_taken_port_is_no_obstacle(environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -15,7 +15,7 @@ import pytest
 from tests.services.test_imports import MQM_HEADER
 from tests.spine import Spine, opened, plumbline, row_counts
 
-KILLS = 3
+KILLS = 8
 SEED = 20261120
 # What an importing process does: everything in one transaction or, as the negative control, one transaction a file.
 IMPORT = """

@@ -175,7 +175,8 @@ def test_the_raw_export_survives_going_in_out_and_in_again(
     assert again.plain == once.plain
     assert write("esa", again.records) == written
     # The weights of MQM have no place in the file: an import says them again.
-    assert set(lost) <= {"options of the campaign: say its weights again"}
+    weighed = {"options of the campaign: say its weights again": 1}
+    assert lost == (weighed if option == "mqm" else {})
     assert len(once.judgments) > 1000
 
 
