@@ -15,7 +15,6 @@ from anyio import to_thread
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError
-from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from app.domain.errors import AppError, StorageFull, TooLarge
@@ -121,14 +120,14 @@ async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
 
 
 async def _next(request: Request, timeout: float) -> Message:
-    """The next message of a body. Raises BodyTooSlow, ClientDisconnect."""
+    """The next message of a body. Raises BodyTooSlow; Cut, which nobody reads any more, but the log counts it."""
     try:
         async with asyncio.timeout(timeout):
             message = await request.receive()
     except TimeoutError:
         raise BodyTooSlow(f"nothing came for {timeout:.3g} seconds") from None
     if message["type"] == "http.disconnect":
-        raise ClientDisconnect
+        raise Cut("the client left")
     return message
 
 

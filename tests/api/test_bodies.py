@@ -103,6 +103,33 @@ def test_a_body_that_stops_coming_is_given_up(
     assert peer.answer[0]["status"] == 408
 
 
+class Leaver(Peer):
+    """A client that is gone before its body has come."""
+
+    async def receive(self) -> dict[str, object]:
+        for piece in self.pieces:
+            return {"type": "http.request", "body": piece, "more_body": True}
+        return {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/campaigns"),
+        ("PUT", "/v1/campaigns/demo/imports/{import}/files/half.tsv"),
+        ("POST", "/v1/campaigns/demo/imports?format=mqm-tsv"),
+    ],
+)
+def test_a_client_that_leaves_in_the_middle_is_no_error_of_ours(
+    admin: httpx.Client, app: FastAPI, populated: dict[str, str], secret: Callable[..., str], method: str, path: str
+) -> None:
+    address, _, query = path.format(**populated).partition("?")
+    peer = Leaver(method, address, secret(), iter([b'{"key": "k']))
+    peer.scope["query_string"] = query.encode()
+    admin.portal.call(peer.ask, app)  # type: ignore[attr-defined]  # raises what the server would log with its trace
+    assert peer.answer[0]["status"] == 400
+
+
 def test_an_upload_is_never_whole_in_memory(
     admin: httpx.Client, app: FastAPI, populated: dict[str, str], secret: Callable[..., str]
 ) -> None:
