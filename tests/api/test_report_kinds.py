@@ -231,6 +231,12 @@ def test_another_question_seed_or_version_is_another_report(world: Asked) -> Non
     assert len({world.get(path, query=query).headers["ETag"] for query in questions}) == len(questions)
 
 
+@pytest.mark.parametrize("campaigns", [".", "..", ".,..", ".,mqm", "mqm,.."])
+def test_a_campaign_that_no_address_can_name_is_not_found_and_not_passed_over(world: Asked, campaigns: str) -> None:
+    for who in ("admin", "manager"):
+        assert world.get("/v1/comparisons/toys", who, {"campaigns": campaigns}).status_code == 404
+
+
 def test_versions_of_several_campaigns_are_asked_by_time(world: Asked) -> None:
     query = {"campaigns": "mqm,mqm2", "as_of": "1"}
     refused = world.get("/v1/comparisons/toys", query=query)
