@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import _kinds
 from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
-from app.api.stability import of_stability
+from app.api.stability import PICTURES, Picture, of_stability
+from app.domain.errors import Invalid, Place
 from app.services import jobs, kinds, stability
 from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
@@ -77,8 +78,17 @@ def get_job_report(
     if report is None:
         return accepted(view)
     if view.kind == stability.KIND:
-        return of_stability(request, report, "power" if drawn.picture == "power" else "documents")
+        return of_stability(request, report, _curves(drawn.picture))
     return _kinds.for_caller(request, caller, kinds.ALL[view.kind], report, drawn.picture)
+
+
+def _curves(picture: str) -> Picture:
+    """Which picture of a stability report. Raises Invalid for one that there is not."""
+    for name in PICTURES:
+        if picture in (name, ""):
+            return name
+    places = (Place(("query", "picture"), f"there are: {', '.join(PICTURES)}"),)
+    raise Invalid("the query is not valid", places=places)
 
 
 def _check_role(caller: Caller, view: jobs.JobView) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
@@ -31,6 +31,7 @@ JSON = "application/json"
 KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 Picture = Literal["documents", "power"]
+PICTURES: tuple[Picture, ...] = get_args(Picture)
 TEXTS = sends(
     200,
     "The report.",

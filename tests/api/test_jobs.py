@@ -58,6 +58,12 @@ def test_who_does_not_wait_is_told_of_a_job_and_finds_its_report_there(
     assert found.content == again.content
     assert found.headers["ETag"] == again.headers["ETag"]
     assert client.get(f"{place}/report", headers={"If-None-Match": found.headers["ETag"]}).status_code == 304
+    tags = set()
+    for picture, status in (("documents", 200), ("power", 200), ("of-nothing", 422)):
+        drawn = client.get(f"{place}/report", params={"picture": picture}, headers={"Accept": "image/svg+xml"})
+        assert drawn.status_code == status, picture
+        tags.add(drawn.headers.get("ETag"))
+    assert len(tags) == 3
     picture = client.get(f"{place}/report", params={"picture": "power"}, headers={"Accept": "image/svg+xml"})
     assert b"<svg" in picture.content
 
