@@ -19,6 +19,7 @@ from app.storage import campaigns
 from app.storage.db import Session
 
 BASES = ("source", "reference", "both", "none")
+PRESENTATIONS = ("document", "segment", "side_by_side")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
@@ -118,6 +119,7 @@ def check(new: NewCampaign) -> Protocol[Any]:
             places.append(Place((name,), "must be a language code such as de or zh-Hans"))
     if new.protocol not in protocols.ALL:
         places.append(Place(("protocol",), f"must be one of {', '.join(protocols.ALL)}"))
+    places += _settings_faults(new.settings)
     if places:
         raise Invalid("the campaign is not valid", places=tuple(places))
     protocol = protocols.get(new.protocol)
@@ -125,6 +127,16 @@ def check(new: NewCampaign) -> Protocol[Any]:
     protocols.visible(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
+
+
+def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
+    """How tasks are shown, where the settings say it: a plan writes it into every task."""
+    places = []
+    if settings.get("presentation", PRESENTATIONS[0]) not in PRESENTATIONS:
+        places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))
+    if not isinstance(settings.get("prefill"), str | None):
+        places.append(Place(("settings", "prefill"), "must be a text or null"))
+    return places
 
 
 def _view(row: campaigns.CampaignRecord) -> CampaignView:

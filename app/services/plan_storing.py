@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.controls import degrade
 from app.design.plan import Group, Item, Plan, Task
-from app.services.campaigns import CampaignView
+from app.services.campaigns import PRESENTATIONS, CampaignView
 from app.services.plan_material import Material
 from app.stats.ratings import Role
 from app.storage import plans
@@ -122,7 +122,7 @@ def presentation(target: Target, plan: Plan, task: Task) -> str:
     if plan.design.task.columns > 1:
         return "side_by_side"
     said = target.view.settings.get("presentation")
-    return said if said in {"document", "segment", "side_by_side"} else "document"
+    return str(said) if said in PRESENTATIONS else PRESENTATIONS[0]
 
 
 def _items(

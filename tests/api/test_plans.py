@@ -93,6 +93,14 @@ def test_the_report_says_what_is_asked_of_whom_and_what_it_can_prove(ready: http
     assert report["pairs"]["judgments_of_the_least_compared"] == 6
 
 
+def test_a_presentation_that_settings_had_before_they_were_checked_is_none(
+    ready: httpx.Client, ask: Callable[..., None]
+) -> None:
+    ask("""UPDATE campaigns SET settings = settings || '{"presentation": []}'""")
+    assert _plan(ready, {"seed": 5})["version"] == 1
+    assert {one["presentation"] for one in ready.get(f"{LIVE}/tasks").json()["items"]} == {"document"}
+
+
 def test_the_plan_has_a_picture_that_names_raters_and_systems(ready: httpx.Client) -> None:
     _plan(ready, {"seed": 5})
 

@@ -138,3 +138,16 @@ def test_a_change_that_is_not_valid_names_its_field(admin: httpx.Client, etag: s
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["loc"][-1] == "protocol"
     assert admin.patch(URL, json={"basis": None}, headers={"If-Match": etag}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("presentation", []), ("presentation", "segments"), ("presentation", None), ("prefill", {})]
+)
+def test_settings_that_a_plan_writes_into_tasks_are_refused_with_their_place(
+    admin: httpx.Client, etag: str, name: str, value: object
+) -> None:
+    refused = admin.patch(URL, json={"settings": {name: value}}, headers={"If-Match": etag})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"][-2:] == ["settings", name]
+    good = {"presentation": "segment", "prefill": None}
+    assert admin.patch(URL, json={"settings": good}, headers={"If-Match": etag}).status_code == 200
