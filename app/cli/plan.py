@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,7 +41,7 @@ def plan(
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, default=str))
     else:
-        _show(Console(), found)
+        _show(Console(markup=False), found)  # sources and reasons are free text
 
 
 def _found(
@@ -105,6 +106,7 @@ def _show(console: Console, found: dict[str, Any]) -> None:
         console.print(f"Detectable difference: unknown, {forecast['reason']}")
     else:
         console.print(f"Detectable difference {forecast['detectable']:.3f} at 80 % power ({forecast['source']})")
+    console.print(_forecast_srp(report["srp"]))
     for unmet in report["unmet"]:
         console.print(f"Not met: {unmet['what']}: {unmet['why']}")
     for departure in report["recommendations"]:
@@ -116,3 +118,11 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     if found["change"] is not None:
         counts = ", ".join(f"{n} {what}" for what, n in sorted(found["change"]["counts"].items()))
         console.print(f"Against the plan before: {counts}")
+
+
+def _forecast_srp(srp: Mapping[str, Any]) -> str:
+    """Never alone: a study that finds nothing is stable, too."""
+    if srp["value"] is None:
+        return f"Forecast SRP: unknown, {srp['reason']}"
+    found = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant in a study"
+    return f"Forecast SRP {srp['value']:.2f}, {found} ({srp['source']})"

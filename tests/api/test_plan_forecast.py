@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import build
 from app.stats.planning import DEFAULTS
 from tests.api.test_plans import LIVE, _ok, _plan, ready
 
@@ -46,6 +49,25 @@ def test_components_of_a_pilot_stand_in_the_settings(ready: httpx.Client) -> Non
     assert report["forecast"]["detectable"] > 0
     assert report["srp"]["value"] is None
     assert "pilot" in report["srp"]["reason"]
+
+
+def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
+    ready: httpx.Client, database_url: str, tmp_path: Path
+) -> None:
+    design = tmp_path / "design.json"
+    design.write_text('{"seed": 5, "overlap": null}')
+    environment = {"PLUMBLINE_DATABASE_URL": database_url, "COLUMNS": "300"}
+    words = ["plan", "live", str(design), "--dry-run"]
+
+    settled(ready, {"components": {**GIVEN, "source": "[/pilot] of May"}})
+    srp = _plan(ready, {"seed": 5, "overlap": None}, 200, dry_run="true")["report"]["srp"]
+    told = CliRunner().invoke(build("plan"), words, env=environment)
+    pairs = f"{srp['mean_significant_pairs']:.1f} of 3 pairs significant in a study"
+    assert f"Forecast SRP {srp['value']:.2f}, {pairs} ([/pilot] of May)" in told.stdout
+
+    settled(ready, {"components": {"residual": 1.0}})
+    told = CliRunner().invoke(build("plan"), words, env=environment)
+    assert "Forecast SRP: unknown, how far apart the systems are is not known" in told.stdout
 
 
 @pytest.mark.parametrize("wrong", [{"rater": 1.0}, {"residual": -1}, {"residual": "much"}, {"residual": 1, "x": 2}])
