@@ -176,7 +176,28 @@ class VoidRow:
     actor: str
 
 
-Record = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """What an automatic metric gives one output, or a system as a whole: then document and position are None.
+
+    All that one import says of a metric is its set of scores. Raises ValueError for half an address.
+    """
+
+    at: At
+    metric: str
+    system: str
+    value: float
+    higher_is_better: bool = True
+    document: str | None = None
+    position: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.document is None) != (self.position is None):
+            raise ValueError("document and position: both, or neither for a score of the system")
+
+
+BY_METRICS = "scores of automatic metrics"
+Record = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow | MetricRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,21 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.formats._base import CampaignRow, DocumentRow, OutputRow, RaterRow, SegmentRow, SystemRow, VoidRow
+from app.formats._base import (
+    BY_METRICS,
+    CampaignRow,
+    DocumentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
 from app.formats._gather import Address
+
+Said = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | VoidRow | MetricRow
+"""Any record that is not a judgment."""
 
 
 @dataclass(slots=True)
@@ -22,7 +35,7 @@ class Names:
     voided: set[Address] = field(default_factory=set)
     aliases: dict[str, tuple[dict[str, str], set[str]]] = field(default_factory=dict)
 
-    def add(self, record: CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | VoidRow) -> None:
+    def add(self, record: Said) -> None:
         """Take in what is not a judgment."""
         if isinstance(record, CampaignRow):
             self.campaign = record
@@ -37,6 +50,8 @@ class Names:
             self.lost["persons behind raters"] += record.person is not None
         elif isinstance(record, VoidRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            self.lost[BY_METRICS] += 1
         elif isinstance(record, SegmentRow):
             self.lost["source texts"] += record.source is not None
         else:

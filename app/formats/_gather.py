@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.formats._base import (
+    BY_METRICS,
     At,
     CampaignRow,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     RaterRow,
     Record,
@@ -63,6 +65,8 @@ class Gathered:
             self.documents[record.key] = record.name
         elif isinstance(record, VoidRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            self.lost[BY_METRICS] += 1
         elif record.position is None:
             self.lost["judgments of whole items"] += 1
         else:

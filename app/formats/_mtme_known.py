@@ -10,6 +10,7 @@ from app import protocols
 from app.formats._base import (
     CampaignRow,
     DocumentRow,
+    MetricRow,
     RaterRow,
     Record,
     SegmentRow,
@@ -81,7 +82,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Known:
             lost["what else is known of documents"] += bool(record.meta)
         elif isinstance(record, VoidRow):
             voided.add((record.task, record.item, record.position, record.rater))
-        else:
+        elif not isinstance(record, MetricRow):
             documents.setdefault(record.document, None)
             if record.position is not None:
                 positions.setdefault(record.document, set()).add(record.position)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,18 +15,16 @@ from app.domain.spans import severity_of
 from app.formats._base import At, Input, JudgmentRow, ReadContext, ReadLog
 from app.formats._da_rows import number
 from app.formats._json import loads
+from app.formats._mtme_blocks import NONE, block_lines, blocks
 from app.formats._names import Names
-from app.formats._reading import lines, refuse
 from app.formats._sorting import Sorter
 
-NONE = "None"
 UNRATED = "outputs that are not rated (None)"
 BY_CRITERIA, BY_ERRORS = "rating", "mqm"
 NO_ERROR = "no-error"
 NO_PLACE = -1  # both ends of an error that is nowhere
 MOST_SEGMENTS = 5_000_000
 Places = Sequence[tuple[str, int]]
-Answer = tuple[str, int, str, At]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ class Scores:
         with Sorter() as entries:
             for kind, file in there.items():
                 if wanted[kind] and file is not None:
-                    for system, index, text, at in self._blocks(file, n, with_canary):
+                    for system, index, text, at in blocks(file, n, self.context, self.log, with_canary=with_canary):
                         entries.add(f"{system}\0{index:010d}\0{kind}\0{at.file}\0{at.line}\0{text}".encode())
             split = (entry.decode().split("\0", 5) for entry in entries)
             for (system, padded), group in groupby(split, key=lambda parts: (parts[0], parts[1])):
@@ -139,35 +136,9 @@ class Scores:
                     continue
                 yield system, int(padded), found
 
-    def _blocks(self, file: Input, n: int, with_canary: bool) -> Iterator[Answer]:
-        """The lines of a file, each with its place in the block of its system."""
-        counts: Counter[str] = Counter()
-        total: Counter[str] = Counter(system for system, _, _ in self._lines(file, ReadLog(skip_bad_lines=True)))
-        ahead = {}
-        for system, found in total.items():
-            ahead[system] = int(with_canary and found == n + 1)
-            if found - ahead[system] != n:
-                refuse(self.log, At(file.name, 0), f"{system[:80]} has {found} lines where {n} are needed")
-        for system, text, at in self._lines(file, self.log):
-            index = counts[system] - ahead[system]
-            counts[system] += 1
-            if index >= 0:
-                yield system, index, text, at
-
-    def _lines(self, file: Input, log: ReadLog) -> Iterator[tuple[str, str, At]]:
-        """System and the rest of each line; a bad line still takes its place in the block."""
-        for line_number, line in lines(file, self.context.limits, log):
-            at = At(file.name, line_number)
-            system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")
-            system, text = system.strip(), text.strip()
-            if not system or not text:
-                log.bad_line(at, "must be a system and what is said of its output")
-                system, text = system or text, NONE
-            yield system, text, at
-
     def _values(self, files: _Files) -> Iterator[str]:
         if files.score is not None:
-            for _, text, _ in self._lines(files.score, ReadLog(skip_bad_lines=True)):
+            for _, text, _ in block_lines(files.score, self.context, ReadLog(skip_bad_lines=True)):
                 try:
                     yield text if text == NONE else repr(number(text))
                 except ValueError:

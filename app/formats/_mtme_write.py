@@ -4,6 +4,7 @@ Documents stand in their order, each with all its segments; outputs that nobody 
 is better there, so penalties are negated. `PAIR.PROTOCOL.LEVEL.score` are means over raters, then over segments. The
 ratings themselves are `PAIR.PROTOCOL-N.seg.rating`, the n-th rating of each output with its rater: marked errors, or
 none where the protocol marks none, and numbers in `PAIR.PROTOCOL-N.seg.score`. `human=PROTOCOL-*` reads them all.
+Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads.
 
 Source: README ("File organization") and ratings.py of google-research/mt-metrics-eval: ends are exclusive, offsets are
 numbers, so that an error without a place is at −1.
@@ -16,17 +17,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from app.formats._base import Contents, JudgmentRow, OutputRow, Record, SegmentRow
+from app.formats._base import Contents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
 from app.formats._gather import NOWHERE
 from app.formats._json import dumps
+from app.formats._mtme_blocks import NONE
 from app.formats._mtme_known import Known, look
 from app.formats._mtme_means import Means
-from app.formats._mtme_scores import NO_PLACE, NONE
-from app.formats._places import Aliases, in_line
+from app.formats._mtme_scores import NO_PLACE
+from app.formats._places import Aliases, in_line, in_path
 from app.formats._records import decode, encode
 from app.formats._sorting import Sorter
 
 RATED = ("rating", "repeat")
+HUMAN, METRICS = "human-scores/", "metric-scores/"
 BREAKS = str.maketrans("\n\r\0", "   ")
 Answer = tuple[JudgmentRow, float | None]
 
@@ -40,6 +43,8 @@ def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, It
             if isinstance(record, JudgmentRow):
                 for entry in _entries(record, known, lost):
                     answers.add(entry)
+            elif isinstance(record, MetricRow):
+                out.add_score(record)
             else:
                 out.add_text(record)
         out.add_ratings(answers)
@@ -81,6 +86,7 @@ class _Lines:
     def __init__(self, known: Known, lines: Sorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
         self._raters = Aliases(in_line, lost, known.raters)
+        self._metrics = Aliases(in_path, lost, {})
         self._texts: dict[str, int] = {}
 
     def _add(self, path: str, system: str, order: int, position: int, line: str) -> None:
@@ -107,6 +113,19 @@ class _Lines:
         self._lost["line ends in texts"] += plain != text
         self._texts[path] = self._texts.get(path, 0) + 1
         self._add(path, "", *place, plain)
+
+    def add_score(self, record: MetricRow) -> None:
+        """What a metric gave an output or a system; higher is better in these files."""
+        if record.document is not None and record.document not in self._known.order:
+            self._lost["scores of automatic metrics on documents that are not of the test"] += 1
+            return
+        self._lost["that lower is better by an automatic metric: its scores are negated"] += not record.higher_is_better
+        level = "sys" if record.document is None else "seg"
+        place = (0, 1) if record.document is None else (self._known.order[record.document], record.position or 1)
+        system = self._known.systems.of(record.system)
+        value = record.value if record.higher_is_better else -record.value + 0.0
+        path = f"{METRICS}{self._known.pair}/{self._metrics.of(record.metric)}.{level}.score"
+        self._add(path, system, *place, f"{system}\t{value!r}")
 
     def add_missing(self) -> None:
         """Count the lines that say nothing because there is no text."""
@@ -146,11 +165,11 @@ class _Lines:
         errors = judgment.payload.get("errors")
         marked = errors if isinstance(errors, list | tuple) else ()
         found = [_error(one, self._lost) for one in marked if isinstance(one, Mapping)]
-        path = f"human-scores/{self._known.pair}.{name}.seg.rating"
+        path = f"{HUMAN}{self._known.pair}.{name}.seg.rating"
         self._add(path, system, *place, f"{system}\t{dumps({'errors': found})}\t{rater}")
 
     def _score(self, name: str, level: str, system: str, place: tuple[int, int], value: float) -> None:
-        path = f"human-scores/{self._known.pair}.{name}.{level}.score"
+        path = f"{HUMAN}{self._known.pair}.{name}.{level}.score"
         self._add(path, system, *place, f"{system}\t{value!r}" if level != "domain" else f"{system} {value!r}")
 
     def files(self) -> Iterator[tuple[str, Iterable[bytes]]]:
@@ -161,13 +180,14 @@ class _Lines:
 
     def _filled(self, path: str, entries: Iterable[tuple[list[str], str]]) -> Iterator[bytes]:
         """The lines of a file, with one for every place where there is nothing."""
-        level = path.rsplit(".", 2)[-2] if path.startswith("human-scores/") else "seg"
+        scored = path.startswith((HUMAN, METRICS))
+        level = path.rsplit(".", 2)[-2] if scored else "seg"
         for system, block in groupby(entries, key=lambda entry: entry[0][1]):
             lines = {(int(head[2]), int(head[3])): line for head, line in block}
             if level in ("sys", "domain"):
                 yield from (f"{line}\n".encode() for line in lines.values())
                 continue
-            empty = f"{system}\t{NONE}" if path.startswith("human-scores/") else ""
+            empty = f"{system}\t{NONE}" if scored else ""
             for place in self._known.places(level):
                 yield f"{lines.get(place, empty)}\n".encode()
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.formats._base import (
+    BY_METRICS,
     CampaignRow,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     RaterRow,
     Record,
@@ -82,6 +84,8 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
             lost["persons and attributes of raters"] += bool(record.person or record.attributes)
         elif isinstance(record, VoidRow):
             voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            lost[BY_METRICS] += 1
         elif isinstance(record, SegmentRow):
             lost["what is known of segments"] += record.meta is not None
     lost["documents that are not of the test"] += len(left)

@@ -6,6 +6,7 @@ Fields that hold their default are left out, so a record has exactly one canonic
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from app.formats._base import (
     CampaignRow,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     RaterRow,
     Record,
@@ -27,6 +29,7 @@ from app.formats._json import dumps
 
 LONGEST_NAME = 1000
 LARGEST_INT = 2**31 - 1
+LARGEST = sys.float_info.max
 LARGEST_REVISION = 1_000_000  # leaves room for the answers that are numbered on from it
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
 Check = Callable[[object], object]
@@ -68,6 +71,12 @@ def _revision(value: object) -> int:
     if type(value) is not int or not 1 <= value <= LARGEST_REVISION:
         raise ValueError(f"must be a whole number from 1 to {LARGEST_REVISION:,}")
     return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
+        raise ValueError("must be a number")
+    return float(value)
 
 
 def _mapping(value: object) -> dict[str, object]:
@@ -224,6 +233,18 @@ SHAPES: Mapping[str, Shape] = {
             meta=_mapping,
         ),
         _shape(7, "void", VoidRow, "task item position rater", **_ADDRESS, reason=_name, actor=_name),
+        _shape(
+            8,
+            "metric",
+            MetricRow,
+            "metric system document position",
+            metric=_key,
+            system=_key,
+            value=_number,
+            higher_is_better=_bool,
+            document=_key,
+            position=_count,
+        ),
     )
 }
 _NULLABLE = frozenset({"position"})

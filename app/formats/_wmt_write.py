@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.formats._base import (
+    BY_METRICS,
     CampaignRow,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     Record,
     SegmentRow,
@@ -49,6 +51,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
                 texts.add(f"{record.document}\0{record.position:010d}\0\0{encode(record)}".encode())
             elif not _note(known, record, lost):
                 lost["judgments"] += isinstance(record, JudgmentRow)
+                lost[BY_METRICS] += isinstance(record, MetricRow)
         with Sorter() as lines:
             for document, line in _lines(known, texts, lost):
                 position = known.documents[document].position if document in known.documents else None

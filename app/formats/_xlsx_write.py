@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Literal
 
 from app import protocols
 from app.domain.cells import inert, runs
-from app.formats._base import CampaignRow, Contents, JudgmentRow, RaterRow, ShownRow, VoidRow
+from app.formats._base import (
+    BY_METRICS,
+    CampaignRow,
+    Contents,
+    JudgmentRow,
+    MetricRow,
+    RaterRow,
+    ShownRow,
+    VoidRow,
+)
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -71,6 +80,8 @@ def _look(contents: Contents, lost: Counter[str]) -> tuple[str, Mapping[str, str
             address = record.task, record.item, record.position, record.rater
             lost["superseded revisions"] += address in found
             found[address] = max(found.get(address, (0, 0.0)), (record.revision or 1, float(score)))
+        elif isinstance(record, MetricRow):
+            lost[BY_METRICS] += 1
         else:
             lost["what is known of systems, documents and texts beside what tasks show"] += 1
     if protocol not in JUDGED_BY:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from app.domain.cells import inert, runs
-from app.formats._base import At, CampaignRow, Format, JudgmentRow, Record, VoidRow
+from app.formats._base import BY_METRICS, At, CampaignRow, Format, JudgmentRow, MetricRow, Record, VoidRow
 from app.formats._json import dumps
 from app.formats._records import decode, encode, identity
 from app.formats._sorting import Sorter
@@ -57,6 +57,8 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
                 entries.add(f"{identity(record)}\0\0{encode(record)}".encode())
             elif isinstance(record, VoidRow):
                 voids[record.task, record.item, record.position, record.rater] = record.reason
+            elif isinstance(record, MetricRow):
+                lost[BY_METRICS] += 1
             elif not isinstance(record, CampaignRow):
                 lost["texts, and what is known of systems, documents and raters"] += 1
         for entry in entries:

@@ -2,10 +2,11 @@
 
 `sources/PAIR.txt`, `documents/PAIR.docs` (domain, blank, document), `references/PAIR.NAME.txt`,
 `system-outputs/PAIR/NAME.txt`, one line a segment; `human-scores/PAIR.NAME.LEVEL.score` and `….seg.rating`, one block
-of lines a system, in the order of the segments. A file may stand under any folder, and over HTTP, where a name holds no
-slash, with `:` in its place. Scores become judgments only where the option `human` names them: they are of nobody in
-particular, so their NAME is the rater, unless a rating beside them names one. Systems that a reference has the name of
-are human.
+of lines a system, in the order of the segments; `metric-scores/PAIR/NAME.{seg,sys}.score` so too. A file may stand
+under any folder, and over HTTP, where a name holds no slash, with `:` in its place. Scores become judgments only where
+the option `human` names them: they are of nobody in particular, so their NAME is the rater, unless a rating beside them
+names one. Scores of automatic metrics are read where the option `metric` names them. Systems that a reference has the
+name of are human.
 
 A first document `canary` (WMT24 on) is no document: its line is left out of every file that has as many lines, and the
 first score of every system that has as many scores, so that all indices are those of the other lines.
@@ -23,6 +24,7 @@ from itertools import islice
 from app.domain.errors import Invalid, Place
 from app.formats._base import At, CampaignRow, Format, Input, ReadContext, ReadLog, Record
 from app.formats._mtme_known import UNDETERMINED
+from app.formats._mtme_metrics import Metrics
 from app.formats._mtme_scores import Scores
 from app.formats._mtme_write import write_tree
 from app.formats._parallel import Placing, Roles, count_lines, listed, read_parallel
@@ -32,6 +34,7 @@ OPTIONS = {
     "language_pair": "the pair to read, such as en-de, where there are several",
     "split": "language_pair: one campaign for each pair",
     "human": "names of the human scores to read as judgments, with commas; da-* is all that begin so",
+    "metric": "names of the automatic metrics to read, with commas; * stands for any part of a name",
     "sign": "-1 turns scores round where lower is better in the files (by convention higher is)",
 }
 ROLES = {
@@ -40,15 +43,17 @@ ROLES = {
     "reference": re.compile(r"(?:.*/)?references/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/.]+)\.txt"),
     "system": re.compile(r"(?:.*/)?system-outputs/(?P<pair>[^/.]+-[^/.]+)/(?P<name>[^/]+)\.txt"),
     "score": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
+    "metric": re.compile(r"(?:.*/)?metric-scores/(?P<pair>[^/.]+-[^/.]+)/(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
     "rating": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/]+)\.seg\.rating"),
 }
 CANARY = "canary"
+NOT_ASKED_FOR = "files of metric scores that were not asked for (--option metric=NAME)"
 NO_DOMAIN = "all"
 
 
 @dataclass(slots=True)
 class _Pair:
-    """The files of one language pair. scores: (name, level) → file; ratings: name → file."""
+    """The files of one language pair. scores and metrics: (name, level) → file; ratings: name → file."""
 
     name: str
     single: dict[str, Input] = field(default_factory=dict)
@@ -56,6 +61,7 @@ class _Pair:
     systems: dict[str, Input] = field(default_factory=dict)
     scores: dict[tuple[str, str], Input] = field(default_factory=dict)
     ratings: dict[str, Input] = field(default_factory=dict)
+    metrics: dict[tuple[str, str], Input] = field(default_factory=dict)
 
     def roles(self, context: ReadContext) -> Roles:
         """Which file is what, and which begin with the canary."""
@@ -99,8 +105,9 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
     source, target = (None if code == UNDETERMINED else code for code in pair.name.split("-", 1))
     human = listed(context.options, "human")
     scores = Scores.of(pair.scores, pair.ratings, human, context, log)
+    metrics = Metrics.of(pair.metrics, listed(context.options, "metric"), context, log)
     first = next(iter((*pair.single.values(), *pair.references.values(), *pair.systems.values())), None)
-    if first is None and scores is None:
+    if first is None and scores is None and not metrics.files:
         raise Invalid(f"there are no texts and no scores of {pair.name}")
     at = At(first.name if first else pair.name, 1)
     yield CampaignRow(
@@ -108,14 +115,17 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
     )
     places: list[tuple[str, int]] = []
     if first is not None:
-        placing = Placing(_named, seen=places.append if scores else None)
+        placing = Placing(_named, seen=places.append if scores or metrics.files else None)
         yield from read_parallel(pair.roles(context), placing, context, log)
     else:
         places = [(key, n) for key, length in context.outline() for n in range(1, length + 1)]
     log.finish()
+    with_canary = (scores is not None or bool(metrics.files)) and _has_canary(pair.roles(context), context)
     if scores is not None:
-        yield from scores.judgments(places, with_canary=_has_canary(pair.roles(context), context))
+        yield from scores.judgments(places, with_canary=with_canary)
         log.finish()
+    yield from metrics.scores(places, with_canary=with_canary)
+    log.finish()
 
 
 def _named(line: str) -> tuple[str, str | None]:
@@ -148,6 +158,9 @@ def _pairs(files: Sequence[Input], context: ReadContext, log: ReadLog) -> dict[s
             log.dropped["files that are neither texts nor human scores of a test set"] += 1
             continue
         role, match = found
+        if role == "metric" and "metric" not in context.options:
+            log.dropped[NOT_ASKED_FOR] += 1
+            continue
         if not _take(pairs.setdefault(match["pair"], _Pair(match["pair"])), role, match, file):
             refuse(log, At(file.name, 0), f"a second file that is the {role} of {match['pair']}: is it another set?")
     if not pairs:
@@ -162,8 +175,9 @@ def _take(pair: _Pair, role: str, match: re.Match[str], file: Input) -> bool:
     """Note a file under its role; False where there is one already."""
     if role in ("source", "docs"):
         return pair.single.setdefault(role, file) is file
-    if role == "score":
-        return pair.scores.setdefault((match["name"], match["level"]), file) is file
+    if role in ("score", "metric"):
+        by_level = pair.scores if role == "score" else pair.metrics
+        return by_level.setdefault((match["name"], match["level"]), file) is file
     by_name = {"reference": pair.references, "system": pair.systems, "rating": pair.ratings}[role]
     return by_name.setdefault(match["name"], file) is file
 

@@ -18,6 +18,7 @@ from app.formats._base import (
     Contents,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     RaterRow,
     Record,
@@ -228,6 +229,10 @@ def _void(row: exports.Row) -> VoidRow:
     return VoidRow(HERE, row.task, row.item, row.position, row.rater, row.reason, row.actor)
 
 
+def _metric(row: exports.Row) -> MetricRow:
+    return MetricRow(HERE, **row._mapping)
+
+
 _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
     (exports.SYSTEMS, _system),
     (exports.DOCUMENTS, _document),
@@ -236,6 +241,7 @@ _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
     (exports.RATERS, _rater),
     (exports.JUDGMENTS, _judgment),
     (exports.VOIDS, _void),
+    (exports.METRICS, _metric),
 )
 
 

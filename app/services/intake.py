@@ -21,6 +21,7 @@ __all__ = ["Intake", "OtherProtocol", "Progress", "SettledAlready", "take_in"]
 
 Progress = Callable[[int], None]
 BATCH = 20_000  # records between two calls of progress
+NOT_HERE = "scores of automatic metrics of systems or segments that are not here"
 CHUNK = 50_000  # judgments merged at once where documents come one after another
 
 
@@ -103,7 +104,10 @@ def take_in(
         intake.say()
         beside.end()
     merging.merge(stage.take_lines(), intake.campaign)
-    return merging.finish(intake.campaign, settled=intake.settled, void=stage.n_voids > 0)
+    metrics, left = merging.scores() if stage.n_scores else ((), 0)
+    if left:
+        log.dropped[NOT_HERE] += left
+    return merging.finish(intake.campaign, settled=intake.settled, void=stage.n_voids > 0, metrics=metrics)
 
 
 def _take_elsewhere(intake: Intake, elsewhere: Elsewhere, beside: Beside) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any, Self
@@ -15,7 +15,7 @@ from app.protocols._base import Options, Protocol, Shown, Spans
 from app.services import audit
 from app.services.campaigns import CampaignView, options_of, protocol_of
 from app.services.scores import profile_id, reading
-from app.storage import campaigns, judgments, merge, origins, profiles, staging
+from app.storage import campaigns, judgments, merge, metrics_staged, origins, profiles, staging
 from app.storage.db import Session
 
 MANY = 5_000  # judgments that may turn a plan upside down
@@ -57,14 +57,15 @@ class Merging:
             _check_spans(session, self._id, campaign)
         staging.clear(session)
 
-    def finish(self, campaign: CampaignView, *, settled: bool, void: bool) -> dict[str, int]:
-        """Set aside what the files set aside; what was created, by noun, and the data version.
+    def finish(self, campaign: CampaignView, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
+        """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
 
-        settled: the files said something new of the campaign itself. void: they set judgments aside.
-        Raises Contradiction.
+        settled: the files said something new of the campaign itself. void: they set judgments aside. metrics: those of
+        which the staged scores are others than before. Raises Contradiction.
         """
         session, counts = self._session, dict(self._counts)
-        if self._under is None and not settled and not (void and judgments.has_new_voids(session, self._id)):
+        voiding = void and judgments.has_new_voids(session, self._id)
+        if self._under is None and not settled and not voiding and not metrics:
             judgments.require_voidable(session, self._id)
             version = int(campaigns.get(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
@@ -73,10 +74,19 @@ class Merging:
             merge.refresh_statistics(session)
         judgments.require_voidable(session, self._id)
         voids = judgments.void_staged(session, campaign_id=self._id, version=version)
+        if metrics:
+            counts["metric_scores"] = metrics_staged.store(session, self._id, metrics, version=version)
         report = {**counts, "voids": voids, "data_version": version}
         what = {"what": self._what, **report}
         audit.record(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
+
+    def scores(self) -> tuple[Sequence[str], int]:
+        """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
+
+        Once everything is merged. Raises Contradiction, with file and line.
+        """
+        return metrics_staged.resolve(self._session, self._id)
 
     def _version(self, campaign: CampaignView) -> tuple[int, int]:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""

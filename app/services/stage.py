@@ -18,6 +18,7 @@ from app.formats._base import (
     At,
     DocumentRow,
     JudgmentRow,
+    MetricRow,
     OutputRow,
     RaterRow,
     ReadLog,
@@ -65,7 +66,7 @@ class Stage:
     of their segments and items are among them, by name. remembered: what follows from payloads seen before, by text;
     most judgments repeat one of few payloads. seen: the same by identity, for readers that repeat a payload as the
     same object; it is held, so its identity is its own. n_held: judgments in the lines; last: the document of the last
-    of them, and its position.
+    of them, and its position. n_scores: those of automatic metrics.
     """
 
     judge: Callable[[], tuple[Protocol[Any], Options]]
@@ -73,6 +74,7 @@ class Stage:
     n_records: int = 0
     n_judgments: int = 0
     n_voids: int = 0
+    n_scores: int = 0
     n_items: int = 0
     n_held: int = 0
     last: tuple[str, int | None] = ("", None)
@@ -106,6 +108,7 @@ class Stage:
                 self.lines.add("staged_judgments", line)
             return
         self.n_voids += isinstance(record, VoidRow)
+        self.n_scores += isinstance(record, MetricRow)
         try:
             declared = _declaration(record)
         except Invalid as error:
@@ -309,5 +312,8 @@ def _declaration(record: Record) -> tuple[str, str]:
         case VoidRow():
             rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
             return "staged_voids", copy_text.line((*at, *rest))
+        case MetricRow():
+            of = (record.metric, record.system, record.document, record.position)
+            return "staged_scores", copy_text.line((*at, *of, record.value, record.higher_is_better))
         case _:
             raise TypeError(type(record).__name__)

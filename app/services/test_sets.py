@@ -13,13 +13,14 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols._base import Shown, Span
 from app.services import audit
-from app.storage import campaigns
+from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
 from app.storage.db import Session
 from app.storage.tables import documents, systems
 
 CHANGES = ("draft", "planned", "open", "paused")
 KINDS = ("test", "tutorial")
+SCORED = "scores of automatic metrics are about it"
 
 
 class Closed(Conflict):
@@ -142,7 +143,8 @@ def put_outputs(
 
     prefill: spans that raters are shown with each output.
 
-    Raises NotFound, Closed, TextShown, Invalid with places where the numbers differ or a span leaves its text.
+    Raises NotFound, Closed, TextShown, InUse where a metric scored what was there, Invalid with places where the
+    numbers differ or a span leaves its text.
     """
     row = _open_for_changes(session, campaign)
     of, on = system_row(session, row.id, system), document_row(session, row.id, document)
@@ -159,6 +161,8 @@ def put_outputs(
     created = all(one.text is None for one in before)
     if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
         raise TextShown(f"the output of {system} on {document}")
+    if not created and metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+        raise InUse(SCORED)
     wanted = [(one.segment_id, text, fill) for one, text, fill in zip(before, stripped, filled, strict=True)]
     stored.replace_outputs(session, row.id, of.id, wanted)
     what = {"system": system, "document": document}
@@ -180,16 +184,20 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     found = system_row(session, row.id, key)
     if stored.system_is_used(session, row.id, found.id):
         raise InUse("the system has outputs or judgments")
+    if metrics.has_scores(session, row.id, system_id=found.id):
+        raise InUse(SCORED)
     stored.delete_system(session, row.id, found.id)
     _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
 def delete_outputs(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
-    """Delete a system's outputs on a document of a draft. Raises NotFound, NoDraft, TextShown."""
+    """Delete a system's outputs on a document of a draft. Raises NotFound, NoDraft, TextShown, InUse."""
     row = _draft(session, campaign)
     of, on = system_row(session, row.id, system), document_row(session, row.id, document)
     if stored.is_shown(session, row.id, on.id, system_id=of.id):
         raise TextShown(f"the output of {system} on {document}")
+    if metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+        raise InUse(SCORED)
     ids = [one.segment_id for one in stored.outputs_of(session, row.id, of.id, on.id)]
     stored.delete_outputs(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
@@ -231,6 +239,8 @@ def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
         raise TextShown
     if stored.has_outputs(session, campaign_id, document_id):
         raise InUse("outputs stand on the segments of this document")
+    if metrics.has_scores(session, campaign_id, document_id=document_id):
+        raise InUse(SCORED)
 
 
 def _check_numbers(segments: int, texts: Sequence[object], prefill: Sequence[object]) -> None:

@@ -54,6 +54,15 @@ JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
 WHERE v.campaign_id = :campaign AND v.version <= :version
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
+METRICS = """
+SELECT m.metric, s.key AS system, m.score AS value, m.higher_is_better, d.key AS document, g.position
+FROM (SELECT metric, max(version) AS version FROM metric_scores
+      WHERE campaign_id = :campaign AND version <= :version GROUP BY metric) l
+JOIN metric_scores m ON m.campaign_id = :campaign AND m.metric = l.metric AND m.version = l.version
+JOIN systems s ON s.campaign_id = :campaign AND s.id = m.system_id
+LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = m.segment_id
+LEFT JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
+ORDER BY m.metric COLLATE "C", s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST, g.position"""
 
 # A degraded copy is shown with its own text, a reference in an output's place with that, as `storage.tasks` shows them.
 # Of imported tasks only what was judged is known to have been shown.

@@ -47,6 +47,20 @@ LEFT JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
 WHERE m.campaign_id = :campaign AND m.metric = :metric AND m.version = :version
 ORDER BY s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST, g.position"""
 
+HAS_SCORES = """
+SELECT EXISTS (
+    SELECT FROM metric_scores m LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = m.segment_id
+    WHERE m.campaign_id = :campaign AND (CAST(:system AS bigint) IS NULL OR m.system_id = :system)
+      AND (CAST(:document AS bigint) IS NULL OR g.document_id = :document))"""
+
+
+def has_scores(
+    session: Session, campaign_id: int, *, system_id: int | None = None, document_id: int | None = None
+) -> bool:
+    """Whether a metric ever scored a system, a document, or a system's outputs on a document."""
+    keys = {"campaign": campaign_id, "system": system_id, "document": document_id}
+    return bool(session.execute(text(HAS_SCORES), keys).scalar_one())
+
 
 def put(
     session: Session,

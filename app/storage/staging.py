@@ -12,7 +12,8 @@ from app.storage.db import driver
 
 __all__ = ["Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
 
-DERIVED = ("placed", "resolved", "told")  # made from what was staged
+DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
+WAITING = ("staged_voids", "staged_scores")  # for the last of an import
 
 SAMPLED = 10  # of a table are sampled 300 times as many rows
 
@@ -29,8 +30,8 @@ def open_staging(session: Session) -> None:
 
 
 def clear(session: Session) -> None:
-    """Empty the temporary tables for the next records of the same import; what is set aside waits for the last."""
-    session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table != "staged_voids")))
+    """Empty the temporary tables for the next records of the same import, but for what waits for the last."""
+    session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
     _drop(session, DERIVED)
 
 

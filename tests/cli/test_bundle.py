@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import bundle, bundle_check
+from app.services import bundle, bundle_check, metrics
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command
@@ -23,6 +23,9 @@ from tests.spine import Spine, fresh
 def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("da", "wmt-da", DA.encode())
+        given = metrics.Scores(systems={"A": 0.5}, outputs=[metrics.Output("B", "doc1_1", 1, 0.25)])
+        with found.database.transaction() as session:
+            metrics.put(session, "da", "comet", given, actor="test")
         yield found
 
 
@@ -39,11 +42,14 @@ def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(
     bundle_check.unpack(archive, tmp_path)
     database = Database(database_url, size=2, role=APP_ROLE)
     found = bundle_check.rank_again(tmp_path, database)
+    with database.transaction() as session:
+        (scored,) = metrics.every(session, "da")
     database.close()
 
     assert found.campaign == "da"
     assert {"recommended", "wmt-da"} <= set(found.rankings)
     assert found.judgments == (tmp_path / "data.jsonl").read_text().count('"type":"judgment"')
+    assert (scored.metric, scored.n_outputs, scored.n_of_systems) == ("comet", 1, 1)
 
 
 def test_a_bundle_is_the_same_bytes_again_and_its_sums_are_those_of_sha256sum(spine: Spine, archive: Path) -> None:
@@ -61,6 +67,7 @@ def test_a_bundle_is_the_same_bytes_again_and_its_sums_are_those_of_sha256sum(sp
     } <= sums.keys()
     assert "mqm-tsv.tsv" not in sums
     assert any(name.startswith("mtme/human-scores/") for name in sums)
+    assert {"mtme/metric-scores/cs-en/comet.seg.score", "mtme/metric-scores/cs-en/comet.sys.score"} <= sums.keys()
 
 
 def test_what_raters_are_called_stays_out(spine: Spine, archive: Path) -> None:
