@@ -17,10 +17,10 @@ from app.services.raters import ActingRater
 from app.services.tasks import CampaignClosed, TaskHandedIn, own
 from app.services.tasks_sheets import NoSuchAddress, Sheet, Sheets, load
 from app.services.tokens import BadCredential
-from app.storage import leases
+from app.storage import late, leases
 from app.storage.db import Database, Session
 from app.storage.recorder import Recorder
-from app.storage.recorder_judgments import STORED, Answer, Outcome
+from app.storage.recorder_judgments import STORED, Answer, Connection, Outcome
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
@@ -105,9 +105,7 @@ async def judge(
     answers = _answers(sheet, given, rater, whole=whole)
     outcomes = await desk.recorder.judge(sheet.ledger, answers, actor=rater.actor, whole=whole)
     if any(one.verdict == "lapsed" for one in outcomes):
-        await _renew(desk, sheet, rater)
-        late = [replace(answer, lapsed=True) for answer in answers]
-        outcomes = await desk.recorder.judge(sheet.ledger, late, actor=rater.actor, whole=whole)
+        outcomes = await _late(desk, sheet, answers, rater)
     _refuse(given, outcomes, whole=whole)
     return [
         Receipt(answer.score, one.revision, one.surplus, one.leased_until)
@@ -168,10 +166,15 @@ def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Answer:
     )
 
 
-async def _renew(desk: Desk, sheet: Sheet, rater: ActingRater) -> None:
-    """Lease a task again whose lease ran out, if nobody else has it."""
+async def _late(desk: Desk, sheet: Sheet, answers: Sequence[Answer], rater: ActingRater) -> list[Outcome]:
+    """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
     asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
-    await desk.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=sheet.task_id))
+    kept = [replace(answer, lapsed=True) for answer in answers]
+
+    async def work(connection: Connection) -> list[Outcome]:
+        return await late.judge(connection, sheet.ledger, kept, asking)
+
+    return await desk.recorder.run(work, keep=lambda found: all(one.verdict in STORED for one in found))
 
 
 REFUSALS: Mapping[str, type[AppError]] = {

@@ -9,7 +9,7 @@ from app.services.judging import JudgedAlready, StaleJudgment
 from app.services.raters import ActingRater
 from app.services.tasks import CampaignClosed, TaskHandedIn, own, standing
 from app.services.tasks_sheets import NoSuchAddress, Sheet, load
-from app.storage import campaigns, tasks
+from app.storage import campaigns, late, replans, tasks
 from app.storage.db import Session
 from app.storage.staging import json_text
 
@@ -22,10 +22,14 @@ def compare(
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, JudgedAlready, TaskHandedIn,
     CampaignClosed.
     """
+    replans.hold(session, rater.campaign_id)
     campaign = campaigns.get(session, rater.campaign, lock=True)
     row = own(session, public_id, rater, lock=True)
     sheet = load(session, public_id)
     _check(sheet, screen, payload)
+    if standing(session, row, rater) == "lapsed" and campaign.state != "closed":
+        late.give_up(session, row.campaign_id, row.id, rater_id=rater.rater_id, actor=rater.actor)
+        row = own(session, public_id, rater)
     state = standing(session, row, rater)
     if campaign.state == "closed":
         raise CampaignClosed

@@ -1,7 +1,8 @@
 """Leases: which task a rater is given, and what becomes of one that ran out. The database clock decides.
 
-Whoever leases holds the campaign's advisory lock, so that two raters never look for a task at the same time; writes of
-judgments do not wait for it. Order of locks: the advisory one, then the campaign's row, then tasks.
+Whoever leases holds the campaign's advisory lock, so that two raters never look for a task at the same time; judgments
+wait for it only where they are of a task that is lost. Order of locks: the advisory one, then the campaign's row, then
+tasks.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from sqlalchemy.orm import Session
 
 from app.storage.db import driver
 from app.storage.leases_handover import copy_task
+from app.storage.one_person import HAS_ANOTHER, LOCKED
 from app.storage.recorder_judgments import LIVE, Connection
 from app.storage.recorder_judgments import LOCK as LOCK_CAMPAIGN
 
-LOCKED = 0x504C << 48  # beside the advisory locks of other kinds
 MOST_DUE = 500
 TRIES = 5
 Why = Literal["finished", "wait", "paused", "capacity", "not_enrolled"]
@@ -304,12 +305,13 @@ async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> Nothing:
     return Nothing("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
 
 
-RELEASED = """
+RELEASED = f"""
 SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND state = 'free' AND lease = (
     SELECT max(n) FROM leases WHERE campaign_id = %(campaign)s AND task_id = %(task)s AND rater_id = %(rater)s
       AND ended_how = 'expired')
   AND coalesce(rater_id = %(rater)s, true)
-  AND NOT EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased')"""
+  AND NOT EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased')
+  AND NOT {HAS_ANOTHER.format(campaign="%(campaign)s", task="%(task)s", rater="%(rater)s")}"""
 
 
 async def renew_lapsed(connection: Connection, asking: Asking, task_id: int) -> Lease | None:

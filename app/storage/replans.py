@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.leases import LOCKED
+from app.storage.one_person import LOCKED
 
 Row = sa.Row[Any]
 
