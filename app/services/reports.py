@@ -65,18 +65,19 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
 
 
 def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
-    """Which data a report speaks about: the version asked for, never beyond the latest.
+    """Which data a report speaks about: the version asked for, or the last one by a time.
 
-    Raises NotFound for an unknown campaign, Invalid for a version below 0.
+    Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
     """
     row = campaigns.get(session, campaign)
     version = int(row.data_version)
     if isinstance(as_of, datetime):
         version = campaigns.version_at(session, row.id, as_of)
-    elif as_of is not None and as_of < 0:
-        raise Invalid("there is no such data version", places=(Place(("query", "as_of"), "must be 0 or more"),))
     elif as_of is not None:
-        version = min(as_of, version)
+        if not 0 <= as_of <= version:
+            what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"
+            raise Invalid("there is no such data version", places=(Place(("query", "as_of"), what),))
+        version = as_of
     return Question(get(session, campaign), row.id, version)
 
 

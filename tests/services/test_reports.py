@@ -57,11 +57,14 @@ def test_as_of_takes_a_version_or_a_time(spine: Spine) -> None:
     recipe = chosen("wmt-da", {})
     versions = [
         reports.ranking(spine.database, "c", recipe=recipe, as_of=moment).data_version
-        for moment in (1, 2, 99, began, between, between + timedelta(days=1))
+        for moment in (1, 2, began, between, between + timedelta(days=1))
     ]
-    assert versions == [1, 2, 2, 0, 1, 2]
-    with pytest.raises(Invalid, match="no such data version"):
-        reports.ranking(spine.database, "c", recipe=recipe, as_of=-1)
+    assert versions == [1, 2, 0, 1, 2]
+    for wrong, told in ((-1, "must be 0 or more"), (3, "the latest data version is 2"), (1 << 70, "latest")):
+        with pytest.raises(Invalid, match="no such data version") as refused:
+            reports.ranking(spine.database, "c", recipe=recipe, as_of=wrong)
+        assert [place.loc for place in refused.value.places] == [("query", "as_of")]
+        assert told in refused.value.places[0].msg
 
 
 def test_versions_are_dated_in_their_order_even_where_one_waited_for_the_other(spine: Spine) -> None:
