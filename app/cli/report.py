@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import quote
@@ -26,8 +26,6 @@ from app.services.kinds._base import Kind
 AnyKind = Kind[Any, Any]
 Options = dict[str, list[str]]
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
-Words = Annotated[list[str], typer.Argument(metavar="CAMPAIGN KIND", help="A report has options of its own, as above.")]
-Compared = Annotated[list[str], typer.Argument(metavar="KIND CAMPAIGN…", help="Two campaigns or more.")]
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: an option of the report.")]
 When = Annotated[str | None, typer.Option(help="Data version or time to speak about; the latest by default.")]
 Picture = Annotated[str, typer.Option(help="With --svg: which one, where a report has several pictures.")]
@@ -41,9 +39,43 @@ def register(app: typer.Typer) -> None:
         "timing · revisions: how long judging takes · how often answers change.",
     ]
     of_one = ["A report on a campaign.", *_lines("campaign"), *own]
-    app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(report)
+    words = typer.Argument(metavar="CAMPAIGN KIND", help="A report has options of its own, as above.")
+    app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(_command(words, report))
+    words = typer.Argument(metavar="KIND CAMPAIGN…", help="Two campaigns or more.")
     of_several = ["Campaigns beside each other.", *_lines("campaigns")]
-    app.command("compare", help="\n\n".join(of_several), context_settings=EXTRA)(compare)
+    app.command("compare", help="\n\n".join(of_several), context_settings=EXTRA)(_command(words, compare))
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a report is wanted. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
+
+    as_of: str | None
+    shape: str
+    picture: str
+    remote: _remote.Remote | None
+
+
+def _command(argument: Any, run: Callable[[list[str], Options, How], None]) -> Callable[..., None]:
+    """A command with the options that both have; what it is called with beside them is its own."""
+
+    def command(
+        words: list[str],
+        option: Pairs = None,
+        as_of: When = None,
+        picture: Picture = PICTURE,
+        as_json: Json = False,
+        csv: Csv = False,
+        latex: Latex = False,
+        markdown: Markdown = False,
+        svg: Svg = False,
+        server: _remote.Server = None,
+    ) -> None:
+        shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+        run(*_read(words, option or []), How(as_of, shape, picture, _remote.chosen(server)))
+
+    command.__annotations__["words"] = Annotated[list[str], argument]
+    return command
 
 
 def _lines(over: Over) -> list[str]:
@@ -55,63 +87,40 @@ def _options(kind: AnyKind) -> str:
     return " ".join(f"--{name.replace('_', '-')}" for name in kind.asked.model_fields)
 
 
-def report(
-    words: Words,
-    option: Pairs = None,
-    as_of: When = None,
-    picture: Picture = PICTURE,
-    as_json: Json = False,
-    csv: Csv = False,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    svg: Svg = False,
-    server: _remote.Server = None,
-) -> None:
+def report(names: list[str], options: Options, how: How) -> None:
     """A report on a campaign."""
-    names, options = _read(words, option or [])
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
     campaign, name = names if names[1] in _there() or names[0] not in _there() else names[::-1]
-    shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    remote = _remote.chosen(server)
     for about in _rater_reports.KINDS:
         if about == name:
-            return _rater_reports.report(about, campaign, options, _version(as_of), shape, remote)
+            return _rater_reports.report(about, campaign, options, _version(how.as_of), how.shape, how.remote)
     if name == side_by_side.RECIPES:
-        recipes = options.get("recipes", [",".join(NAMED)])[-1]
-        shapes = (as_json, csv, latex, markdown, svg)
-        return side_by_side.report(campaign, name, recipes, _version(as_of), *shapes, server)
+        return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
     if name not in _there():
         raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
-    return _answer(Wanted(asked.kind_of(name), (campaign,), options, as_of, shape, picture), remote)
+    return _answer(Wanted(asked.kind_of(name), (campaign,), options, how))
 
 
-def compare(
-    words: Compared,
-    option: Pairs = None,
-    as_of: When = None,
-    picture: Picture = PICTURE,
-    as_json: Json = False,
-    csv: Csv = False,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    svg: Svg = False,
-    server: _remote.Server = None,
-) -> None:
+def compare(names: list[str], options: Options, how: How) -> None:
     """Campaigns beside each other."""
-    names, options = _read(words, option or [])
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
-    shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    kind = asked.kind_of(names[0], "campaigns")
-    wanted = Wanted(kind, tuple(dict.fromkeys(names[1:])), options, as_of, shape, picture)
-    _answer(wanted, _remote.chosen(server))
+    _answer(Wanted(asked.kind_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how))
 
 
 def _there() -> tuple[str, ...]:
     """The kinds of report on one campaign."""
     of_kinds = [kind.name for kind in kinds.ALL.values() if kind.over == "campaign"]
     return tuple(sorted({*of_kinds, side_by_side.RECIPES, *_rater_reports.KINDS}))
+
+
+def _recipes(options: Options) -> list[str]:
+    """Names of recipes with commas between, those of published practice by default. Raises Invalid."""
+    if wrong := sorted(set(options) - {side_by_side.RECIPES}):
+        places = (Place((wrong[0],), f"there are: {side_by_side.RECIPES}"),)
+        raise Invalid("the options are not valid", places=places)
+    return options.get(side_by_side.RECIPES, [",".join(NAMED)])[-1].split(",")
 
 
 def _version(as_of: str | None) -> int | None:
@@ -123,20 +132,18 @@ def _version(as_of: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A report as it was asked for. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
+    """A report as it was asked for."""
 
     kind: AnyKind
     campaigns: tuple[str, ...]
     options: Options
-    as_of: str | None
-    shape: str
-    picture: str
+    how: How
 
     def asking(self) -> Asking:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = asked.asked_of(self.kind, given, place="options")
-        return Asking(self.kind, self.campaigns, question, moment(self.as_of))
+        return Asking(self.kind, self.campaigns, question, moment(self.how.as_of))
 
     def path(self) -> str:
         """Where a server has it."""
@@ -147,7 +154,7 @@ class Wanted:
     def query(self) -> dict[str, str | int | Sequence[str]]:
         """As a server is asked."""
         several = {"campaigns": ",".join(self.campaigns)} if self.kind.over == "campaigns" else {}
-        return {**self.options, **several, **({} if self.as_of is None else {"as_of": self.as_of})}
+        return {**self.options, **several, **({} if self.how.as_of is None else {"as_of": self.how.as_of})}
 
     def _is_list(self, name: str) -> bool:
         field = self.kind.asked.model_fields.get(name)
@@ -155,15 +162,16 @@ class Wanted:
         return any(get_origin(each) in (list, tuple, set, frozenset) for each in kinds)
 
 
-def _answer(wanted: Wanted, remote: _remote.Remote | None) -> None:
+def _answer(wanted: Wanted) -> None:
+    shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
         with _context.database() as database, bar("computing") as on_progress:
             body = asked.report(database, wanted.asking(), on_progress=on_progress).body
     else:
         with bar("computing") as on_progress:
             body = _long.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
-    if wanted.shape:
-        write([body if wanted.shape == "json" else render(wanted.kind, body, wanted.shape, wanted.picture)])
+    if shape:
+        write([body if shape == "json" else render(wanted.kind, body, shape, wanted.how.picture)])
     else:
         show(Console(), wanted.kind, body)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -14,8 +14,6 @@ from app.api._side_by_side import SideBySideOut
 from app.cli import _context, _remote
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
-from app.domain.errors import Invalid, Place
-from app.domain.recipe import NAMED
 from app.services import captions
 from app.services import series as all_series
 from app.services.side_by_side import SideBySide, by_recipes
@@ -32,30 +30,12 @@ def register(app: typer.Typer) -> None:
     app.command("rank-series")(rank_series)
 
 
-def report(
-    campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    kind: Annotated[str, typer.Argument(help="recipes: rankings by several recipes beside each other.")],
-    recipes: Annotated[str, typer.Option(help="Names with commas between; the campaign's own ones too.")] = ",".join(
-        NAMED
-    ),
-    as_of: Annotated[int | None, typer.Option(help="Data version to speak about; the latest by default.")] = None,
-    as_json: Json = False,
-    csv: Csv = False,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    svg: Svg = False,
-    server: _remote.Server = None,
-) -> None:
-    """A report on a campaign."""
-    if kind != RECIPES:
-        raise Invalid("the arguments are not valid", places=(Place((kind[:80],), f"there are: {RECIPES}"),))
-    names = list(dict.fromkeys(recipes.split(",")))
+def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str, remote: _remote.Remote | None) -> None:
+    """Write or print rankings by several recipes, of published practice and the campaign's own, beside each other."""
+    names = list(dict.fromkeys(recipes))
     query: dict[str, str | int] = {"recipes": ",".join(names), **({} if as_of is None else {"as_of": as_of})}
-    wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{RECIPES}"
-    _answer(
-        _remote.chosen(server), path, query, wanted, lambda database: by_recipes(database, campaign, names, as_of=as_of)
-    )
+    _answer(remote, path, query, shape, lambda database: by_recipes(database, campaign, names, as_of=as_of))
 
 
 def rank_series(

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from app.cli import _remote
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg
-from app.cli.report import report
+from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of
+from app.cli.report import How, report
+from app.services.asked_renderings import PICTURE
 
 
 def register(app: typer.Typer) -> None:
@@ -31,14 +32,6 @@ def validate(
 ) -> None:
     """Try a recipe on studies made of the campaign's own documents and raters, where the truth is known."""
     asked = {"recipe": recipe, "studies": studies, "seed": seed}
-    report(
-        [campaign, "validation"],
-        option=[f"{name}={value}" for name, value in asked.items() if value is not None],
-        as_of=as_of,
-        as_json=as_json,
-        csv=csv,
-        latex=latex,
-        markdown=markdown,
-        svg=svg,
-        server=server,
-    )
+    options = {name: [str(value)] for name, value in asked.items() if value is not None}
+    shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    report([campaign, "validation"], options, How(as_of, shape, PICTURE, _remote.chosen(server)))

@@ -45,3 +45,6 @@ def test_the_test_is_chosen_by_options_and_a_wrong_one_is_refused(spine: Spine, 
 def test_rankings_by_several_recipes_are_still_a_report(spine: Spine, command: Command) -> None:
     told = json.loads(command(spine.url, "report", "da", "recipes", "--recipes", "wmt-da", "--json").stdout)
     assert [one["name"] for one in told["rankings"]] == ["wmt-da"]
+    refused = command(spine.url, "report", "da", "recipes", "--recipe", "wmt-da")  # not all of them instead
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"recipe: there are: recipes" in refused.stderr
