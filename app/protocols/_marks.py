@@ -7,9 +7,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.domain.errors import Place
+from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
 from app.protocols._base import Options, Scored, Shown, Span
+from app.protocols._prefill import prefill_faults
+from app.protocols._scales import fault
+from app.stats.ratings import Scale
 from app.stats.scoring import penalty, weight
 
 MOST_ERRORS = 1000
@@ -25,6 +28,21 @@ def faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
 def summary(places: Sequence[Place]) -> str:
     """The first faults in one line."""
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
+
+
+def check_with_score(errors: Sequence[Span], score: float, shown: Shown, scale: Scale) -> None:
+    """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
+    places = (*faults(errors, shown), *prefill_faults(errors, shown))
+    if places:
+        raise Invalid(summary(places), places=places)
+    why = fault(score, scale)
+    if why:
+        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+
+
+def score_or_weight(errors: Sequence[Span], score: float, options: Options) -> Scored:
+    """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
+    return weighed(errors, options) if options.measure == "spans" else Scored(score + 0.0, len(errors))
 
 
 def weighed(errors: Sequence[Span], options: Options) -> Scored:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.domain.errors import Invalid, Place
 from app.protocols._base import (
     ColumnMarkOptions,
     Example,
@@ -23,9 +22,8 @@ from app.protocols._base import (
     Span,
     Spans,
 )
-from app.protocols._marks import Marks, faults, summary, weighed
-from app.protocols._prefill import prefill_faults
-from app.protocols._scales import Number, fault
+from app.protocols._marks import Marks, check_with_score, score_or_weight
+from app.protocols._scales import Number
 from app.stats.ratings import Scale
 
 STEP = 5.0
@@ -66,23 +64,16 @@ def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one sign
     )
 
 
-def check(payload: CESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001
+def check(payload: CESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score that lies in no band."""
-    places = (*faults(payload.errors, shown), *prefill_faults(payload.errors, shown))
-    if places:
-        raise Invalid(summary(places), places=places)
-    why = fault(payload.score, SCALE)
-    if why:
-        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+    check_with_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: CESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: CESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The slider, the weight of the errors (lower is better), or 1 for an output free of errors; and their number."""
-    if options.measure == "spans":
-        return weighed(payload.errors, options)
     if options.measure == "error_free":
         return Scored(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
-    return Scored(payload.score + 0.0, len(payload.errors))
+    return score_or_weight(payload.errors, payload.score, options)
 
 
 _SOURCE = "Translate formally: do you want to come along?"

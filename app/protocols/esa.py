@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.domain.errors import Invalid, Place
 from app.protocols._base import (
     ColumnMarkOptions,
     Example,
@@ -22,9 +21,8 @@ from app.protocols._base import (
     Span,
     Spans,
 )
-from app.protocols._marks import Marks, faults, summary, weighed
-from app.protocols._prefill import prefill_faults
-from app.protocols._scales import Number, fault
+from app.protocols._marks import Marks, check_with_score, score_or_weight
+from app.protocols._scales import Number
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 100.0)
@@ -67,21 +65,14 @@ def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one sign
     )
 
 
-def check(payload: ESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001
+def check(payload: ESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score off the slider."""
-    places = (*faults(payload.errors, shown), *prefill_faults(payload.errors, shown))
-    if places:
-        raise Invalid(summary(places), places=places)
-    why = fault(payload.score, SCALE)
-    if why:
-        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+    check_with_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: ESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: ESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
-    if options.measure == "spans":
-        return weighed(payload.errors, options)
-    return Scored(payload.score + 0.0, len(payload.errors))
+    return score_or_weight(payload.errors, payload.score, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."
