@@ -47,7 +47,7 @@ def bundle(
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
     if (remote := _remote.chosen(server)) is not None:
-        write(remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}"), output)
+        write(_archive(remote, campaign), output)
         return
     with _context.database() as database:
         write(bundles.archive(database, campaign), output)
@@ -56,11 +56,31 @@ def bundle(
 def release(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
+    server: _remote.Server = None,
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
-    with _context.database() as database:
-        fill(bundles.files(database, campaign), output)
+    if (remote := _remote.chosen(server)) is not None:
+        fill(fetched(remote, campaign), output)
+    else:
+        with _context.database() as database:
+            fill(bundles.files(database, campaign), output)
     _say(_verified(output))
+
+
+def fetched(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """The files of a server's archive, once it is here and as it was made. Raises Refused, NotReached, Altered."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+        archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
+        write(_archive(remote, campaign), archive)
+        folder.mkdir()
+        bundle_check.unpack(archive, folder)
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            with file.open("rb") as content:
+                yield file.relative_to(folder).as_posix(), iter(lambda: content.read(_remote.PIECE), b"")
+
+
+def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
+    return remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")
 
 
 def _verified(given: Path) -> Verified:

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from app.cli import bundle
+from app.cli._remote import Remote
+from app.cli.export import fill
 from app.domain.recipe import Exclusion
 from app.main import create_app
+from app.services import bundle as bundles
 from app.services import campaigns, exclusions, locks, tokens
 from app.services.campaigns import NewCampaign
 from app.storage.db import Database
@@ -144,6 +148,21 @@ def test_a_file_is_written_whole_or_not_at_all(both: Both, tmp_path: Path) -> No
     assert both("export", "demo", "-f", "none", "-o", file)[1].returncode == 2
     assert whole.count(b"\n") > 3
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_over_http_has_the_files_that_it_has_on_the_database(
+    origin: str, database: Database, tmp_path: Path
+) -> None:
+    with database.transaction() as session:
+        secret = tokens.issue(session, role="manager", campaign="demo").secret
+    fill(bundle.fetched(Remote(origin, secret), "demo"), tmp_path / "far")
+    fill(bundles.files(database, "demo"), tmp_path / "near")
+    near, far = (
+        {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        for root in (tmp_path / "near", tmp_path / "far")
+    )
+    assert near == far
+    assert "SHA256SUMS" in near
 
 
 def test_a_server_that_is_not_there_is_said_in_one_line(command: Command) -> None:
