@@ -14,15 +14,16 @@ from app.jobs import computing
 from app.jobs import worker as loop
 from app.services import asked, jobs, kinds
 from app.services.asked import Asking
-from app.services.jobs import MOST_TRIES, STALLED_AFTER, JobView
+from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.tokens import THE_OPERATOR
 from app.storage import embedded, migrate
+from app.storage.jobs_queue import Entry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
 from tests.spine import opened
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.toy_kinds import ToyAsked
-from tests.working import LIMIT, started, stopped, until, working
+from tests.working import LIMIT, drained, started, stopped, until, working
 
 SLACK = 10.0  # seconds, beside the limit for stalled workers: a look every two, a start of a process, a busy machine
 
@@ -76,6 +77,33 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
     assert bench.queue("doing") == 1
     with bench.spine.database.transaction() as session:
         jobs.cancel(session, job.job, THE_OPERATOR)
+
+
+def most_done_before(bench: Bench, small: JobView, large: JobView) -> int:
+    """Chunks of the large job that were done by the end of the small one, entry by entry as workers take them."""
+    before = bench.now(large).done
+    while not bench.now(small).ended:
+        assert drained(bench.spine.database, most=1) == 1
+    return bench.now(large).done - before
+
+
+def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def both(seed: int) -> tuple[JobView, JobView]:
+        large = bench.job(bench.asked(seed, permutations=10, points=15))
+        drained(bench.spine.database, most=4)
+        return bench.job(bench.asked(seed + 1, permutations=10, points=1)), large
+
+    small, large = both(40)
+    assert (most_done_before(bench, small, large) <= BLOCK, bench.now(large).ended) == (True, False)
+    drained(bench.spine.database)
+    assert bench.now(large).state == "done"
+
+    monkeypatch.setattr(jobs, "chunk_entry", lambda job_id, n: Entry(CHUNK, job_id, n))  # the control: first come
+    small, large = both(50)
+    assert most_done_before(bench, small, large) > 3 * BLOCK
+    drained(bench.spine.database)
 
 
 def test_cancelling_stops_the_cpu_within_two_seconds(bench: Bench, tmp_path: Path) -> None:
