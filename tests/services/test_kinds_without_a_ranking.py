@@ -55,9 +55,9 @@ def test_where_nobody_rated_that_is_told() -> None:
 
 def test_human_systems_that_there_are_not_are_refused() -> None:
     given = cast("Material", SimpleNamespace(names={"A": "A", "B": "B"}))
-    assert robustness._humans("A,B", given) == {"A", "B"}
+    assert robustness.humans_of("A,B", given) == {"A", "B"}
     with pytest.raises(Invalid) as refused:
-        robustness._humans("A,nobody", given)
+        robustness.humans_of("A,nobody", given)
     assert refused.value.places[0].msg == "there is no system 'nobody'"
 
 

@@ -14,7 +14,8 @@ from app.domain.recipe_choices import LARGEST_SEED, WrongValue, parse_option
 from app.protocols._base import Spans
 from app.services.reports import Question, data_hash
 from app.services.scores import Reading, derive, reading
-from app.stats.agreement.units import Repeated
+from app.stats.agreement.distributions import complete_raters
+from app.stats.agreement.units import Repeated, segment_units
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Documents, Errors
@@ -108,6 +109,16 @@ def rated(session: Session, about: Question, asked: RatedAsked) -> Rated:
         about, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
     )
     return _valued(session, found, asked.on)
+
+
+def of_asked_raters(found: Rated, asked: RatedAsked) -> Rated:
+    """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
+    if asked.raters != "complete":
+        return found
+    units = complete_raters(segment_units(found.rows, repeated=asked.repeats))
+    keep = np.isin(found.rows.rater, np.unique(units.rater))
+    out = [{"reason": "rater who did not rate every segment", "n": int((~keep).sum())}] if not keep.all() else []
+    return replace(found, rows=found.rows.where(keep), ids=found.ids[keep], dropped=(*found.dropped, *out))
 
 
 def _scoring(text: str) -> Scoring:

@@ -17,7 +17,7 @@ from app.services.kinds._agreement_view import Statistic
 from app.services.kinds._base import Kind, Work
 from app.services.kinds._between_pictures import between_plot
 from app.services.kinds._between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
-from app.services.kinds._rated import NOTHING, Drawn, Rated, RatedAsked, rated
+from app.services.kinds._rated import NOTHING, Drawn, Rated, RatedAsked, of_asked_raters, rated
 from app.services.kinds.agreement import NUMBERS, choices_of
 from app.services.reports import Question
 from app.stats.agreement import pairs, rankings
@@ -53,7 +53,7 @@ class Joined:
 
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: BetweenAsked) -> Work[BetweenView]:
-    found = [rated(session, one, asked) for one in about]
+    found = [of_asked_raters(rated(session, one, asked), asked) for one in about]
     texts = [source_digests(session, one.campaign_id) for one in about]
     joined = _joined(found, texts, asked)
     same = len({one.scale for one in found}) == 1 and not joined.turned

@@ -17,7 +17,7 @@ from app.services.kinds._document_scores_view import (
     csv,
     tables,
 )
-from app.services.kinds._rated import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, RatedAsked, rated
+from app.services.kinds._rated import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, RatedAsked, of_asked_raters, rated
 from app.services.reports import Question
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
@@ -42,7 +42,7 @@ class DocumentScoresAsked(RatedAsked, Drawn):
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
     every = RatedAsked(**{**asked.model_dump(include=set(RatedAsked.model_fields)), "roles": ALL_ROLES})
-    found, whole_set = rated(session, about[0], asked), rated(session, about[0], every)
+    found, whole_set = of_asked_raters(rated(session, about[0], asked), asked), rated(session, about[0], every)
     return whole(lambda: _view(found, whole_set.rows, asked))
 
 

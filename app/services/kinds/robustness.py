@@ -56,7 +56,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: RobustnessAsk
     groups = asked.groups()
     given = material(session, about[0], asked)
     if asked.humans:
-        given = replace(given, humans=_humans(asked.humans, given))
+        given = replace(given, humans=humans_of(asked.humans, given))
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
     found, none = experiments.changes(groups)
     if not experiments.known.order:
@@ -69,10 +69,10 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: RobustnessAsk
     )
 
 
-def _humans(text: str, given: Material) -> frozenset[str]:
-    """Keys of systems from a list with commas. Raises Invalid for one that there is not."""
+def humans_of(text: str, *given: Material) -> frozenset[str]:
+    """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
-    for key in sorted(keys - set(given.names)):
+    for key in sorted(keys - {name for one in given for name in one.names}):
         raise Invalid("the query is not valid", places=(Place(("query", "humans"), f"there is no system {key!r}"),))
     return keys
 

@@ -14,7 +14,7 @@ from app.services.kinds._base import Kind, KindView, Shown, Work
 from app.services.kinds._ranked import Material, RecipeAsked, material
 from app.services.kinds._robustness_pictures import bar_of
 from app.services.kinds._robustness_view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
-from app.services.kinds.robustness import GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, lines
+from app.services.kinds.robustness import GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
 from app.services.pictures.robustness import ChangeBar, change_bars
 from app.services.reports import Question
 from app.services.tables import Alignment, Table
@@ -74,9 +74,10 @@ class ComparedView(KindView):
 def _prepare(session: Session, about: tuple[Question, ...], asked: ComparedAsked) -> Work[ComparedView]:
     groups = groups_of(asked.changes)
     given = [material(session, one, asked) for one in about]
+    named = humans_of(asked.humans, *given) if asked.humans else None
     made: list[tuple[Material, Experiments | None, tuple[Change, ...], str | None]] = []
     for one in given:
-        humans = frozenset(asked.humans.split(",")) if asked.humans else one.humans
+        humans = one.humans if named is None else named.intersection(one.names)
         try:
             experiments = Experiments.of(one.rows, one.recipe, humans, one.documents)
         except Invalid as error:

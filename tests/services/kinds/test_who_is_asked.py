@@ -1,0 +1,80 @@
+"""What a question names is used, or refused: systems that there are not, and raters who did not rate everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.domain.errors import Invalid
+from app.services import asked, kinds
+from app.storage import embedded
+from tests.spine import Spine, fresh
+
+
+def campaign(shift: int) -> bytes:
+    """Ana scores four documents, segments and all; bo, who gives 40 more, only two of them."""
+    records: list[dict[str, object]] = [
+        {"type": "plumbline", "version": 1},
+        {"type": "campaign", "protocol": "da_sqm"},
+        {"type": "system", "key": "mt", "name": "mt", "kind": "mt"},
+        {"type": "system", "key": f"human{shift}", "name": "human", "kind": "human"},
+    ]
+    for rater, documents, more in (("ana", 4, 0), ("bo", 2, 40)):
+        for n in range(documents):
+            for place in (None, 1, 2):
+                score = 10 * n + more + shift + (place or 0)
+                records.append(
+                    {
+                        "type": "judgment", "task": f"t-{rater}", "item": f"d{n}", "position": place, "rater": rater,
+                        "systems": ["mt"], "document": f"d{n}", "role": "rating",
+                        "payload": {"protocol": "da_sqm", "score": score},
+                    }
+                )  # fmt: skip
+    return "\n".join(map(json.dumps, records)).encode()
+
+
+@pytest.fixture(scope="module")
+def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+    with fresh(postgres, migrated_template) as found:
+        for key, shift in (("one", 0), ("two", 5)):
+            found.take(key, "jsonl", campaign(shift))
+        yield found
+
+
+def report(spine: Spine, kind: str, **query: str) -> dict[str, Any]:
+    campaigns = ("one", "two") if kind.startswith("campaigns/") else ("one",)
+    of = kinds.ALL[kind]
+    asking = asked.Asking(of, campaigns, asked.asked_of(of, query))
+    view: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
+    return view
+
+
+def test_human_systems_that_no_compared_campaign_has_are_refused(spine: Spine) -> None:
+    view = report(spine, "campaigns/robustness", humans="human0,human5", changes="references")
+    assert [one["campaign"] for one in view["of_campaigns"]] == ["one", "two"]
+    with pytest.raises(Invalid) as refused:
+        report(spine, "campaigns/robustness", humans="human0,nobody", changes="references")
+    (place,) = refused.value.places
+    assert (place.loc, place.msg) == (("query", "humans"), "there is no system 'nobody'")
+
+
+def test_campaigns_agree_by_raters_who_rated_everything_where_that_is_asked(spine: Spine) -> None:
+    every = report(spine, "campaigns/agreement", bootstrap="0")
+    complete = report(spine, "campaigns/agreement", bootstrap="0", raters="complete")
+    assert [one["campaign"] for one in complete["dropped"]] == ["one", "two"]
+    assert [[line["mean"] for line in view["each"]] for view in (every, complete)] == [
+        [26.5, 31.5],
+        [1, 2],
+    ]
+    means = [{line["campaign"]: line["n_raters"] for line in view["each"]} for view in (every, complete)]
+    assert means == [{"one": 2, "two": 2}, {"one": 1, "two": 1}]
+
+
+def test_document_scores_are_those_of_raters_who_rated_everything_where_that_is_asked(spine: Spine) -> None:
+    assert report(spine, "campaign/document_scores", bootstrap="0")["n"] == 6
+    complete = report(spine, "campaign/document_scores", bootstrap="0", raters="complete")
+    assert complete["n"] == 4
+    assert complete["dropped"] == [{"reason": "rater who did not rate every segment", "n": 6}]
