@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -17,10 +18,16 @@ from app.stats.ratings import Bools, Floats, Role
 from app.storage import texts
 from app.storage.calibration_items import Item, calibration_items
 from app.storage.db import Session
+from app.storage.linked_people import linked_people
 from app.storage.segment_words import source_digests
 
 Pair = tuple[str, int, str | None]
 """A calibration pair over campaigns: key of its document, position, digest of its first text."""
+Address = tuple[str, int, str]
+"""An output over campaigns: key of its document, position, key of its system."""
+PLUS = "+"
+"""Between the accounts of one person: what hides the keys of raters from viewers takes all of them as one key."""
+ACCOUNT = "account "
 
 
 class ScoredAsked(BaseModel):
@@ -39,6 +46,7 @@ class Parted:
     """A campaign in its parts. test: rows of systems and human translations that count, without calibration items.
 
     items: what is known of calibration documents, by key. kinds: mt or human, by system. digests: of known sources.
+    people: who each rater code is over campaigns: a person where accounts were linked, else the account itself.
     """
 
     found: Rated
@@ -48,6 +56,7 @@ class Parted:
     items: dict[str, Item]
     kinds: dict[str, str]
     digests: dict[tuple[str, int], str]
+    people: tuple[str, ...]
 
     @property
     def key(self) -> str:
@@ -58,6 +67,14 @@ class Parted:
     def sign(self) -> int:
         """1 where a higher score is better, −1 where a lower one is."""
         return self.found.rows.better_sign
+
+    @property
+    def accounts(self) -> dict[str, str]:
+        """The keys by which this campaign knows each of its people."""
+        found: dict[str, list[str]] = {}
+        for key, who in zip(self.found.rows.labels.raters, self.people, strict=True):
+            found.setdefault(who, []).append(key)
+        return {who: PLUS.join(sorted(keys)) for who, keys in found.items()}
 
 
 def parted(session: Session, about: Question, asked: ScoredAsked) -> Parted:
@@ -72,12 +89,41 @@ def parted(session: Session, about: Question, asked: ScoredAsked) -> Parted:
     ranked = (rows.role == Role.RATING) | (rows.role == Role.REPEAT)
     references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
     digests = source_digests(session, about.campaign_id)
-    return Parted(found, ranked & ~calibration, calibration, references, items, kinds, digests)
+    people = _people(about, rows.labels.raters, linked_people(session, about.campaign_id))
+    return Parted(found, ranked & ~calibration, calibration, references, items, kinds, digests, people)
+
+
+def _people(about: Question, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
+    """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
+    return tuple(f"person {linked[key]}" if key in linked else f"{ACCOUNT}{about.campaign.key} {key}" for key in raters)
+
+
+def namesakes(group: Sequence[Parted]) -> list[str]:
+    """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
+    alone = [
+        key
+        for one in group
+        for key, who in zip(one.found.rows.labels.raters, one.people, strict=True)
+        if who.startswith(ACCOUNT)
+    ]
+    return sorted(key for key, n in Counter(alone).items() if n > 1)
+
+
+def rater_names(keys: Sequence[str], most: int = 5) -> str:
+    """Raters for a warning, each as what is hidden from viewers; of many the first."""
+    shown = ", ".join(f"rater:{key}" for key in keys[:most])
+    return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
 def units_of(given: Parted, rows: Bools, repeats: Repeated) -> Units:
     """The units of some rows of a campaign."""
     return segment_units(given.found.rows.where(rows), repeated=repeats)
+
+
+def one_source(one: Parted, other: Parted, address: Address) -> bool:
+    """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
+    ours, theirs = (each.digests.get(address[:2]) for each in (one, other))
+    return ours is None or theirs is None or ours == theirs
 
 
 def pair_of(given: Parted, units: Units) -> list[Pair]:
@@ -96,7 +142,7 @@ def consensus_of(given: Parted, units: Units) -> Floats:
 
 
 def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Floats]:
-    """Calibration pairs of several campaigns of one language: raters of one key are one rater, their scores averaged.
+    """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
 
     Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
     """
@@ -106,10 +152,10 @@ def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Fl
         pairs, known = pair_of(given, units), consensus_of(given, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
-                scores.setdefault(pairs[unit], {}).setdefault(units.raters[rater], []).append(value)
+                scores.setdefault(pairs[unit], {}).setdefault(given.people[rater], []).append(value)
                 agreed[pairs[unit]] = float(known[unit])
     order = sorted(scores, key=lambda pair: (pair[0], pair[1], pair[2] or ""))
-    raters = tuple(sorted({name for units in (units for _, units in parts) for name in units.raters}))
+    raters = tuple(sorted({who for given, _ in parts for who in given.people}))
     code = {name: i for i, name in enumerate(raters)}
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
@@ -127,11 +173,17 @@ def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Fl
     return made, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
-def relabelled(units: Units, raters: tuple[str, ...]) -> Units:
-    """The same units with raters coded by other labels, which hold all of theirs."""
-    code = {name: i for i, name in enumerate(raters)}
-    to = np.array([code[name] for name in units.raters] or [0], dtype=np.int32)
-    return replace(units, rater=to[units.rater], raters=raters)
+def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> Units:
+    """The same units with people for raters, coded by labels that hold all of them.
+
+    Of several accounts of one person on one unit the scores are averaged.
+    """
+    code, n = {name: i for i, name in enumerate(raters)}, max(len(raters), 1)
+    to = np.array([code[who] for who in people] or [0], dtype=np.int64)
+    cells, at = np.unique(units.unit.astype(np.int64) * n + to[units.rater], return_inverse=True)
+    value = np.bincount(at, weights=units.value) / np.maximum(np.bincount(at), 1)
+    unit, rater = (part.astype(np.int32) for part in np.divmod(cells, n))
+    return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
 def sampled(given: Parted, units: Units) -> Units:
@@ -147,7 +199,7 @@ def judged(given: Parted, group: Sequence[Parted], pairs: dict[Pair, int], repea
     units, keys, agreed = pooled([(one, units_of(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [units_of(given, rows, repeats) for rows in (given.test & ~given.references, given.references)]
-    systems, humans = (relabelled(sampled(given, part), units.raters) for part in parts)
+    systems, humans = (by_person(sampled(given, part), given.people, units.raters) for part in parts)
     return Judged(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
 
 

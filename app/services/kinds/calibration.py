@@ -11,7 +11,15 @@ from pydantic import Field
 
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._calibrated import Parted, ScoredAsked, campaign_heads, consensus_of, parted, units_of
+from app.services.kinds._calibrated import (
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    consensus_of,
+    parted,
+    rater_names,
+    units_of,
+)
 from app.services.kinds._calibration_view import (
     CalibrationView,
     OffsetView,
@@ -152,18 +160,13 @@ def _warnings(
     if source == "panel":
         said.append("no agreed scores came with the items: the consensus is the median over these raters")
     if unknown:
-        said.append(f"without calibration items, so left unshifted and out of z: {_names(unknown)}")
+        said.append(f"without calibration items, so left unshifted and out of z: {rater_names(unknown)}")
     if constant:
-        said.append(f"no z, because their calibration scores do not vary: {_names(constant)}")
+        said.append(f"no z, because their calibration scores do not vary: {rater_names(constant)}")
     few = [one.rater for one in found if one.n < FEW]
     if few:
-        said.append(f"fewer than {FEW} calibration items: {_names(few)}")
+        said.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
     return said
-
-
-def _names(raters: list[str], most: int = 5) -> str:
-    shown = ", ".join(f"rater:{name}" for name in raters[:most])
-    return shown if len(raters) <= most else f"{shown} and {len(raters) - most} more"
 
 
 EXAMPLE: dict[str, Any] = {

@@ -12,7 +12,16 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._calibrated import Parted, ScoredAsked, campaign_heads, parted, sampled, units_of
+from app.services.kinds._calibrated import (
+    Address,
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    one_source,
+    parted,
+    sampled,
+    units_of,
+)
 from app.services.kinds._linking_view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
 from app.services.kinds._rated import NOTHING
 from app.services.reports import Question
@@ -21,8 +30,6 @@ from app.stats.agreement.units import Units
 from app.stats.calibration.linking import Anchored, Link, Linked, ends, link
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
-
-Address = tuple[str, int, str, str | None]
 
 
 class LinkingAsked(ScoredAsked):
@@ -40,9 +47,10 @@ class LinkingAsked(ScoredAsked):
 @dataclass(frozen=True, slots=True)
 class Means:
     """A campaign's means over raters. test: units of systems, mean: of each; common, items: mean of each output and
-    calibration item, and whether it is a human translation, by address.
+    calibration item, and whether it is a human translation, by address; of: the campaign.
     """
 
+    of: Parted
     test: Units
     mean: Floats
     common: dict[Address, tuple[float, bool]]
@@ -59,12 +67,15 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: LinkingAsked)
 
 def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
     found = [_means(one, asked) for one in parts]
-    links, systems, warnings = [], [], []
+    links, systems, warnings, head = [], [], [], campaign_heads(parts)
     for n, (part, one) in enumerate(zip(parts, found, strict=True)):
         if n == 0:
             systems += _systems(part, one, None, asked, n)
             continue
-        anchored, which = _anchored(found[0], one, asked)
+        anchored, which, differing = _anchored(found[0], one, asked)
+        if differing:
+            reason = f"anchor whose source differs from that in {parts[0].key}"
+            head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
         rng = np.random.default_rng([asked.seed, n])
         linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
         if linked.why:
@@ -74,7 +85,7 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
     if not systems:
         warnings = [NOTHING]
     return LinkingView(
-        **campaign_heads(parts),
+        **head,
         warnings=warnings,
         base=parts[0].key,
         method=asked.method,
@@ -92,7 +103,7 @@ def _means(given: Parted, asked: LinkingAsked) -> Means:
     human = np.array([given.kinds.get(key) == "human" for key in given.found.rows.labels.systems] or [False])
     pairs = units_of(given, given.calibration, asked.repeats)
     items = _addressed(given, pairs, np.zeros_like(human))
-    return Means(sampled(given, test), _mean(test), _addressed(given, test, human), items)
+    return Means(given, sampled(given, test), _mean(test), _addressed(given, test, human), items)
 
 
 def _mean(units: Units) -> Floats:
@@ -103,22 +114,25 @@ def _mean(units: Units) -> Floats:
 def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
     labels, mean = given.found.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
-    found = {}
+    found: dict[Address, tuple[float, bool]] = {}
     for document, n, system, value in zip(
         units.document.tolist(), position, units.system.tolist(), mean.tolist(), strict=True
     ):
         key = labels.documents[document]
-        address = (key, n, labels.systems[system], given.digests.get((key, n)))
-        found[address] = (value, bool(human[system]))
+        found[key, n, labels.systems[system]] = (value, bool(human[system]))
     return found
 
 
-def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored, str]:
-    """What both judged: calibration items where they share some or those are asked for, else outputs."""
-    items = set(base.items) & set(other.items)
+def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored, str, int]:
+    """What both judged: calibration items where they share some or those are asked for, else outputs.
+
+    Beside them which of both, and how many were left out because their sources differ.
+    """
+    items = {a for a in base.items.keys() & other.items.keys() if one_source(base.of, other.of, a)}
     calibration = asked.anchors == "calibration" or (asked.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
-    chosen = sorted(set(ours) & set(theirs), key=lambda a: (a[0], a[1], a[2], a[3] or ""))
+    both = ours.keys() & theirs.keys()
+    chosen = sorted(a for a in both if one_source(base.of, other.of, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
     found = Anchored(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),
@@ -126,7 +140,7 @@ def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored,
         document=np.array([documents[a[0]] for a in chosen], dtype=np.int32),
         human=np.array([ours[a][1] for a in chosen], dtype=np.bool_),
     )
-    return found, "calibration" if calibration else "common"
+    return found, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
 def _link_view(campaign: str, linked: Linked, which: str, asked: LinkingAsked) -> LinkView:

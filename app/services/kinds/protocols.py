@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, StringConstraints
 
+from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services.judged import judged
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._calibrated import Parted, ScoredAsked, campaign_heads, parted, sampled, units_of
+from app.services.kinds._calibrated import (
+    Address,
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    one_source,
+    parted,
+    sampled,
+    units_of,
+)
 from app.services.kinds._protocols_view import (
     BridgeView,
     GapView,
@@ -40,7 +50,6 @@ from app.stats.timing import trimmed
 from app.storage.db import Session
 
 MOST_POINTS = 101
-Address = tuple[str, int, str, str | None]
 
 
 class ProtocolsAsked(ScoredAsked):
@@ -67,7 +76,16 @@ class Measured:
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
     found = [_measured(session, one, asked) for one in about]
+    _check_order([one.parted for one in found], asked)
     return whole(lambda: _view(found, asked))
+
+
+def _check_order(parts: Sequence[Parted], asked: ProtocolsAsked) -> None:
+    known = {key for one in parts for key in one.kinds}
+    for key in filter(None, asked.order.split(",")):
+        if key not in known:
+            what = f"none of these campaigns has a system {key!r}"
+            raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
 def _measured(session: Session, about: Question, asked: ProtocolsAsked) -> Measured:
@@ -80,7 +98,7 @@ def _measured(session: Session, about: Question, asked: ProtocolsAsked) -> Measu
     for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):
         key = labels.documents[labels.segment_document[place]]
         position = int(labels.segment_position[place])
-        addresses.append((key, position, labels.systems[system], given.digests.get((key, position))))
+        addresses.append((key, position, labels.systems[system]))
     return Measured(given, units, mean, _seconds(session, about, asked.repeats), addresses)
 
 
@@ -115,8 +133,10 @@ def _view(found: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
     ]
     said = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     said += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
+    head = campaign_heads([one.parted for one in found])
+    head["dropped"] += [line for one, other in combinations(found, 2) for line in _differing(one, other)]
     return ProtocolsView(
-        **campaign_heads([one.parted for one in found]),
+        **head,
         warnings=said if any(one.units.n_units for one in found) else [NOTHING],
         order=[key for key in asked.order.split(",") if key],
         draws=asked.bootstrap,
@@ -197,9 +217,23 @@ def _gaps(one: Measured, asked: ProtocolsAsked) -> list[GapView]:
     return shown
 
 
+def _shared(one: Measured, other: Measured) -> list[tuple[int, int]]:
+    """Places of the outputs that both judged on one source."""
+    theirs = {address: i for i, address in enumerate(other.addresses)}
+    return [
+        (i, theirs[a]) for i, a in enumerate(one.addresses) if a in theirs and one_source(one.parted, other.parted, a)
+    ]
+
+
+def _differing(one: Measured, other: Measured) -> Iterator[dict[str, Any]]:
+    n = len(set(one.addresses) & set(other.addresses)) - len(_shared(one, other))
+    if n:
+        reason = f"output whose source differs from that in {other.parted.key}: not bridged"
+        yield {"reason": reason, "n": n, "campaign": one.parted.key}
+
+
 def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked: ProtocolsAsked) -> BridgeView:
-    theirs = {address: i for i, address in enumerate(target.addresses)}
-    shared = [(i, theirs[a]) for i, a in enumerate(source.addresses) if a in theirs]
+    shared = _shared(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parted.sign == target.parted.sign
     found = bridges.bridge(

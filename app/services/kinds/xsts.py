@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field, StringConstraints
 
-from app.domain.errors import Invalid, Place
 from app.services import captions
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._calibrated import Pair, Parted, ScoredAsked, campaign_heads, judged, parted
-from app.services.kinds._rated import NOTHING, Drawn
+from app.services.kinds._calibrated import Parted, campaign_heads, parted, rater_names
+from app.services.kinds._rated import NOTHING
 from app.services.kinds._xsts_external import automatic_of, external
+from app.services.kinds._xsts_laid import Laid, XstsAsked, check_points, check_together, laid_of, told_namesakes
 from app.services.kinds._xsts_view import (
     ATTRIBUTES,
     IN_WORDS,
@@ -41,31 +39,11 @@ from app.stats.calibration.lines import METHODS, NARROW, Method, Points, lacking
 from app.storage.db import Session
 
 ENOUGH = 0.9
-LANGUAGE = r"^[A-Za-z0-9-]{1,35}$"
-
-
-class XstsAsked(ScoredAsked, Drawn):
-    """How language pairs are brought to one scale."""
-
-    method: Method = Field("cs_ht", description="By which systems are sorted; the other three are given beside it.")
-    target: Annotated[float, Field(ge=-1e6, le=1e6)] | None = Field(
-        None, description="H, what human references are to score; the mean over these directions by default."
-    )
-    by: Literal["language", "rater"] = Field("language", description="One line a language pair, or one a rater.")
-    pool: Literal["language", "campaign"] = Field(
-        "language", description="Calibration items of all campaigns of one language together, or of each alone."
-    )
-    pivot: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
-        None, description="The language that is on one side of every pair; found by itself where only one is."
-    )
-    automatic: Annotated[str, StringConstraints(max_length=4_000)] = Field(
-        "", description="Automatic scores, CAMPAIGN=SCORE with commas between; else from the campaigns' settings."
-    )
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A campaign ready to be put on the scale."""
+    """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
 
     parted: Parted
     language: str
@@ -76,62 +54,33 @@ class Direction:
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: XstsAsked) -> Work[XstsView]:
     parts = [parted(session, one, asked) for one in about]
-    _check(parts)
+    check_together(parts, asked)
     automatic = automatic_of(parts, asked.automatic)
-    return whole(lambda: _view(parts, automatic, asked))
+    laid = laid_of(parts, asked)
+    check_points(laid, asked)
+    return whole(lambda: _view(parts, laid, automatic, asked))
 
 
-def _check(parts: Sequence[Parted]) -> None:
-    if len({one.sign for one in parts}) > 1 or len({one.found.scale for one in parts}) > 1:
-        what = "these campaigns do not score on one scale"
-        raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
-
-
-def pivot_of(parts: Sequence[Parted], asked: str | None) -> str | None:
-    """The language that every campaign has on one side, None where there is none or both are."""
-    if asked is not None:
-        return asked
-    counts = Counter(language for one in parts for language in set(_languages(one)))
-    shared = [language for language, n in counts.items() if n == len(parts)]
-    return shared[0] if len(shared) == 1 and len(parts) > 1 else None
-
-
-def _languages(one: Parted) -> tuple[str, ...]:
-    campaign = one.found.about.campaign
-    return tuple(x for x in (campaign.source_language, campaign.target_language) if x)
-
-
-def _language(one: Parted, pivot: str | None, pool: str) -> str:
-    """Whose raters judged: the language beside the shared one, both where none is shared."""
-    languages = _languages(one)
-    others = sorted(language for language in languages if language != pivot)
-    return one.key if pool == "campaign" or not others else "-".join(others)
-
-
-def _view(parts: Sequence[Parted], automatic: Mapping[str, float], asked: XstsAsked) -> XstsView:
-    pivot, pairs = pivot_of(parts, asked.pivot), dict[Pair, int]()
-    languages = [_language(one, pivot, asked.pool) for one in parts]
-    groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
-    ready = [judged(one, group, pairs, asked.repeats)[0] for one, group in zip(parts, groups, strict=True)]
-    target = asked.target if asked.target is not None else across.target_of(ready)
+def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], asked: XstsAsked) -> XstsView:
+    ready, target = laid.ready, laid.target
     found = [
-        Direction(part, language, *_moved(one, asked, target))
-        for part, language, one in zip(parts, languages, ready, strict=True)
+        Direction(part, language, *_moved(part, one, asked, target))
+        for part, language, one in zip(parts, laid.languages, ready, strict=True)
     ]
-    sizes = [_set_size(group) for group in groups]
+    sizes = [_set_size(group) for group in laid.groups]
     directions = [
         _direction(one, before, target, size, automatic, asked)
         for one, before, size in zip(found, ready, sizes, strict=True)
     ]
-    systems = _ranked(_systems(found, ready, target, len(pairs), asked), asked, parts[0].sign)
+    systems = _ranked(_systems(found, ready, target, laid.n_pairs, asked), asked, parts[0].sign)
     view = XstsView(
         **campaign_heads(parts),
-        warnings=_warnings(found, directions, systems, asked),
+        warnings=[*_warnings(found, directions, systems, asked), *told_namesakes(laid)],
         method=asked.method,
         by=asked.by,
         target=target,
         target_from="asked for" if asked.target is not None else "mean of the human references of these directions",
-        pivot=pivot,
+        pivot=laid.pivot,
         higher_is_better=parts[0].sign > 0,
         draws=asked.bootstrap if asked.by == "language" else 0,
         level=asked.level,
@@ -144,10 +93,16 @@ def _view(parts: Sequence[Parted], automatic: Mapping[str, float], asked: XstsAs
     return view.model_copy(update={"external": external(view, asked.seed)})
 
 
-def _moved(one: Judged, asked: XstsAsked, target: float | None) -> tuple[Judged, Mapping[str, Points], tuple[str, ...]]:
+def _moved(
+    part: Parted, one: Judged, asked: XstsAsked, target: float | None
+) -> tuple[Judged, Mapping[str, Points], tuple[str, ...]]:
+    """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if asked.by == "language" or asked.method == "raw":
         return one, {}, ()
-    return across.by_rater(one, asked.method, target)
+    moved, points, left = across.by_rater(one, asked.method, target)
+    accounts = part.accounts
+    judging = [one.systems.raters[code] for code in np.unique(one.systems.rater).tolist()]
+    return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
 
 def _set_size(group: Sequence[Parted]) -> int:
@@ -237,7 +192,6 @@ def _line(method: Method, here: Points, asked: XstsAsked) -> LineView:
 
 
 def _raters(one: Direction) -> list[RaterPoints]:
-    judging = {one.judged.systems.raters[code] for code in np.unique(one.judged.systems.rater).tolist()}
     return [
         RaterPoints(
             rater=name,
@@ -248,7 +202,6 @@ def _raters(one: Direction) -> list[RaterPoints]:
             moved=name not in one.left,
         )
         for name, points in sorted(one.own.items())
-        if name in judging
     ]
 
 
@@ -271,17 +224,12 @@ def _warnings(
         if width is not None and 0 < width < NARROW:
             said.append(f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error")
         if one.left:
-            said.append(f"{shown.campaign}: without fixed points, so unadjusted: {_names(one.left)}")
+            said.append(f"{shown.campaign}: without usable fixed points, so unadjusted: {rater_names(one.left)}")
     if asked.by == "rater" and asked.method != "raw":
         said.append("lines by rater have no interval here")
     if len({one.consensus for one in directions if one.consensus is not None}) > 1:
         said.append("languages judged different calibration pairs: C differs, each over the pairs that were judged")
     return said
-
-
-def _names(raters: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(f"rater:{name}" for name in raters[:most])
-    return shown if len(raters) <= most else f"{shown} and {len(raters) - most} more"
 
 
 def _picture(view: XstsView) -> bytes:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.domain.errors import Invalid
 from app.services import asked
-from app.services.kinds import protocols
+from app.services.kinds import protocols, protocols_of_a_campaign
 from app.services.kinds._protocols_view import ProtocolsView
 from app.storage import embedded
 from tests.services.kinds.languages import World, lines
@@ -39,9 +40,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         yield found
 
 
-def compared(spine: Spine, **query: str) -> ProtocolsView:
+def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolsView:
     question = asked.asked_of(protocols.KIND, {"bootstrap": "200", **query})
-    asking = asked.Asking(protocols.KIND, ("xsts", "da"), question)
+    asking = asked.Asking(protocols.KIND, campaigns, question)
     return ProtocolsView.model_validate(json.loads(asked.report(spine.database, asking).body))
 
 
@@ -56,6 +57,14 @@ def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine)
     assert (da.seconds, da.n_timed) == (pytest.approx(24.5, abs=0.3), 480)
     assert xsts.seconds is None
     assert any("xsts: no times" in one for one in view.warnings)
+
+
+def test_one_campaign_is_told_by_itself_what_the_comparison_says_of_it(spine: Spine) -> None:
+    kind = protocols_of_a_campaign.KIND
+    asking = asked.Asking(kind, ("xsts",), asked.asked_of(kind, {"bootstrap": "200"}))
+    alone = ProtocolsView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    assert (alone.protocols, alone.bridges) == ([compared(spine).protocols[0]], [])
+    assert alone.campaigns.keys() == {"xsts"}
 
 
 def test_an_order_that_is_not_seen_fails(spine: Spine) -> None:
@@ -76,3 +85,34 @@ def test_the_picture_and_the_table_hold_every_gap(spine: Spine) -> None:
     assert protocols.KIND.picture(view).count(b"human &gt; mt") >= 2
     assert sum(row[0] == "gap" for row in protocols.KIND.csv(view)[1]) == 2
     assert len(protocols.KIND.tables(view)) == 3
+
+
+def test_a_system_that_no_campaign_has_stands_in_no_order(spine: Spine) -> None:
+    with pytest.raises(Invalid) as refused:
+        compared(spine, order="mt,nobody")
+    assert refused.value.places[0].msg == "none of these campaigns has a system 'nobody'"
+
+
+def test_outputs_are_the_same_where_a_source_is_unknown_and_left_out_and_counted_where_it_differs(spine: Spine) -> None:
+    for campaign, first in (("told", "One."), ("otherwise", "Another.")):
+        spine.take(campaign, "jsonl", with_source(lines(HINDI), first))
+    one = compared(spine, campaigns=("xsts", "told"))
+    assert [bridge.n for bridge in one.bridges] == [160, 160]
+    assert one.dropped == []
+    other = compared(spine, campaigns=("told", "otherwise"))
+    assert [bridge.n for bridge in other.bridges] == [158, 158]
+    assert other.dropped == [
+        {"reason": "output whose source differs from that in otherwise: not bridged", "n": 2, "campaign": "told"}
+    ]
+
+
+def with_source(given: bytes, first: str) -> bytes:
+    """The same with a source of the first document."""
+    head, campaign, *rest = given.split(b"\n")
+    told = [
+        {"type": "document", "key": "d000", "name": "d000"},
+        {"type": "segment", "document": "d000", "position": 1, "source": first},
+    ]
+    systems = [line for line in rest if b'"type": "system"' in line]
+    others = [line for line in rest if b'"type": "system"' not in line]
+    return b"\n".join((head, campaign, *systems, *(json.dumps(one).encode() for one in told), *others))

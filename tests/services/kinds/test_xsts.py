@@ -119,8 +119,20 @@ def test_thin_and_constant_data_have_a_statement_and_no_number(spine: Spine) -> 
         spine.take(key, "jsonl", "\n".join(map(json.dumps, given)).encode())
     assert compared(spine, ("nobody", "alone")).systems[0].under("cs").value is None
     for by in ("language", "rater"):
-        view = compared(spine, ("constant", "nobody"), by=by, pool="campaign")
+        view = compared(spine, ("constant", "nobody"), method="cs", by=by, pool="campaign")
         (score,) = [one.under("cs_ht") for one in view.systems]
         assert (score.value, score.interval) == (None, None)
         assert "no better than the calibration set" in (score.why or "")
-        assert b"no score" in xsts.KIND.picture(view)
+        with pytest.raises(Invalid) as refused:
+            compared(spine, ("constant", "nobody"), by=by, pool="campaign")
+        (place,) = refused.value.places
+        assert place.loc == ("query", "method")
+        assert "no better than the calibration set in constant, so" in place.msg
+    assert b"no score" in xsts.KIND.picture(compared(spine, ("nobody", "alone")))
+
+
+def test_a_language_that_no_campaign_has_is_no_pivot(spine: Spine) -> None:
+    assert compared(spine, pivot="en").pivot == "en"
+    with pytest.raises(Invalid) as refused:
+        compared(spine, pivot="xx")
+    assert refused.value.places[0].loc == ("query", "pivot")

@@ -1,0 +1,15 @@
+"""Who is behind the raters of a campaign, where accounts were linked to a person."""
+
+from __future__ import annotations
+
+from sqlalchemy import text
+
+from app.storage.db import Session
+
+LINKED = """
+SELECT r.key, p.key AS person FROM raters r JOIN people p ON p.id = r.person_id WHERE r.campaign_id = :campaign"""
+
+
+def linked_people(session: Session, campaign_id: int) -> dict[str, str]:
+    """The person of each rater who is linked to one, by keys."""
+    return {row.key: row.person for row in session.execute(text(LINKED), {"campaign": campaign_id})}
