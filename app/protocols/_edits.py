@@ -1,18 +1,15 @@
 """How much a text was edited: words with shifts (TER), characters (Levenshtein), and what stayed (chrF).
 
 Sources: Snover et al. 2006 (TER, and HTER against a text's own post-edit) and Popović 2015 (chrF), both as sacrebleu
-counts them, with respect to case; Hyyrö 2003 (edit distance in whole rows of bits). sacrebleu is imported on first use,
-because its parts are slow to load and few campaigns post-edit.
+counts them, with respect to case. What is counted is counted in `app.stats.postediting`, for reports too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-LONGEST_SHIFTED = 500  # tokens; shifts in longer texts take seconds to seek
+from app.stats.postediting import operations as counted
+from app.stats.postediting.operations import LONGEST_SHIFTED, distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ def characters(text: str, post_edit: str) -> Edits:
     >>> characters("kitten", "sitting")
     Edits(edits=3, length=7)
     """
-    return Edits(_distance(text, post_edit), len(post_edit))
+    return Edits(distance(text, post_edit), len(post_edit))
 
 
 def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
@@ -47,10 +44,9 @@ def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
     Edits(edits=1, length=8)
     """
     one, other = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
-    if not one or not other or max(len(one), len(other)) > LONGEST_SHIFTED:
-        return Edits(_distance(one, other), len(other))
-    score = _metrics()["ter"].sentence_score(" ".join(one), [" ".join(other)])
-    return Edits(int(score.num_edits), int(score.ref_length))
+    if max(len(one), len(other)) > LONGEST_SHIFTED:
+        return Edits(distance(one, other), len(other))
+    return Edits(counted.operations(one, other).edits, len(other))
 
 
 def chrf(text: str, post_edit: str) -> float:
@@ -61,39 +57,4 @@ def chrf(text: str, post_edit: str) -> float:
     """
     if not text.split() or not post_edit.split():
         return 100.0 * (not text.split() and not post_edit.split())
-    return float(_metrics()["chrf"].sentence_score(text, [post_edit]).score)
-
-
-def signatures() -> Mapping[str, str]:
-    """What is counted, in sacrebleu's own words, for reports to state."""
-    found = _metrics()
-    found["ter"].sentence_score("a", ["a"])
-    found["chrf"].sentence_score("a", ["a"])
-    return {name: str(metric.get_signature()) for name, metric in found.items()}
-
-
-@cache
-def _metrics() -> dict[str, Any]:
-    from sacrebleu.metrics.chrf import CHRF
-    from sacrebleu.metrics.ter import TER
-
-    return {"ter": TER(case_sensitive=True), "chrf": CHRF()}
-
-
-def _distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    """Levenshtein distance, a column of the table at a time as bits of two numbers."""
-    if not other:
-        return len(one)
-    masks: dict[Hashable, int] = {}
-    for n, token in enumerate(other):
-        masks[token] = masks.get(token, 0) | 1 << n
-    last, whole = 1 << (len(other) - 1), (1 << len(other)) - 1
-    up, down, score = whole, 0, len(other)
-    for token in one:
-        match = masks.get(token, 0)
-        diagonal = (((match & up) + up) ^ up) | match | down
-        rise, fall = down | (whole & ~(diagonal | up)), diagonal & up
-        score += bool(rise & last) - bool(fall & last)
-        rise = (rise << 1 | 1) & whole
-        up, down = ((fall << 1) & whole) | (whole & ~(diagonal | rise)), rise & diagonal
-    return score
+    return counted.chrf([(text, post_edit)])

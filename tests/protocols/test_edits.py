@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocols._edits import LONGEST_SHIFTED, Edits, characters, chrf, signatures, ter
+from app.protocols._edits import Edits, characters, chrf, ter
+from app.stats.postediting.operations import LONGEST_SHIFTED
 
 TEXTS = st.text("ab c", max_size=12)
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join)
@@ -83,11 +84,6 @@ def test_a_very_long_text_is_compared_without_shifts() -> None:
     moved = [*words[1:], words[0]]
     assert ter(" ".join(words), " ".join(moved)).edits == 2
     assert ter(" ".join(words[:50]), " ".join([*words[1:50], words[0]])).edits == 1
-
-
-def test_reports_can_say_what_was_counted() -> None:
-    assert "case:mixed" in signatures()["ter"]
-    assert "nc:6" in signatures()["chrf"]
 
 
 def test_words_of_a_language_without_spaces_are_its_characters() -> None:

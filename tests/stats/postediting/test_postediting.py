@@ -177,3 +177,8 @@ def test_an_interval_needs_documents_that_differ(world: list[Compared]) -> None:
 
 def test_the_examples_in_the_words_beside_the_code_hold() -> None:
     assert doctest.testmod(operations).failed == 0
+
+
+def test_reports_can_say_what_was_counted() -> None:
+    assert "case:mixed" in Tokens().signature
+    assert "nc:6" in operations.chrf_signature()
