@@ -197,7 +197,7 @@ def _scoring(value: object) -> Scoring:
 
 def _calibration(value: object) -> object:
     if value in {"cs", "ht", "cs_ht"}:
-        raise WrongValue("not available in this release: cs, ht and cs_ht compare language pairs; available: raw")
+        raise WrongValue("must be raw in a ranking: cs, ht and cs_ht are methods of the comparison of campaigns `xsts`")
     return _one_of(get_args(Calibration))(value)
 
 

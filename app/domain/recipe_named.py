@@ -105,7 +105,7 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "the macro mean and Stouffer as described, unchecked",
         "wmt25": "as described, unchecked",
         "wmt26": "as described, unchecked; sidedness is not stated there: two-sided",
-        "nllb-xsts": "as described, unchecked; calibration between language pairs is not available in this release",
+        "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
         "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
         "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
     }
