@@ -129,3 +129,17 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
         answer = world.client.get(path, headers={"Authorization": f"Bearer {world.secret}"})
         assert answer.status_code == 200, answer.text
         assert not NAN.search(answer.text)
+
+
+def test_two_metrics_are_tested_against_each_other_and_areas_are_given(world: World) -> None:
+    view = world.report(changes="none", swaps="50")
+    # The metric that knows systems only has no outputs to exchange; the other two order everything alike.
+    assert {(one["first"], one["second"]) for one in view["between"]} == {("alike", "errors")}
+    assert [one["measure"] for one in view["between"]] == ["spa", "accuracy", "pearson", "output_pearson"]
+    for one in view["between"]:
+        assert one["value_first"] == pytest.approx(one["value_second"])
+        assert (one["p_value"], one["p_adjusted"], one["n_segments"]) == (1.0, 1.0, 12)
+    by_name = {one["metric"]: one for one in view["metrics"]}
+    assert by_name["alike"]["n_apart"] == by_name["systems"]["n_apart"] > 0
+    assert (by_name["alike"]["auc_better"], by_name["systems"]["auc_better"]) == (1.0, 0.0)
+    assert world.report(changes="none", swaps="0")["between"] == []

@@ -10,6 +10,7 @@ from app.services import captions
 from app.services.kinds._base import KindView, Shown
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
+from app.stats.metrics.swaps import Measure
 from app.stats.robustness.changes import Group
 
 PLACES = 3
@@ -43,6 +44,13 @@ class MetricLine(BaseModel):
     epsilon: float | None = Field(description="Scores at most so far apart are a tie, where that is best.")
     acc_without: float | None = Field(description="The same with equal scores alone as ties.")
     tied: float | None = Field(description="Share of these pairs that human scores tie.")
+    auc_different: float | None = Field(
+        None, description="Area under the ROC curve: do pairs that humans tell apart have the larger differences?"
+    )
+    auc_better: float | None = Field(
+        None, description="The same of which system of such a pair is better, by the sign of the difference."
+    )
+    n_apart: int = Field(0, description="Pairs that humans tell apart, p ≤ .05 of two sides, not adjusted.")
 
 
 class SpreadLine(BaseModel):
@@ -60,6 +68,21 @@ class SpreadLine(BaseModel):
     kendall: Range | None
 
 
+class BetweenLine(BaseModel):
+    """Two metrics on outputs that all systems have both scores of, by one measure. Null: not defined there."""
+
+    model_config = ConfigDict(frozen=True)
+
+    measure: Measure
+    first: str
+    second: str
+    value_first: float | None
+    value_second: float | None
+    p_value: float | None = Field(description="PERM-BOTH, two-sided.")
+    p_adjusted: float | None = Field(description="Holm over all pairs of metrics by this measure.")
+    n_segments: int
+
+
 class MetricsView(KindView):
     """Automatic metrics beside human scores."""
 
@@ -72,11 +95,15 @@ class MetricsView(KindView):
     systems: list[str] = Field(description="Compared, by human score, best first.")
     metrics: list[MetricLine] = Field(description="By soft pairwise accuracy.")
     spread: list[SpreadLine]
+    swaps: int = 0
+    between: list[BetweenLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
 def tables(view: MetricsView) -> Sequence[Shown]:
     """Systems, outputs, and what changes of the human ranking do to it."""
     shown = [Shown("Of systems", _systems(view)), Shown("Of outputs", _outputs(view))]
+    if view.between:
+        shown.append(Shown("Between metrics", _between(view), frozenset({1, 2})))
     if view.spread:
         shown.append(Shown("Under changes of the human scores", _spread(view)))
     return shown
@@ -90,10 +117,13 @@ def _table(heads: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...
 def _systems(view: MetricsView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Metric", "left"), ("Systems", "right"), ("Pairs", "right")]
     heads += [(NAMES[name], "right") for name in MEASURES]
+    heads += [("Told apart", "right"), ("AUC apart", "right"), ("AUC better", "right")]
     rows = [
         (
             *(one.metric, str(one.n_systems), f"{one.n_pairs:,}"),
             *(captions.number(getattr(one, name), PLACES) for name in MEASURES),
+            str(one.n_apart),
+            *(captions.number(getattr(one, name), PLACES) for name in ("auc_different", "auc_better")),
         )
         for one in view.metrics
     ]
@@ -114,6 +144,23 @@ def _outputs(view: MetricsView) -> Table:
             captions.number(one.epsilon, 4),
         )
         for one in view.metrics
+    ]
+    return _table(heads, rows)
+
+
+MEASURED = {"spa": "SPA", "accuracy": "Accuracy", "pearson": "Pearson", "output_pearson": "Pearson over outputs"}
+
+
+def _between(view: MetricsView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("Measure", "left"), ("Metric", "left"), ("Against", "left")]
+    heads += [(name, "right") for name in ("Segments", "First", "Second", "p", "p adjusted")]
+    rows = [
+        (
+            *(MEASURED[one.measure], one.first, one.second, f"{one.n_segments:,}"),
+            *(captions.number(value, PLACES) for value in (one.value_first, one.value_second)),
+            *(captions.number(value, PLACES) for value in (one.p_value, one.p_adjusted)),
+        )
+        for one in view.between
     ]
     return _table(heads, rows)
 

@@ -15,7 +15,7 @@ from app.services.kinds._metrics_view import MEASURES, MetricLine, SpreadLine
 from app.services.kinds._ranked import Material
 from app.services.reports import Question
 from app.stats.aggregate import Panel
-from app.stats.metrics.agreement import OfSystems, Scores, of_segments, of_systems
+from app.stats.metrics.agreement import OfSystems, Scores, of_pairs, of_segments, of_systems
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Change, Group, applied
@@ -79,7 +79,7 @@ class Comparison:
 
     def base(self) -> bytes:
         """Every metric beside the human scores as they are."""
-        panel = self._panel(self.experiments.rows, frozenset())
+        panel = self.panel(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
     def changed(self, changes: Sequence[Change]) -> bytes:
@@ -88,7 +88,7 @@ class Comparison:
         for change in changes:
             try:
                 rows = applied(self.experiments.rows, change, self.experiments.known.documents)
-                panel = self._panel(rows, change.unshown)
+                panel = self.panel(rows, change.unshown)
             except Invalid:
                 continue
             if panel.systems.size < 2:
@@ -103,7 +103,8 @@ class Comparison:
         """1 where a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
-    def _panel(self, rows: Ratings, unshown: frozenset[str]) -> Panel:
+    def panel(self, rows: Ratings, unshown: frozenset[str]) -> Panel:
+        """Human scores of systems and segments; human translations only where they are asked for."""
         panel = laid_out(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.given.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
@@ -116,6 +117,7 @@ class Comparison:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
         systems, outputs = self._of_systems(scores), of_segments(scores)
         ties = outputs.ties
+        apart = of_pairs(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
         return MetricLine(
             metric=metric.name,
             higher_is_better=metric.higher_is_better,
@@ -137,6 +139,9 @@ class Comparison:
             epsilon=None if ties is None else ties.epsilon,
             acc_without=None if ties is None else ties.plain,
             tied=None if ties is None else ties.n_ties / ties.n_pairs,
+            auc_different=number(apart.different),
+            auc_better=number(apart.better),
+            n_apart=apart.n_apart,
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.services.kinds._base import Kind, Work, whole
+from app.services.kinds._metrics_between import MOST_METRICS, between_of, tested, twos
 from app.services.kinds._metrics_pictures import spread_picture
 from app.services.kinds._metrics_view import MetricsView, caption, csv, tables
 from app.services.kinds._metrics_work import LINES, Comparison, Metric, digest, metrics_of, spread_of
@@ -16,6 +17,7 @@ from app.services.kinds._ranked import NOTHING, Material, RecipeAsked, material
 from app.services.kinds.robustness import AT_ONCE, GROUPS_PATTERN, groups_of
 from app.services.reports import Question
 from app.stats.metrics.pairs import PERMUTATIONS
+from app.stats.metrics.swaps import SWAPS
 from app.stats.ratings import Codes
 from app.stats.robustness.changes import Group
 from app.stats.robustness.reranking import Experiments
@@ -33,6 +35,9 @@ class MetricsAsked(RecipeAsked):
     unit: Literal["document", "segment"] = Field("document", description="What is swapped as one.")
     humans: bool = Field(
         default=False, description="Compare human translations too, which metrics may have as references."
+    )
+    swaps: int = Field(
+        SWAPS, ge=0, le=1000, description="Exchanges of scores behind each test between two metrics; 0 for no tests."
     )
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] | Literal["none"] = Field(
         ",".join(CHANGES), description="Kinds of change with commas between, as of the report on robustness; or none."
@@ -57,11 +62,19 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: MetricsAsked)
     )
     found, _ = experiments.changes(groups)
     parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
-    return Work(
-        1 + len(parts),
-        lambda n: compared.changed(parts[n - 1]) if n else compared.base(),
-        lambda done: _view(given, experiments, metrics, asked, done),
-    )
+    pairs = twos(metrics) if asked.swaps else []
+
+    def chunk(n: int) -> bytes:
+        if not n:
+            return compared.base()
+        at = n - 1 - len(parts)
+        return compared.changed(parts[n - 1]) if at < 0 else tested(compared, pairs[at], asked.swaps)
+
+    def finish(done: Sequence[bytes]) -> MetricsView:
+        view = _view(given, experiments, metrics, asked, done[: 1 + len(parts)])
+        return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
+
+    return Work(1 + len(parts) + len(pairs), chunk, finish)
 
 
 def _domains(given: Material) -> Codes:
@@ -93,6 +106,7 @@ def _view(
         unit=asked.unit if known else "segment",
         seed=given.recipe.seed,
         humans=asked.humans,
+        swaps=asked.swaps,
         systems=order,
         metrics=sorted(lines, key=lambda one: (one.spa is None, -(one.spa or 0.0), one.metric)),
         spread=spread_of(done[1:], metrics, groups),
@@ -109,6 +123,8 @@ def _warnings(order: Sequence[str], metrics: Sequence[Metric], *, known: bool) -
         yield f"fewer than {FEW_SYSTEMS} systems: correlations over systems say little"
     if not known:
         yield "documents are unknown: segments are swapped one by one"
+    if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
+        yield f"tests between metrics are of the first {MOST_METRICS} by name that have scores of outputs"
     partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
     if partial:
         yield f"systems without a score of their own have the mean of their outputs: {', '.join(partial)}"
@@ -147,6 +163,22 @@ EXAMPLE: dict[str, Any] = {
             "epsilon": 0.021,
             "acc_without": 0.49,
             "tied": 0.2,
+            "auc_different": 0.84,
+            "auc_better": 0.97,
+            "n_apart": 52,
+        }
+    ],
+    "swaps": 200,
+    "between": [
+        {
+            "measure": "spa",
+            "first": "bleu",
+            "second": "comet-22",
+            "value_first": 0.79,
+            "value_second": 0.86,
+            "p_value": 0.02,
+            "p_adjusted": 0.02,
+            "n_segments": 529,
         }
     ],
     "spread": [

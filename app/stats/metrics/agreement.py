@@ -11,6 +11,7 @@ from app.stats.aggregate import Indices
 from app.stats.agreement.pairs import kendall, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics.pairs import PairValues, pair_values
+from app.stats.metrics.separation import Separation, separation
 from app.stats.metrics.ties import TieCalibrated, tie_calibrated
 from app.stats.ratings import Bools, Floats
 
@@ -121,9 +122,22 @@ def _spa(scores: Scores, permutations: int, seed: int, *, by_document: bool) -> 
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
 
+def of_pairs(scores: Scores, *, permutations: int, seed: int, by_document: bool = True) -> Separation:
+    """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
+
+    Humans are tested on all outputs that they judged, so a metric that has scores of whole systems alone has areas too.
+    """
+    human = pair_values(scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed)
+    return separation(human, scores.metric_system[human.first] - scores.metric_system[human.second])
+
+
+def _unit(scores: Scores, by_document: bool) -> Indices:
+    return scores.document if by_document else np.arange(scores.document.size)
+
+
 def both_pairs(scores: Scores, permutations: int, seed: int, *, by_document: bool) -> tuple[PairValues, PairValues]:
     """Every pair under human scores and under the metric, on the same outputs and with the same signs."""
-    unit = scores.document if by_document else np.arange(scores.document.size)
+    unit = _unit(scores, by_document)
     return (
         pair_values(scores.human, scores.both, unit, permutations=permutations, seed=seed),
         pair_values(scores.metric, scores.both, unit, permutations=permutations, seed=seed),

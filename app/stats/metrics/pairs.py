@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from app.stats.aggregate import Indices
 from app.stats.permutation import Block, flip_signs
@@ -20,13 +21,14 @@ PERMUTATIONS = 1_000
 class PairValues:
     """Every pair of systems; arrays of shape (pairs,).
 
-    first, second: rows of the scores. p: one-sided, that the first is no better; NaN where they share no segment.
-    difference: of the means over shared segments, NaN there too.
+    first, second: rows of the scores. p: one-sided, that the first is no better; p_reverse: that the second is not;
+    NaN where they share no segment. difference: of the means over shared segments, NaN there too.
     """
 
     first: Indices
     second: Indices
     p: Floats
+    p_reverse: Floats
     difference: Floats
 
 
@@ -45,8 +47,8 @@ def pair_values(
     n_units = int(unit.max(initial=-1)) + 1
     shared = present[first] & present[second]
     apart = np.where(shared, score[first] - score[second], 0.0)
-    onto = np.zeros((unit.size, n_units))
-    onto[np.arange(unit.size), unit] = 1.0
+    places = (np.arange(unit.size), unit)
+    onto = sparse.csr_array((np.ones(unit.size), places), shape=(unit.size, n_units))
     sums = apart @ onto
     n = shared.sum(axis=1)
     place = np.arange(first.size)
@@ -61,7 +63,7 @@ def pair_values(
         )
         for pair in place[n > 0].tolist()
     ]
-    p = np.full(first.size, np.nan)
+    p, p_reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     if blocks:
         counts = flip_signs(
             blocks,
@@ -73,6 +75,7 @@ def pair_values(
             enumerate_small=False,
         )
         p = np.where(n > 0, counts.p_values(plus_one=False), np.nan)
+        p_reverse = np.where(n > 0, counts.p_reverse(plus_one=False), np.nan)
     difference = np.full(first.size, np.nan)
     np.divide(apart.sum(axis=1), n, out=difference, where=n > 0)
-    return PairValues(first, second, p, difference)
+    return PairValues(first, second, p, p_reverse, difference)

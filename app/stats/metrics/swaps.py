@@ -1,0 +1,177 @@
+"""Does one metric go with human scores better than another? The permutation test PERM-BOTH.
+
+If it makes no difference which of two metrics gave a score, the two scores of every output can change places, each
+output by itself. Metrics are on different scales, so both are standardised before. The difference of a measure
+between the two is set against what such exchanges give.
+
+Sources: Deutsch, Dror & Roth 2021, *A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
+Methods*, §4.2; used by WMT's shared tasks on metrics since 2021; soft pairwise accuracy: Thompson et al. 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from app.stats.aggregate import Indices
+from app.stats.permutation import drawn_patterns
+from app.stats.ratings import Bools, Floats
+
+Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
+MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
+SWAPS = 200
+FEWEST_SYSTEMS = 3
+_HELD = 500_000
+"""Scores, and permuted sums, of the exchanges that are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Two metrics by one measure. first, second: its values on the common outputs; NaN where one is not defined.
+
+    p_value: two-sided, (1 + number of exchanges with a difference at least as large)/(B + 1); half of it is about the
+    one-sided p of the metric that is ahead, as exchanges are symmetric. NaN where a value is.
+    """
+
+    measure: Measure
+    first: float
+    second: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Common:
+    """Scores of the segments for which every system has a human score and one of either metric; higher is better.
+
+    human, first, second: shape (S, G). unit: what changes sign as one under SPA, 0 … U−1, never falling; shape (G,).
+    """
+
+    human: Floats
+    first: Floats
+    second: Floats
+    unit: Indices
+
+    @classmethod
+    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> Common:
+        """Those segments of scores of shape (S, G); both metrics standardised over all their outputs.
+
+        present : where an output has all three scores. unit : never falling.
+        """
+        held = present.all(axis=0)
+        codes = np.unique(unit[held], return_inverse=True)[1].astype(np.intp)
+        return cls(human[:, held], _standardised(first[:, held]), _standardised(second[:, held]), codes)
+
+    @property
+    def segments(self) -> int:
+        """G, how many there are."""
+        return int(self.unit.size)
+
+
+def _standardised(scores: Floats) -> Floats:
+    if not scores.size:
+        return scores
+    off = scores - scores.mean()
+    spread = float(off.std())
+    return np.asarray(off / spread if spread > 1e-12 else off * 0.0, dtype=np.float64)
+
+
+def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS) -> tuple[Between, ...]:
+    """Test two metrics by every measure; nothing below three systems or one common segment.
+
+    `spa` soft pairwise accuracy; `accuracy` share of pairs of systems ordered as humans do; `pearson` over system
+    means; `output_pearson` over all outputs.
+
+    Parameters
+    ----------
+    permutations : signs behind each p of SPA, the same for humans, both metrics and all exchanges. swaps : exchanges.
+    """
+    if len(common.human) < FEWEST_SYSTEMS or not common.segments:
+        return ()
+    measured = _Measured(common, permutations, seed)
+    first, second = (measured.values(scores[None]) for scores in (common.first, common.second))
+    observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
+    beyond = dict.fromkeys(MEASURES, 0)
+    for masks in exchanges(common.human.shape, swaps, seed, measured.at_once):
+        one, other = (measured.values(scores) for scores in exchanged(common, masks))
+        for name in MEASURES:
+            apart = np.abs(np.nan_to_num(one[name]) - np.nan_to_num(other[name]))
+            beyond[name] += int((apart >= abs(observed[name]) - 1e-9).sum())
+    return tuple(
+        Between(
+            measure=name,
+            first=float(first[name][0]),
+            second=float(second[name][0]),
+            p_value=(1 + beyond[name]) / (1 + swaps) if np.isfinite(observed[name]) else float("nan"),
+        )
+        for name in MEASURES
+    )
+
+
+def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
+    """Which outputs' scores change places in each exchange, some at a time: shape (b, S, G).
+
+    An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing.
+    """
+    outputs = int(np.prod(shape))
+    for drawn in drawn_patterns(outputs, swaps, seed, at_once):
+        yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
+
+
+def exchanged(common: Common, masks: Bools) -> tuple[Floats, Floats]:
+    """The scores of the two metrics after each exchange, shape (b, S, G) each."""
+    return (
+        np.where(masks, common.second, common.first),
+        np.where(masks, common.first, common.second),
+    )
+
+
+class _Measured:
+    """The measures of many scorings of the same outputs at once, beside the same human scores."""
+
+    def __init__(self, common: Common, permutations: int, seed: int) -> None:
+        self.human, self.means = common.human, common.human.mean(axis=1)
+        self.pairs = np.triu_indices(len(self.means), 1)
+        self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
+        self.flips = next(drawn_patterns(self.starts.size, permutations, seed, permutations))
+        systems, segments = common.human.shape
+        self.at_once = max(1, _HELD // (systems * max(segments, permutations)))
+        self.ordered = np.sign(np.round(self.means[self.pairs[0]] - self.means[self.pairs[1]], 10))
+        self.p_human = self._p_values(common.human[None])[0]
+
+    def values(self, scores: Floats) -> dict[Measure, Floats]:
+        """Every measure of scorings of shape (b, S, G); shape (b,), NaN where not defined."""
+        means = scores.mean(axis=2)
+        known = self.ordered != 0
+        said = np.sign(np.round(means[:, self.pairs[0]] - means[:, self.pairs[1]], 10))
+        alike = (said == self.ordered)[:, known]
+        flat = scores.reshape(len(scores), -1)
+        return {
+            "spa": 1 - np.abs(self._p_values(scores) - self.p_human).mean(axis=1),
+            "accuracy": alike.mean(axis=1) if known.any() else np.full(len(scores), np.nan),
+            "pearson": _correlated(means, self.means),
+            "output_pearson": _correlated(flat, self.human.ravel()),
+        }
+
+    def _p_values(self, scores: Floats) -> Floats:
+        """One-sided p of every pair of each scoring, shape (b, pairs): see `pair_values`."""
+        sums = np.add.reduceat(scores, self.starts, axis=2).transpose(1, 0, 2)
+        whole = sums.sum(axis=2)
+        # One product for all, systems first, so that what is subtracted below stands together.
+        kept = (sums.reshape(-1, self.starts.size) @ self.flips.T).reshape(*whole.shape, -1)
+        found = np.empty((len(scores), self.pairs[0].size))
+        for k, (i, j) in enumerate(zip(*self.pairs, strict=True)):
+            observed = whole[i] - whole[j]
+            # The permuted sum of a system is twice what keeps its sign, less all of it.
+            least = observed - 1e-9 * np.maximum(1.0, np.abs(observed))
+            found[:, k] = np.count_nonzero(kept[i] - kept[j] >= (least + observed)[:, None] / 2, axis=1)
+        return np.asarray(found / len(self.flips), dtype=np.float64)
+
+
+def _correlated(rows: Floats, human: Floats) -> Floats:
+    """Pearson's correlation of each row with the human scores, NaN where either is constant."""
+    x, y = rows - rows.mean(axis=1, keepdims=True), human - human.mean()
+    size = np.sqrt((x * x).sum(axis=1) * float(y @ y))
+    return np.asarray(np.divide(x @ y, size, out=np.full(len(x), np.nan), where=size > 1e-10), dtype=np.float64)
