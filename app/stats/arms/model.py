@@ -1,0 +1,220 @@
+"""What makes judging take longer: a mixed model of the log of the time that a judgment took.
+
+log seconds = condition + log words + marked errors + place in the document + place in the rater's work
++ rater + rater × condition + document + e; the last four random. So conditions are compared as if raters, documents,
+errors and practice were the same under all of them, and their difference is judged by how far raters differ in it.
+
+Source: PB-14 of the methods (log-time mixed model on words, errors, position and protocol; learning slope).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from app.stats.aggregate import Indices
+from app.stats.arms.times import coded
+from app.stats.components.crossed import Mixed, TooManyLevels, fit_crossed, independent
+from app.stats.plain import between
+from app.stats.ratings import Bools, Codes, Floats
+from app.stats.result import Interval
+from app.stats.side_tables import Micros
+
+COVARIATES: Final = ("words", "errors", "position", "practice")
+FEWEST = 30
+"""Timed judgments from which a model is fitted."""
+TEN, HUNDRED = 10.0, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Timed judgments of segments, in any order; all of shape (n,).
+
+    seconds: above 0. rater, document, condition: codes, the condition that others are compared with is 0. words: of
+    the source, errors: marked, both NaN where unknown. position: of the segment in its document, from 1. at: when it
+    was handed in.
+    """
+
+    seconds: Floats
+    rater: Codes
+    document: Codes
+    condition: Codes
+    words: Floats
+    errors: Floats
+    position: Codes
+    at: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One effect on log seconds. what: `condition` with its code, else a covariate and condition −1.
+
+    estimate, error: on the log scale; of `words` the exponent (1: twice the words take twice the time), of others per
+    error, per ten segments further on, per hundred judgments before. factor: exp(estimate), how many times as long.
+    interval: of the factor (of the exponent for `words`). degrees: of freedom, None for the normal distribution.
+    """
+
+    what: str
+    condition: int
+    estimate: float
+    error: float
+    factor: float
+    interval: Interval | None
+    p_value: float | None
+    degrees: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeModel:
+    """A fitted model of time. sd: of each random term and of the rest, on the log scale. left_out: what is not in the
+    model, and why. n, raters, documents: behind it. converged: whether the optimum was found."""
+
+    effects: tuple[Effect, ...]
+    sd: dict[str, float]
+    left_out: tuple[tuple[str, str], ...]
+    n: int
+    raters: int
+    documents: int
+    converged: bool
+
+
+def time_model(work: Timed, *, level: float = 0.95) -> TimeModel | str:
+    """Fit it; the reason where there is nothing to fit.
+
+    A covariate that is unknown for a judgment, constant, or given by the others is left out; so is a random term that
+    cannot be told apart. Contrasts of conditions take Student's t, with as many degrees of freedom as raters worked
+    under several conditions less one, or raters − conditions where each worked under one; words with documents − 2;
+    other covariates the normal distribution.
+    """
+    if work.seconds.size < FEWEST:
+        return f"fewer than {FEWEST} timed judgments"
+    y = np.log(work.seconds)
+    if np.ptp(y) <= 1e-9:
+        return "every judgment took the same time"
+    names, columns, left_out = _columns(work)
+    kept = independent(columns)
+    left_out += [(_said(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
+    terms, more = _terms(work)
+    try:
+        found = fit_crossed(y, columns[:, kept], terms)
+    except TooManyLevels as error:
+        return str(error)
+    raters, documents = np.unique(work.rater).size, np.unique(work.document).size
+    effects = [
+        _effect(names[i], found, place, _degrees(work, names[i][0], documents), level)
+        for place, i in enumerate(kept.tolist())
+        if names[i][0] != "intercept"
+    ]
+    sd = {term: sqrt(variance) for term, variance in found.components.items()}
+    return TimeModel(tuple(effects), sd, (*left_out, *more), found.n, raters, documents, found.converged)
+
+
+Named = tuple[str, int]
+
+
+def _said(name: Named) -> str:
+    return name[0] if name[1] < 0 else f"{name[0]} {name[1]}"
+
+
+def _columns(work: Timed) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
+    """Intercept, conditions, and centred covariates that are known throughout."""
+    names: list[Named] = [("intercept", -1)]
+    columns = [np.ones(work.seconds.size)]
+    for code in np.unique(work.condition).tolist():
+        if code:
+            names.append(("condition", code))
+            columns.append((work.condition == code).astype(np.float64))
+    left_out = []
+    for what, values in zip(COVARIATES, _covariates(work), strict=True):
+        if np.isfinite(values).all():
+            names.append((what, -1))
+            columns.append(values - values.mean())
+        else:
+            left_out.append((what, "unknown for some judgments"))
+    return names, np.column_stack(columns), left_out
+
+
+def _covariates(work: Timed) -> tuple[Floats, Floats, Floats, Floats]:
+    words = np.log(np.where(work.words > 0, work.words, np.nan))
+    return words, work.errors, work.position / TEN, _practice(work.rater, work.at) / HUNDRED
+
+
+def _practice(rater: Codes, at: Micros) -> Floats:
+    """How many judgments the rater had made before each."""
+    order = np.lexsort((at, rater))
+    starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
+    before = np.arange(rater.size) - np.repeat(starts, np.diff(starts, append=rater.size))
+    found = np.empty(rater.size)
+    found[order] = before
+    return found
+
+
+def _terms(work: Timed) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
+    """Random terms that the data can tell apart: with two levels, some level twice, and other cells than the others."""
+    rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
+    cell = coded(work.rater, work.condition).astype(np.intp)
+    n = work.seconds.size
+    terms: dict[str, Indices] = {}
+    left_out = []
+    for name, codes in (("rater", rater), ("document", document), ("rater_condition", cell)):
+        why = _unfit(codes, n)
+        if name == "rater_condition" and why is None and not _crossed(rater, work.condition).any():
+            why = "no rater worked under two conditions"
+        if name == "document" and why is None and _nested(document, rater):
+            why = "cannot be told from raters: each has documents of their own, or all the same one"
+        if why is None:
+            terms[name] = codes.astype(np.intp)
+        else:
+            left_out.append((name, why))
+    return terms, left_out
+
+
+def _unfit(codes: Indices, n: int) -> str | None:
+    size = int(codes.max(initial=-1)) + 1
+    if size < 2:
+        return "fewer than two levels"
+    return "every judgment is a level of its own" if size == n else None
+
+
+def _crossed(rater: Indices, condition: Codes) -> Bools:
+    """Of each rater, whether they worked under two conditions or more."""
+    pairs = np.unique(np.stack((rater, condition)), axis=1)
+    return np.asarray(np.bincount(pairs[0]) > 1, dtype=np.bool_)
+
+
+def _nested(document: Indices, rater: Indices) -> bool:
+    """Whether documents and raters are the same partition, so that one says all that the other does."""
+    pairs = np.unique(np.stack((document, rater)), axis=1).shape[1]
+    return bool(pairs == int(document.max()) + 1 == int(rater.max()) + 1)
+
+
+def _degrees(work: Timed, what: str, documents: int) -> int | None:
+    if what == "words":
+        return max(documents - 2, 0)
+    if what != "condition":
+        return None
+    crossed = int(_crossed(np.unique(work.rater, return_inverse=True)[1], work.condition).sum())
+    if crossed > 1:
+        return crossed - 1
+    return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)
+
+
+def _effect(name: Named, found: Mixed, place: int, degrees: int | None, level: float) -> Effect:
+    estimate, error = float(found.effects[place]), sqrt(max(float(found.covariance[place, place]), 0.0))
+    interval, p = None, None
+    if degrees is None or degrees > 0:
+        upper = (1 + level) / 2
+        quantile = special.ndtri(upper) if degrees is None else special.stdtrit(degrees, upper)
+        ends = (estimate - float(quantile) * error, estimate + float(quantile) * error)
+        interval = between(*ends) if name[0] == "words" else between(*(_exp(end) for end in ends))
+        size = -abs(estimate) / error if error > 0 else -np.inf
+        p = min(1.0, 2 * float(special.ndtr(size) if degrees is None else special.stdtr(degrees, size)))
+    return Effect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
+
+
+def _exp(value: float) -> float:
+    return exp(min(value, 700.0))

@@ -1,0 +1,198 @@
+"""A linear mixed model with any covariates and a few crossed random intercepts, by REML.
+
+y = Xβ + Σ_k Z_k u_k + e, u_k and e independent and normal. Every random term gives each row one level, so Z_k'Z_k is
+diagonal: the largest term is eliminated exactly, and what is left is a small dense system (Henderson's equations).
+
+Sources: Patterson & Thompson 1971; Henderson 1984; profile criterion: PB-1 of the methods; Bates et al. 2015, §3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize, sparse
+
+from app.stats.aggregate import Indices
+from app.stats.ratings import Floats
+
+LOWEST, HIGHEST = -9.0, 9.0
+"""Bounds of log(σ²/σ²_e); a component at the lower one is 0."""
+MOST_DENSE = 1_500
+"""Columns that are left once the largest random term is eliminated."""
+_SMALL, _WORSE = -5.0, 1e-3  # below the first a component is tried at the bound, where it may cost the second
+
+
+class TooManyLevels(ValueError):
+    """The random terms have too many levels to be fitted together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixed:
+    """A fitted model. effects, covariance: of the columns of X, shapes (p,) and (p, p).
+
+    components: variance of each random term, 0 at the lower bound, and of `residual`. criterion: −2 REML log
+    likelihood up to a constant. n: rows. converged: whether the optimum was found.
+    """
+
+    effects: Floats
+    covariance: Floats
+    components: Mapping[str, float]
+    criterion: float
+    n: int
+    converged: bool
+
+
+def independent(columns: Floats) -> Indices:
+    """Which columns to keep, in order: each that the ones before it do not give; shape (n, p) to (k,)."""
+    kept: list[int] = []
+    basis = np.empty((len(columns), 0))
+    for at in range(columns.shape[1]):
+        column = columns[:, at]
+        size = float(np.sqrt(column @ column))
+        left = column - basis @ (basis.T @ column)
+        left -= basis @ (basis.T @ left)  # once more: the first pass leaves rounding
+        length = float(np.sqrt(left @ left))
+        if length > 1e-8 * size > 0:
+            kept.append(at)
+            basis = np.column_stack((basis, left / length))
+    return np.array(kept, dtype=np.intp)
+
+
+def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mixed:
+    """Fit the model.
+
+    Parameters
+    ----------
+    y : shape (n,). x : covariates with their intercept, of full rank, shape (n, p), n above p.
+    levels : level of each row under each random term, dense codes of shape (n,); terms that the data can tell apart.
+
+    Raises
+    ------
+    TooManyLevels
+        More than 1,500 columns would be left beside the largest term.
+    """
+    equations = _Equations(y, x, levels)
+    start = np.full(len(levels), -1.0)
+    at, converged = _optimum(equations, start)
+    low = at < _SMALL
+    if low.any():
+        tried = np.where(low, LOWEST, at)
+        if equations.solve(tried).criterion <= equations.solve(at).criterion + _WORSE:
+            at, converged = _optimum(equations, tried)
+    found = equations.solve(at)
+    ratios = np.where(at <= LOWEST + 1e-6, 0.0, np.exp(at))
+    components = {term: float(r) * found.residual for term, r in zip(equations.terms, ratios, strict=True)}
+    p = x.shape[1]
+    return Mixed(
+        effects=found.solution[:p],
+        covariance=np.asarray(found.inverse[:p, :p] * found.residual, dtype=np.float64),
+        components={**{term: components[term] for term in levels}, "residual": found.residual},
+        criterion=found.criterion,
+        n=y.size,
+        converged=converged,
+    )
+
+
+def _optimum(equations: _Equations, start: Floats) -> tuple[Floats, bool]:
+    if not start.size:
+        return start, True
+    bounds = [(LOWEST, HIGHEST)] * start.size
+    options = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 300}
+
+    def criterion(at: Floats) -> tuple[float, Floats]:
+        found = equations.solve(at)
+        return found.criterion, found.gradient
+
+    found = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(found.x, dtype=np.float64), bool(found.success)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solved:
+    """At some ratios: the criterion, its gradient by the log of each, σ̂²_e, and solution and inverse of the dense
+    equations, covariates first."""
+
+    criterion: float
+    gradient: Floats
+    residual: float
+    solution: Floats
+    inverse: Floats
+
+
+class _Equations:
+    """Cross products of everything, made once; the largest random term is kept apart."""
+
+    def __init__(self, y: Floats, x: Floats, levels: Mapping[str, Indices]) -> None:
+        self.n, self.p = x.shape
+        sizes = {term: int(codes.max(initial=-1)) + 1 for term, codes in levels.items()}
+        apart = max(sizes, key=lambda term: sizes[term], default=None)
+        rest = [term for term in levels if term != apart]
+        self.terms = [*rest, *([] if apart is None else [apart])]
+        self.sizes = [sizes[term] for term in self.terms]
+        if self.p + sum(sizes[term] for term in rest) > MOST_DENSE:
+            raise TooManyLevels(f"{sum(self.sizes):,} levels of {', '.join(levels)}; they are too many to fit together")
+        dense = sparse.hstack([sparse.csr_array(x), *(_incidence(levels[term], sizes[term]) for term in rest)]).tocsr()
+        own = sparse.csr_array((self.n, 0)) if apart is None else _incidence(levels[apart], sizes[apart])
+        self.within = np.asarray((dense.T @ dense).toarray(), dtype=np.float64)
+        self.across = (own.T @ dense).tocsr()
+        self.counts = np.asarray(own.sum(axis=0), dtype=np.float64).ravel()
+        self.right, self.own_right = np.asarray(dense.T @ y), np.asarray(own.T @ y)
+        self.square = float(y @ y)
+
+    def solve(self, at: Floats) -> _Solved:
+        """Evaluate at the logs of the ratios σ²/σ²_e, in the order of `terms`."""
+        ratios = np.exp(at)
+        matrix, right, square = self.within.copy(), self.right, self.square
+        diagonal, scaled = self._apart(ratios)
+        if self.sizes:
+            matrix -= np.asarray((self.across.T @ scaled).toarray())
+            right = right - scaled.T @ self.own_right
+            square -= float((self.own_right**2 / diagonal).sum())
+        place = np.arange(self.p, len(matrix))
+        matrix[place, place] += np.repeat(1 / ratios[:-1], self.sizes[:-1])
+        factor = linalg.cho_factor(matrix, lower=True)
+        solution = np.asarray(linalg.cho_solve(factor, right), dtype=np.float64)
+        inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(matrix))), dtype=np.float64)
+        log_determinant = 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(diagonal).sum())
+        log_determinant += float(at @ np.array(self.sizes, dtype=np.float64))
+        free = self.n - self.p
+        residual = max(square - float(right @ solution), np.finfo(float).tiny) / free
+        criterion = free * float(np.log(residual)) + log_determinant
+        gradient = self._gradient(ratios, residual, solution, inverse, (diagonal, scaled))
+        return _Solved(criterion, gradient, residual, solution, inverse)
+
+    def _apart(self, ratios: Floats) -> tuple[Floats, sparse.csr_array]:
+        """Diagonal of the eliminated term, and what it shares with the others over it."""
+        if not self.sizes:
+            return np.empty(0), self.across
+        diagonal = self.counts + 1 / ratios[-1]
+        return diagonal, (sparse.diags_array(1 / diagonal) @ self.across).tocsr()
+
+    def _gradient(
+        self,
+        ratios: Floats,
+        residual: float,
+        solution: Floats,
+        inverse: Floats,
+        apart: tuple[Floats, sparse.csr_array],
+    ) -> Floats:
+        """q_k − (tr C^kk + u_k'u_k/σ̂²_e)/γ_k of each term: inverse and predictions of its own levels."""
+        found, place = np.empty(len(self.sizes)), self.p
+        for k, size in enumerate(self.sizes[:-1]):
+            own = slice(place, place + size)
+            u = solution[own]
+            found[k] = size - (float(np.diag(inverse)[own].sum()) + float(u @ u) / residual) / ratios[k]
+            place += size
+        if self.sizes:
+            diagonal, scaled = apart
+            u = (self.own_right - self.across @ solution) / diagonal
+            trace = float((1 / diagonal).sum()) + float(scaled.multiply(scaled @ inverse).sum())
+            found[-1] = self.sizes[-1] - (trace + float(u @ u) / residual) / ratios[-1]
+        return found
+
+
+def _incidence(level: Indices, size: int) -> sparse.csr_array:
+    n = level.size
+    return sparse.csr_array((np.ones(n), (np.arange(n), level)), shape=(n, size))

@@ -1,0 +1,97 @@
+"""The general mixed model: against the likelihood written with the whole covariance, and against statsmodels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import optimize
+
+from app.stats.components.crossed import TooManyLevels, fit_crossed, independent
+
+Codes = dict[str, np.ndarray]
+
+
+def crossed(seed: int, n: int = 160, sd: tuple[float, float] = (0.8, 0.5)) -> tuple[np.ndarray, np.ndarray, Codes]:
+    rng = np.random.default_rng(seed)
+    rater, document = rng.integers(0, 6, n), rng.integers(0, 14, n)
+    x = np.column_stack((np.ones(n), rng.integers(0, 2, n), rng.normal(size=n)))
+    y = x @ np.array([3.0, 0.4, -0.2]) + rng.normal(0, sd[0], 6)[rater] + rng.normal(0, sd[1], 14)[document]
+    return y + rng.normal(size=n), x, {"rater": rater, "document": document}
+
+
+def slow_criterion(
+    y: np.ndarray, x: np.ndarray, levels: Codes, ratios: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """−2 REML log likelihood with σ²_e profiled out, from V itself, the effects, and their standard errors."""
+    whole = np.eye(y.size)
+    for ratio, codes in zip(ratios, levels.values(), strict=True):
+        whole += ratio * (codes[:, None] == codes[None, :])
+    inverse = np.linalg.inv(whole)
+    gram = x.T @ inverse @ x
+    effects = np.linalg.solve(gram, x.T @ inverse @ y)
+    left = y - x @ effects
+    free = y.size - x.shape[1]
+    residual = left @ inverse @ left / free
+    criterion = free * np.log(residual) + np.linalg.slogdet(whole)[1] + np.linalg.slogdet(gram)[1]
+    return criterion, effects, np.sqrt(np.diag(np.linalg.inv(gram)) * residual)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_is_the_optimum_of_the_likelihood_written_out(seed: int) -> None:
+    y, x, levels = crossed(seed)
+    found = fit_crossed(y, x, levels)
+    residual = found.components["residual"]
+    ratios = np.array([found.components[term] / residual for term in levels])
+    criterion, effects, errors = slow_criterion(y, x, levels, ratios)
+    assert found.criterion == pytest.approx(criterion, abs=1e-6)
+    assert found.effects == pytest.approx(effects, abs=1e-8)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(errors, abs=1e-8)
+    best = optimize.minimize(
+        lambda at: slow_criterion(y, x, levels, np.exp(at))[0], np.log(ratios + 1e-4), method="Nelder-Mead"
+    )
+    assert found.criterion <= best.fun + 1e-5
+    assert found.converged
+
+
+def test_statsmodels_fits_the_same() -> None:
+    y, x, levels = crossed(7)
+    frame = pd.DataFrame({"y": y, "arm": x[:, 1], "words": x[:, 2], **levels})
+    parts = {"rater": "0 + C(rater)", "document": "0 + C(document)"}
+    theirs = sm.MixedLM.from_formula("y ~ arm + words", groups=np.ones(y.size), vc_formula=parts, data=frame).fit()
+    ours = fit_crossed(y, x, levels)
+    assert ours.effects == pytest.approx(theirs.fe_params.to_numpy(), abs=2e-4)
+    assert np.sqrt(np.diag(ours.covariance)) == pytest.approx(theirs.bse_fe.to_numpy(), rel=5e-3)
+    named = dict(zip(theirs.model.exog_vc.names, theirs.vcomp, strict=True))
+    for term in levels:
+        assert ours.components[term] == pytest.approx(named[term], rel=5e-3)
+    assert ours.components["residual"] == pytest.approx(theirs.scale, rel=1e-3)
+
+
+def test_a_term_without_variance_falls_to_zero_and_one_without_terms_is_least_squares() -> None:
+    rng = np.random.default_rng(2)
+    rater = np.repeat(np.arange(5), 20)
+    y = rng.normal(size=100)
+    y -= (np.bincount(rater, weights=y) / 20)[rater]  # raters differ less than chance would have it
+    x = np.column_stack((np.ones(100), np.tile([0.0, 1.0], 50)))
+    found = fit_crossed(y, x, {"rater": rater})
+    assert found.components["rater"] == 0.0
+    plain = fit_crossed(y, x, {})
+    theirs = sm.OLS(y, x).fit()
+    assert plain.effects == pytest.approx(theirs.params)
+    assert np.sqrt(np.diag(plain.covariance)) == pytest.approx(theirs.bse)
+    assert found.effects == pytest.approx(plain.effects, abs=1e-3)
+
+
+def test_columns_that_others_give_are_left_out() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(30, 3))
+    columns = np.column_stack((x, x[:, 0] - 2 * x[:, 2], np.zeros(30), np.ones(30)))
+    assert independent(columns).tolist() == [0, 1, 2, 5]
+
+
+def test_too_many_levels_are_refused_in_words() -> None:
+    many = np.arange(4000) // 2
+    with pytest.raises(TooManyLevels, match="4,000 levels of rater, document"):
+        fit_crossed(np.ones(4000), np.ones((4000, 1)), {"rater": many, "document": many[::-1]})
