@@ -21,13 +21,12 @@ from app.cli._raters_at_work import Pace
 from app.cli._remote import Remote
 from app.cli._serving import served
 from app.cli._show import ranking_table
-from app.cli.report import show
 from app.cli.serve import CannotListen, listening, origin_of, prepare, stoppable, worker
 from app.cli.simulate import rehearse, summary_lines
+from app.cli.stability import show
 from app.config import Settings
 from app.domain.recipe import NAMED
-from app.services import asked, reports, tokens
-from app.services.asked import Asking
+from app.services import reports, stability, tokens
 from app.services.demo import (
     DEMO_SEED,
     DESIGN,
@@ -35,13 +34,14 @@ from app.services.demo import (
     PLANTED_ORDER,
     PROTOCOL,
     RATERS,
+    STABILITY,
     load_demo,
     rater_model,
 )
+from app.services.stability_view import StabilityView
 from app.storage.db import Database
 
 RECIPE = "recommended"
-STABILITY = "forecast"  # of most documents there is one rating only
 TOKEN_LASTS = timedelta(days=7)
 HELPER_LASTS = timedelta(hours=1)
 
@@ -119,10 +119,10 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     body = reports.ranking(database, campaign, recipe=NAMED[RECIPE]).body
     console.print(ranking_table(json.loads(body)))
     console.print(f"Planted order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
-    kind = asked.kind_of(STABILITY)
-    with bar("would it be found again?") as on_progress:
-        found = asked.report(database, Asking(kind, (campaign,), kind.asked()), on_progress=on_progress)
-    show(console, kind, found.body, most=1)
+    console.print("\nWould it be found again?")
+    with bar("simulating studies") as on_progress:
+        found = stability.report(database, campaign, STABILITY, on_progress=on_progress)
+    show(console, StabilityView.model_validate_json(found.body))
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:

@@ -91,12 +91,11 @@ def stability(
     if wanted:
         write([render(view, wanted, "power" if picture == "power" else "documents")])
         return
-    _print(view)
+    show(Console(), view)
 
 
-def _print(view: StabilityView) -> None:
-    """A small table a design, then what the columns are and what is to be known before they are used."""
-    console = Console()
+def show(console: Console, view: StabilityView) -> None:
+    """Print a small table a design, then what the columns are and what is to be known before they are used."""
     for name, shown in narrow_tables(view).items():
         console.print(plain_table(shown, name))
     notes = [COLUMNS, caption(view), *(f"Warning: {text}" for text in warnings(view))]

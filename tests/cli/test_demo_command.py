@@ -17,6 +17,8 @@ import pytest
 from app.services.demo import GUEST, PLANTED_ORDER
 from tests.spine import fresh
 
+# A line of the report on stability: documents, SRP, its error, significant pairs a study, studies that find none.
+STUDIED = re.compile(r"^ +(\d+) +([01]\.\d{3}) +0\.\d{3} +(\d+\.\d) +(\d+) %", re.MULTILINE)
 COMMAND = [sys.executable, "-c", "from app.cli import main; main()", "demo"]
 
 
@@ -57,7 +59,12 @@ def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_orde
     kept, of = map(int, re.search(r"Conformance: (\d+) of (\d+) checks hold", done.stdout).groups())
     assert kept == of > 30
     assert int(re.search(r"Judged over HTTP: (\d+) judgments", done.stdout)[1]) > 1000
-    assert re.search(r"documents drawn.* 0\.\d{3} ", done.stdout)
+    assert [int(documents) for documents, *_ in STUDIED.findall(done.stdout)] == [6, 7, 8] * 2
+    for _, srp, pairs, vacuous in STUDIED.findall(done.stdout):
+        assert 0.95 < float(srp) <= 1
+        assert float(pairs) > 10  # of 28: studies that claim nothing would be stable, too
+        assert vacuous == "0"
+    assert done.stdout.index("pSxS") < done.stdout.index("No grouping")
     assert "Sign in" not in done.stdout
 
 

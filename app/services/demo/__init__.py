@@ -12,6 +12,7 @@ from app.services.demo.campaign import (
     DESIGN,
     PLANTED_ORDER,
     PROTOCOL,
+    STABILITY,
     TITLE,
     rater_model,
     records,
@@ -27,6 +28,7 @@ __all__ = [
     "PLANTED_ORDER",
     "PROTOCOL",
     "RATERS",
+    "STABILITY",
     "load_demo",
     "rater_model",
 ]

@@ -22,20 +22,32 @@ from app.services.demo.people import TEMPERS
 from app.services.demo.texts import Document, documents
 from app.services.simulation import About, PlantedText, RaterModel, model_of
 from app.services.simulation.minds import POINTS_A_WEIGHT
+from app.services.stability import Asked
+from app.stats.stability.request import Assignment, Request, StudyDesign
 
 TITLE = "Demo: German from English, three domains"
 N_DOCUMENTS = 24
-# All systems of a document go to one rater; some documents to two, so that raters can be compared; and in every task
-# stand degraded outputs, so that those who do not read can be found.
+# All systems of a document go to one rater; half of the documents to two, so that raters can be compared and studies
+# simulated; and in every task stand degraded outputs, so that those who do not read can be found.
 DESIGN: Mapping[str, object] = {
     "grouping": "psxs",
     "balance": "full",
     "ratings_per_item": 1,
-    "overlap": {"share": 0.15, "ratings_per_item": 2},
+    "overlap": {"share": 0.5, "ratings_per_item": 2},
     "task": {"max_segments": 80},
     "controls": {"bad_reference": {"rate": 0.1}},
     "seed": 20261119,
 }
+# Eight documents are rated twice by simulated raters, who leave the guest's to the guest. Each study draws its own, so
+# that what is found again is found on other documents, too.
+STABILITY = Asked(
+    Request(
+        designs=(StudyDesign(Assignment("psxs")), StudyDesign(Assignment("none"))),
+        documents=(6, 7, 8),
+        per_set=1,
+        pairs="all",
+    )
+)
 _HERE = At("demo", 0)
 
 
