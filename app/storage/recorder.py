@@ -21,12 +21,11 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
-from app.storage.recorder_judgments import STORED, Answer, Connection, Ledger, Outcome, begin, record
+from app.storage.recorder_judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
-BEGIN = "BEGIN"
 RAW = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
 T = TypeVar("T")
 M = TypeVar("M")
@@ -55,13 +54,13 @@ class Member(Generic[M, T]):
 class Lane(Generic[M, T]):
     """What waits for one campaign, and how it is flushed. address: what only one member of a flush may have.
 
-    begin: the statements that begin the transaction of a flush.
+    at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
     """
 
     flush: Callable[[Connection, Sequence[M], str], Awaitable[list[T]]]
     address: Callable[[M], object]
     stored: Callable[[T], bool]
-    begin: str = BEGIN
+    at_once: bool = False
     waiting: deque[Member[M, T]] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
 
@@ -107,6 +106,7 @@ class Recorder:
             timeout=POOL_TIMEOUT,
             reconnect_timeout=POOL_TIMEOUT,
             max_waiting=WAITING,
+            configure=prepare,
             kwargs=self._given,
         )
         await self._opened.open(wait=False)
@@ -136,7 +136,7 @@ class Recorder:
             return await record(connection, ledger, wants, by)
 
         def lane() -> Lane[Answer, Outcome]:
-            return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, begin(ledger))
+            return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True)
 
         return await self.put(("judgments", ledger.campaign_id), lane, answers, actor=actor, whole=whole)
 
@@ -204,23 +204,25 @@ class Recorder:
         def keep(results: list[T]) -> bool:
             return not members[0].whole or all(map(lane.stored, results))
 
-        return await self.run(work, keep=keep, begin=lane.begin)
+        return await self.run(work, keep=keep, at_once=lane.at_once and not members[0].whole)
 
     async def run(
         self,
         work: Callable[[Connection], Awaitable[T]],
         *,
         keep: Callable[[T], bool] = lambda _: True,
-        begin: str = BEGIN,
+        at_once: bool = False,
     ) -> T:
         """Do some work in one transaction and commit it; roll it back where `keep` says so of its result.
+
+        at_once: the work is one statement, so it needs neither beginning nor end.
 
         Work that a broken connection interrupts, or that stood against another transaction, is done once more, so it
         must bear that. Raises Unavailable where it is in the way again: nothing is wrong with what was sent.
         """
         with translating():
             try:
-                return await self._once(work, keep, begin)
+                return await self._once(work, keep, at_once)
             except psycopg.OperationalError as error:
                 state = error.sqlstate or "08"
                 if not state.startswith(("08", "57P", AGAINST_EACH_OTHER)):
@@ -229,16 +231,18 @@ class Recorder:
                 with _no_connection():
                     await self._pool.check()
             try:
-                return await self._once(work, keep, begin)
+                return await self._once(work, keep, at_once)
             except psycopg.OperationalError as error:
                 if (error.sqlstate or "").startswith(AGAINST_EACH_OTHER):
                     raise DatabaseBusy(retry_after=1) from error
                 raise
 
-    async def _once(self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], begin: str) -> T:
+    async def _once(self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool) -> T:
         async with self.connection() as connection:
+            if at_once:
+                return await work(connection)
             try:
-                await connection.execute(begin, prepare=False)  # several statements cannot be prepared
+                await connection.execute("BEGIN")
                 result = await work(connection)
                 await connection.execute("COMMIT" if keep(result) else "ROLLBACK", prepare=False)
             except BaseException:

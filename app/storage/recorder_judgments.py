@@ -1,6 +1,6 @@
 """What a flush of judgments does: one statement for as many answers of one campaign as come together.
 
-The statement that begins the transaction locks the campaign's row, so that this one sees every earlier flush; a replay
+The campaign's row is locked by a statement of its own before it, so that this one sees every earlier flush; a replay
 that looked for the stored answer in the snapshot of its own insert would miss it.
 
 The driver looked through the statement anew for each flush, and at each element of each list, in Python, which was
@@ -78,7 +78,7 @@ LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 
 # Whether a credential still holds, for whichever route asks: revoked at once means now. A scalar look-up each, here and
 # below: of an EXISTS the planner may make a hash of the whole table, which it has then to read for every flush.
-LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > statement_timestamp(), true)
+LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)
                  FROM tokens k WHERE k.id = {credential}), false)
        AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)"""
 
@@ -174,41 +174,78 @@ FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
 
 _NAMED = re.compile(r"%\((\w+)\)s")
-PARAMETERS = tuple(dict.fromkeys(_NAMED.findall(RECORD)))
-NUMBERED = _NAMED.sub(lambda found: f"${PARAMETERS.index(found[1]) + 1}", RECORD).encode()
+TYPES = {
+    "campaign": "bigint",
+    "profile": "bigint",
+    "lasts": "interval",
+    "actor": "text",
+    "n": "int[]",
+    "token": "bigint[]",
+    "rater": "bigint[]",
+    "task": "bigint[]",
+    "item": "bigint[]",
+    "segment": "bigint[]",
+    "seen": "int[]",
+    "final": "bool[]",
+    "keep": "bool[]",
+    "payload": "text[]",
+    "score": "float8[]",
+    "errors": "int[]",
+    "guidelines": "int[]",
+}
+PARAMETERS = tuple(TYPES)
 
 
-def begin(ledger: Ledger) -> str:
-    """The statements that begin the transaction of a flush: the lock costs no round trip of its own."""
-    return f"BEGIN; SELECT FROM campaigns WHERE id = {int(ledger.campaign_id)} FOR NO KEY UPDATE"
+def _numbered(statement: str) -> str:
+    return _NAMED.sub(lambda found: f"${PARAMETERS.index(found[1]) + 1}", statement)
+
+
+# One call is one transaction and one round trip. Each statement of such a function has a snapshot of its own, so the
+# second sees what others committed while the first waited for the lock. Its text stays here, with the code that calls
+# it, so that two releases can serve one database: it belongs to the connection.
+FUNCTION = f"""
+CREATE OR REPLACE FUNCTION pg_temp.record_answers({", ".join(TYPES.values())})
+RETURNS TABLE (verdict text, revision int, latest jsonb, surplus boolean, leased_until timestamptz)
+LANGUAGE plpgsql AS $function$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM campaigns WHERE id = $1 FOR NO KEY UPDATE;
+    RETURN QUERY {_numbered(RECORD)};
+END $function$"""
+CALL = f"SELECT * FROM pg_temp.record_answers({', '.join(f'${n + 1}' for n in range(len(PARAMETERS)))})".encode()
+
+
+async def prepare(connection: Connection) -> None:
+    """Make a new connection fit for `record`."""
+    await connection.execute(FUNCTION, prepare=False)
 
 
 async def record(connection: Connection, ledger: Ledger, answers: Sequence[Answer], actor: str) -> list[Outcome]:
     """Write the answers that can be written; what became of each, in their order. No two may have one address.
 
-    In a transaction that was begun by `begin`.
+    Outside a transaction it is one by itself. The connection was made fit by `prepare`.
     """
-    given: dict[str, Any] = {
-        "campaign": ledger.campaign_id,
-        "profile": ledger.profile_id,
-        "lasts": ledger.lasts,
-        "actor": actor,
-        "n": _array(range(len(answers))),
-        "token": _array(a.token_id for a in answers),
-        "rater": _array(a.rater_id for a in answers),
-        "task": _array(a.task_id for a in answers),
-        "item": _array(a.item_id for a in answers),
-        "segment": _array(a.segment_id for a in answers),
-        "seen": _array(a.seen for a in answers),
-        "final": _array(a.final for a in answers),
-        "keep": _array(a.lapsed for a in answers),
-        "payload": _array(_element(a.payload) for a in answers),
-        "score": _array(a.score for a in answers),
-        "errors": _array(a.n_errors for a in answers),
-        "guidelines": _array(a.guidelines for a in answers),
-    }
+    given = (
+        ledger.campaign_id,
+        ledger.profile_id,
+        ledger.lasts,
+        actor,
+        _array(range(len(answers))),
+        _array(a.token_id for a in answers),
+        _array(a.rater_id for a in answers),
+        _array(a.task_id for a in answers),
+        _array(a.item_id for a in answers),
+        _array(a.segment_id for a in answers),
+        _array(a.seen for a in answers),
+        _array(a.final for a in answers),
+        _array(a.lapsed for a in answers),
+        _array(_element(a.payload) for a in answers),
+        _array(a.score for a in answers),
+        _array(a.n_errors for a in answers),
+        _array(a.guidelines for a in answers),
+    )
     cursor = psycopg.AsyncRawCursor(connection)
-    await cursor.execute(NUMBERED, [given[name] for name in PARAMETERS])
+    await cursor.execute(CALL, given)
     return [Outcome(cast("Verdict", row[0]), *row[1:]) for row in await cursor.fetchall()]
 
 
