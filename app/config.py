@@ -27,7 +27,7 @@ class Settings(BaseSettings):
 
     database_url: libpq URL of the schema's owner; none for the embedded server.
     database_role: role to serve under after connecting as the owner; `plumbline serve` finds it out.
-    pool_size: database connections and request threads of one process.
+    pool_size: database connections of one process; it lets four requests at once in for each.
     public_url: address under which browsers reach the service, where a proxy stands before it.
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
