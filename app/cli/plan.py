@@ -17,6 +17,7 @@ from rich.table import Table
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
 from app.services import plan_staleness, plans, replanning
+from app.web import strict_json
 
 MOST_SHOWN = 40
 
@@ -78,12 +79,13 @@ def _asked(remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, 
 
 
 def _read(path: Path) -> object:
+    """A design as strictly as over HTTP. Raises Invalid."""
     try:
-        return json.loads(sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        return strict_json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+    except OSError as error:
         raise Invalid(places=(Place((str(path),), f"cannot be read: {type(error).__name__}"),)) from None
-    except json.JSONDecodeError as error:
-        raise Invalid(places=(Place((str(path), error.lineno), f"is not JSON: {error.msg}"),)) from None
+    except (strict_json.NotJson, strict_json.NotStrict) as error:
+        raise Invalid(places=(Place((str(path),), f"is no JSON that can be used: {error.detail}"),)) from None
 
 
 def _show(console: Console, found: dict[str, Any]) -> None:

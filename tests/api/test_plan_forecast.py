@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import build
+from app.domain.errors import Invalid
 from app.stats.planning import DEFAULTS
 from tests.api.test_plans import LIVE, _ok, _plan, ready
 
@@ -68,6 +69,18 @@ def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
     settled(ready, {"components": {"residual": 1.0}})
     told = CliRunner().invoke(build("plan"), words, env=environment)
     assert "Forecast SRP: unknown, how far apart the systems are is not known" in told.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", '{"seed": NaN}', '{"seed": 1e999}', f'{{"seed": {"1" * 5000}}}', "[" * 100_000, '"\\ud800"', "\ufeff{}"],
+)
+def test_a_design_in_a_file_is_read_as_strictly_as_over_http(text: str, tmp_path: Path) -> None:
+    design = tmp_path / "design.json"
+    design.write_text(text, encoding="utf-8")
+    told = CliRunner().invoke(build("plan"), ["plan", "live", str(design)])
+    assert isinstance(told.exception, Invalid)
+    assert told.exception.places[0].loc == (str(design),)
 
 
 @pytest.mark.parametrize("wrong", [{"rater": 1.0}, {"residual": -1}, {"residual": "much"}, {"residual": 1, "x": 2}])
