@@ -147,12 +147,16 @@ def look(session: Session, job: str, caller: Caller) -> JobView:
 def of_campaign(
     session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int
 ) -> Sequence[JobView]:
-    """Jobs of a campaign whose report the caller may see, the newest first. Raises NotFound."""
+    """Jobs of a campaign whose report the caller may see, the newest first. Raises NotFound.
+
+    Who is bound to the campaign is not told with which others it is compared.
+    """
     if caller.campaign not in (None, campaign):
         raise CampaignNotFound
     number = jobs.get(session, before).id if before else None
     campaign_id, roles = campaigns.get(session, campaign).id, sorted(INCLUDES[caller.role])
-    rows = jobs.of_campaign(session, campaign_id, roles=roles, before=number, limit=limit)
+    alone = caller.campaign is not None
+    rows = jobs.of_campaign(session, campaign_id, roles=roles, alone=alone, before=number, limit=limit)
     return [_view(session, row) for row in rows]
 
 

@@ -143,6 +143,24 @@ def test_nobody_sees_a_job_of_another_campaign(client: httpx.Client, secret: Cal
     assert client.delete(place, headers=viewer).status_code == 403
 
 
+def test_who_is_bound_to_a_campaign_is_not_told_which_others_it_is_compared_with(
+    client: httpx.Client, secret: Callable[..., str]
+) -> None:
+    alone = asked(client).json()["job"]
+    assert client.post("/v1/campaigns", json={"key": "secret", "protocol": "mqm"}).status_code == 201
+    params = {"campaigns": "thrice,secret"}
+    compared = client.get("/v1/comparisons/robustness", params=params, headers=NOW)
+    assert compared.status_code == 202, compared.text
+    bound = {"Authorization": f"Bearer {secret('manager', campaign='thrice')}"}
+
+    listed = [
+        [one["job"] for one in client.get("/v1/campaigns/thrice/jobs", headers=headers).json()["items"]]
+        for headers in ({}, bound)
+    ]
+
+    assert listed == [[compared.json()["job"], alone], [alone]]
+
+
 def test_erasing_a_rater_takes_jobs_with_it(client: httpx.Client, database: Database) -> None:
     place = asked(client).headers["Location"]
     drained(database, most=2)
