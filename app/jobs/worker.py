@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from app.domain.errors import Unavailable
+from app.domain.errors import AppError
 from app.jobs.queue import Worker
 from app.services import jobs
 from app.services.housekeeping import sweep
@@ -30,7 +30,8 @@ def run(
     """Compute reports and sweep every so many seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
-    A database that is away for a while is waited for. yielding: compute with what others leave of the processors.
+    A database that is away for a while, or full, is waited for. yielding: compute with what others leave of the
+    processors.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding)
     computing = threading.Thread(target=worker.run, name="jobs")
@@ -44,7 +45,7 @@ def run(
                     _tidy(database)
                     due = time.monotonic() + every
                     beat()
-            except Unavailable as error:
+            except AppError as error:
                 log.warning("waiting for the database: %s", error.title())
             worker.processes.rest(IDLE)
             stop.wait(JOBS_EVERY)
