@@ -13,7 +13,7 @@ from app.domain.errors import NotFound
 from app.storage.tables import campaigns, raters, teams, tokens
 
 TokenRecord = sa.Row[Any]
-_FIRST_ADMIN_LOCK = 7_215_340_913  # any constant: the same for every starter
+_FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock has: the same for every starter
 
 
 class TokenNotFound(NotFound):

@@ -11,7 +11,9 @@ from sqlalchemy import text
 from app.services import imports
 from app.services.campaigns import NewCampaign, create
 from app.services.housekeeping import sweep
+from app.storage import housekeeping, jobs_queue, migrate, one_person, tokens
 from app.storage.db import Database, Session
+from app.storage.embedded import roles
 from app.storage.housekeeping import LOCK
 
 TABLES = ("tokens", "idempotency", "sessions", "jobs", "chunk_results", "imports", "import_files", "import_chunks")
@@ -91,3 +93,15 @@ def test_two_workers_never_sweep_at_once(database: Database) -> None:
         session.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": LOCK})
         assert sweep(database) is None
     assert sweep(database) is not None
+
+
+def test_no_two_advisory_locks_are_one() -> None:
+    numbers = [
+        housekeeping.LOCK,
+        jobs_queue.SWEEP_LOCK,
+        migrate.MIGRATION_LOCK,
+        roles._ROLES_LOCK,
+        tokens._FIRST_ADMIN_LOCK,
+    ]
+    assert len({*numbers}) == len(numbers)
+    assert max(numbers) < one_person.LOCKED, "those of campaigns are beside them"
