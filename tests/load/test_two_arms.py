@@ -100,6 +100,19 @@ def test_arms_stand_side_by_side_with_every_kind_of_time(reports: Served) -> Non
     assert revised["documents"] > 0.05
 
 
+def test_a_mixed_model_says_how_many_times_as_long_a_condition_takes(reports: Served) -> None:
+    model = asked(reports, "/v1/campaigns/two/reports/arms")["model"]
+    assert (model["n"], model["n_raters"], model["n_documents"]) == (2 * MADE.outputs, 4, 6)
+    condition = next(one for one in model["effects"] if one["what"] == "condition")
+    assert (condition["arm"], condition["degrees"]) == ("documents", 3)
+    assert condition["interval"][0] < IN_DOCUMENTS < condition["interval"][1]
+    assert condition["factor"] == pytest.approx(IN_DOCUMENTS, rel=0.1)
+    assert {one["what"] for one in model["effects"]} >= {"position", "practice"}
+    turned = asked(reports, "/v1/campaigns/two/reports/arms", baseline="documents")["model"]
+    other = next(one for one in turned["effects"] if one["what"] == "condition")
+    assert (other["arm"], other["factor"]) == ("segments", pytest.approx(1 / condition["factor"], rel=1e-6))
+
+
 def test_the_baseline_can_be_chosen_and_an_unknown_one_is_refused_by_name(reports: Served) -> None:
     found = asked(reports, "/v1/campaigns/two/reports/arms", baseline="documents")
     assert (found["baseline"], found["arms"][0]["arm"]) == ("documents", "documents")

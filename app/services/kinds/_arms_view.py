@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.services import captions
 from app.services.kinds import _arms_lines as lines
 from app.services.kinds._arms_lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
+from app.services.kinds._arms_model import ArmModel, model_table
 from app.services.kinds._base import KindView, Shown
 from app.services.pictures.panels import Curve, Panel, panels
 from app.services.tables_csv import Cell
@@ -33,6 +34,7 @@ class ArmsView(KindView):
     times: list[ArmTime]
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
+    model: ArmModel | None = None
 
 
 def tables(view: ArmsView) -> Sequence[Shown]:
@@ -41,6 +43,7 @@ def tables(view: ArmsView) -> Sequence[Shown]:
         Shown("Conditions", lines.volume_table(view.arms)),
         Shown("Time", lines.time_table(view.times), frozenset({1})),
         Shown("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        Shown("What makes judging take longer, others being equal", model_table(view.model)),
         Shown("Answers that were changed", lines.revision_table(view.revisions)),
     ]
     return [one for one in shown if one.table.rows]
@@ -65,7 +68,18 @@ CSV = (
 def csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: times (seconds), ratios, slopes, rates."""
     origin = next(iter(view.campaigns.items()))
-    return CSV, [(*row, *origin) for row in figures(view.times, view.pace, view.revisions)]
+    rows = [*figures(view.times, view.pace, view.revisions), *effects(view.model)]
+    return CSV, [(*row, *origin) for row in rows]
+
+
+def effects(model: ArmModel | None) -> list[tuple[Cell, ...]]:
+    """The effects of the mixed model as figures: times as long."""
+    if model is None:
+        return []
+    return [
+        ("model", one.arm, one.what, None, model.n, one.factor, None, *(one.interval or (None, None)), None)
+        for one in model.effects
+    ]
 
 
 def figures(

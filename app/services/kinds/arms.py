@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.services.kinds import _arms_lines as lines
+from app.services.kinds._arms_model import ArmModel, modelled
 from app.services.kinds._arms_read import REJECTED, Conditions, conditions
 from app.services.kinds._arms_view import ArmsView, caption, csv, length_curves, position_curves, tables
 from app.services.kinds._base import Kind, Work, whole
@@ -52,18 +53,27 @@ def _view(found: Conditions, order: list[int]) -> ArmsView:
     volumes = [lines.volume(found.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.times(names, lines.measured_by(parts)))
     pace = list(lines.pace([one.name for one in found.names], found.paced()))
+    model = modelled(found, order)
     return ArmsView(
         campaigns={found.about.campaign.key: found.about.version},
         data_hash=found.data_hash,
         basis=found.about.campaign.basis,
         dropped=[{"reason": REJECTED, "n": found.rejected}] if found.rejected else [],
-        warnings=[*lines.told(volumes, pace, times), *_warnings(found)],
+        warnings=[*lines.told(volumes, pace, times), *_warnings(found), *_unmodelled(found, model)],
         baseline=names[0] if names else None,
         arms=volumes,
         times=times,
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
         revisions=list(lines.revised(names, parts)),
+        model=None if isinstance(model, str) else model,
     )
+
+
+def _unmodelled(found: Conditions, model: ArmModel | str) -> Iterator[str]:
+    if isinstance(model, str) and found.names:
+        yield f"no mixed model of time: {model}"
+    elif isinstance(model, ArmModel) and not model.converged:
+        yield "the mixed model of time did not settle: take its figures as rough"
 
 
 def _warnings(found: Conditions) -> Iterator[str]:
@@ -124,6 +134,26 @@ EXAMPLE: dict[str, Any] = {
             "document_change": None,
         }
     ],
+    "model": {
+        "n": 400,
+        "n_raters": 6,
+        "n_documents": 20,
+        "effects": [
+            {
+                "what": "condition",
+                "arm": "documents",
+                "estimate": 0.34,
+                "error": 0.06,
+                "factor": 1.4,
+                "interval": [1.2, 1.64],
+                "p_value": 0.002,
+                "degrees": 5,
+            }
+        ],
+        "sd": {"rater": 0.4, "document": 0.1, "rater_condition": 0.1, "residual": 0.6},
+        "left_out": {"errors": "unknown for some judgments"},
+        "converged": True,
+    },
 }
 KIND: Kind[ArmsAsked, ArmsView] = Kind(
     name="arms",

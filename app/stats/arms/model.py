@@ -134,7 +134,7 @@ def _columns(work: Timed) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
             names.append((what, -1))
             columns.append(values - values.mean())
         else:
-            left_out.append((what, "unknown for some judgments"))
+            left_out.append((what, "unknown for some judgments" if np.isfinite(values).any() else "not known"))
     return names, np.column_stack(columns), left_out
 
 
