@@ -6,6 +6,7 @@ The digest is of all of them together: a module names another by a relative addr
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 
 from app.domain.errors import NotFound
+from app.ui import messages
 
 FOLDER = Path(__file__).parent / "static"
 STYLE = "style.css"
@@ -38,7 +40,10 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """All static files by name, read once. The parts in `style/` are one style sheet, in the order of their names."""
+    """All static files by name, read once.
+
+    The parts in `style/` are one style sheet, in the order of their names; a catalogue has all that its page says.
+    """
     return {name: Asset(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
 
 
@@ -74,6 +79,8 @@ async def asset(given: str, name: str) -> Response:
 def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
     yield STYLE, b"\n".join(part.read_bytes() for part in parts)
+    for name, (language, page) in messages.served().items():
+        yield name, json.dumps(dict(messages.catalogue(language, page)), ensure_ascii=False).encode()
     for path in sorted(FOLDER.rglob("*")):
-        if path.is_file() and path not in parts:
+        if path.is_file() and path not in parts and messages.CATALOGUES not in path.parents:
             yield path.relative_to(FOLDER).as_posix(), path.read_bytes()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.services import campaigns
-from app.ui.manager_pages import Onlooker, english
-from app.ui.pages import PageRoute
+from app.ui.manager_pages import Onlooker
+from app.ui.pages import PageRoute, page
 from app.web import lists
 from app.web.deps import DatabaseDep
 
@@ -30,4 +30,4 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
         "makes": reader.may("manager") and reader.campaign is None,
         "manages": reader.may("manager"),
     }
-    return english(request, "campaigns.html", values)
+    return page(request, "manager/campaigns.html", values)

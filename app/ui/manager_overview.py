@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.services import campaigns
 from app.ui.manager_pages import Onlooker, desk
+from app.ui.messages import message
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
@@ -13,10 +14,10 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 # What can be done with a campaign in a state: the step as the interface names it, and what it is called.
 STEPS: dict[str, tuple[tuple[str, str], ...]] = {
-    "planned": (("open", "Open"),),
-    "open": (("pause", "Pause"), ("close", "Close")),
-    "paused": (("open", "Open again"), ("close", "Close")),
-    "closed": (("open", "Open again"),),
+    "planned": (("open", message("Open")),),
+    "open": (("pause", message("Pause")), ("close", message("Close"))),
+    "paused": (("open", message("Open again")), ("close", message("Close"))),
+    "closed": (("open", message("Open again")),),
 }
 
 
@@ -26,6 +27,4 @@ def overview(request: Request, caller: Onlooker, campaign: CampaignKey, database
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
     steps = STEPS.get(about.state, ()) if caller.may("manager") else ()
-    return desk(
-        request, "manager/overview.html", about, caller, {"heading": "Overview", "script": "overview", "steps": steps}
-    )
+    return desk(request, "manager/overview.html", about, caller, {"script": "overview", "steps": steps})

@@ -1,4 +1,4 @@
-"""What the pages of a campaign share: who may open them, the ways between them, and their language."""
+"""What the pages of a campaign share: who may open them, and the ways between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.services import sessions
 from app.services.campaigns import CampaignView
 from app.services.tokens import Caller, Role
 from app.storage.campaigns import CampaignNotFound
-from app.ui import messages
+from app.ui.messages import message
 from app.ui.pages import page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
@@ -22,20 +22,20 @@ from app.web.deps import DatabaseDep
 
 # The pages of a campaign: end of the address, what it is called, and who may open it.
 WAYS: tuple[tuple[str, str, frozenset[Role]], ...] = (
-    ("/overview", "Overview", frozenset({"viewer", "coordinator"})),
-    ("", "Ranking", frozenset({"viewer"})),
-    ("/recipes", "Recipes", frozenset({"viewer"})),
-    ("/reports", "Reports", frozenset({"viewer"})),
-    ("/stability", "Stability", frozenset({"viewer"})),
-    ("/gate", "Gate", frozenset({"viewer"})),
-    ("/texts", "Texts", frozenset({"manager"})),
-    ("/raters", "Raters", frozenset({"coordinator"})),
-    ("/design", "Design", frozenset({"manager"})),
-    ("/quality", "Quality", frozenset({"coordinator"})),
-    ("/problems", "Problems", frozenset({"manager"})),
-    ("/items", "Items", frozenset({"manager"})),
-    ("/print", "Print", frozenset({"viewer"})),
-    ("/audit", "Audit", frozenset({"manager"})),
+    ("/overview", message("Overview"), frozenset({"viewer", "coordinator"})),
+    ("", message("Ranking"), frozenset({"viewer"})),
+    ("/recipes", message("Recipes"), frozenset({"viewer"})),
+    ("/reports", message("Reports"), frozenset({"viewer"})),
+    ("/stability", message("Stability"), frozenset({"viewer"})),
+    ("/gate", message("Gate"), frozenset({"viewer"})),
+    ("/texts", message("Texts"), frozenset({"manager"})),
+    ("/raters", message("Raters"), frozenset({"coordinator"})),
+    ("/design", message("Design"), frozenset({"manager"})),
+    ("/quality", message("Quality"), frozenset({"coordinator"})),
+    ("/problems", message("Problems"), frozenset({"manager"})),
+    ("/items", message("Items"), frozenset({"manager"})),
+    ("/print", message("Print"), frozenset({"viewer"})),
+    ("/audit", message("Audit"), frozenset({"manager"})),
 )
 
 
@@ -88,12 +88,4 @@ def desk(
 ) -> HTMLResponse:
     """A page of a campaign, with the ways to the others."""
     shared = {"campaign": about, "ways": ways(about.key, caller), "here": here(request), "caller": caller}
-    return english(request, template, {**shared, **values}, status=status)
-
-
-def english(request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> HTMLResponse:
-    """A page that is in English whatever the reader prefers, and says so to those who read it aloud."""
-    spoken = {"language": messages.ENGLISH, "_": messages.say_in(messages.ENGLISH)}
-    answer = page(request, template, {**spoken, **values}, status=status)
-    answer.headers["Content-Language"] = messages.ENGLISH
-    return answer
+    return page(request, template, {**shared, **values}, status=status)

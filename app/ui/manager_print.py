@@ -42,7 +42,7 @@ def printable(
             wanted = recipes.named(session, campaign, recipe)
         except recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
-    values: dict[str, object] = {"heading": "Report", "captions": captions, "view": None, "why": ""}
+    values: dict[str, object] = {"captions": captions, "view": None, "why": ""}
     values["picture"] = address(campaign, ".svg", recipe)
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:

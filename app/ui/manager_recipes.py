@@ -9,10 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
 from app.services import campaigns, recipes, side_by_side, side_by_side_renderings
-from app.services.flips import Flip, Verdict
 from app.services.redaction import hidden
-from app.services.side_by_side import SideBySide
-from app.services.tables import Alignment, Table
 from app.ui.access import Reader
 from app.ui.manager_pages import desk
 from app.ui.pages import PageRoute
@@ -44,32 +41,15 @@ def recipes_page(
     query = urlencode({"recipes": ",".join(chosen)})
     why = [f"{one.name}: {one.why}" for one in found.columns if one.why]
     values = {
-        "heading": "Recipes side by side",
         "offered": offered,
         "chosen": chosen,
         "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
         "ranked": bool(found.ranked),
         "table": side_by_side_renderings.table(found),
-        "flips": flips_table(found),
+        "flips": found.flips(),
+        "names": [one.name for one in found.ranked],
         "caption": side_by_side_renderings.caption(found),
         "picture": f"{address}.svg?{query}",
         "links": [(name, f"{address}{suffix}?{query}") for name, suffix in SHAPES],
     }
     return desk(request, "manager/recipes.html", about, caller, values)
-
-
-def flips_table(found: SideBySide) -> Table:
-    """One row a pair that the recipes judge differently: who is better under each, and whether that is significant."""
-    names = tuple(one.name for one in found.ranked)
-    left: Alignment = "left"
-    return Table(("Pair", "What differs", *names), (left,) * (2 + len(names)), tuple(map(_row, found.flips())))
-
-
-def _row(flip: Flip) -> tuple[str, ...]:
-    return (f"{flip.a} / {flip.b}", flip.kind, *map(_verdict, flip.verdicts))
-
-
-def _verdict(one: Verdict | None) -> str:
-    if one is None:
-        return "–"
-    return f"{one.claims} *" if one.claims else one.better or "equal"

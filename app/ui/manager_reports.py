@@ -11,7 +11,6 @@ from fastapi import APIRouter, Request, Response
 from app.domain.errors import AppError, Conflict, Invalid
 from app.services import asked, asked_renderings, campaigns, kinds
 from app.services.asked import Asking
-from app.services.campaigns import CampaignView
 from app.services.gate import GATE
 from app.services.jobs import JobCancelled, JobView
 from app.services.kinds._base import Kind
@@ -37,7 +36,7 @@ def reports_list(request: Request, caller: Reader, campaign: CampaignKey, databa
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
     offered = [kind for kind in kinds.ALL.values() if kind.over == "campaign" and caller.may(kind.role)]
-    return desk(request, "manager/reports.html", about, caller, {"heading": "Reports", "kinds": offered})
+    return desk(request, "manager/reports.html", about, caller, {"kinds": offered})
 
 
 @router.get("/campaigns/{campaign}/reports/{kind}")
@@ -91,7 +90,7 @@ def _page(
     if isinstance(found, JobView):
         return desk(request, "manager/report.html", about, caller, {**values, "job": found, "script": "job"})
     return desk(
-        request, "manager/report.html", about, caller, {**values, **_shown(caller, about, kind, found, address, given)}
+        request, "manager/report.html", about, caller, {**values, **_shown(caller, kind, found, address, given)}
     )
 
 
@@ -103,7 +102,6 @@ def words(error: AppError) -> str:
 
 def _shown(
     caller: Caller,
-    about: CampaignView,
     kind: AnyKind,
     found: StoredReport,
     address: str,
@@ -119,15 +117,12 @@ def _shown(
     ]
     return {
         "view": view,
+        "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),
-        "pictures": [(f"{kind.title} of {about.name}{_beside(name)}", there) for name, there in drawn],
+        "pictures": [("" if name == asked_renderings.PICTURE else name, there) for name, there in drawn],
         "links": [(name, _at(address, suffix, given)) for name, suffix in SHAPES],
     }
-
-
-def _beside(name: str) -> str:
-    return "" if name == asked_renderings.PICTURE else f": {name.replace('_', ' ')}"
 
 
 def _at(address: str, suffix: str, given: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import words
+from app.ui.messages import message
 from app.ui.pages import PageRoute
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
@@ -28,8 +29,8 @@ from app.web.deps import CampaignKey, DatabaseDep
 Shape = Literal["csv", "tex", "md", "svg", "json"]
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 PICTURES: tuple[tuple[Literal["documents", "power"], str], ...] = (
-    ("documents", "Stable Ranking Probability against the number of documents, one line a design"),
-    ("power", "Stable Ranking Probability against the number of significant pairs"),
+    ("documents", message("Stable Ranking Probability against the number of documents, one line a design")),
+    ("power", message("Stable Ranking Probability against the number of significant pairs")),
 )
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ".json"))
 NUMBERS = r"^\d{1,6}(,\d{1,6}){0,199}$"
@@ -86,7 +87,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         about = campaigns.get(session, campaign)
     given = answered(StabilityAsked, request.query_params)
     begun = "designs" in request.query_params
-    values = {"heading": "Stability", "fields": fields(StabilityAsked, given), "open": not begun}
+    values = {"fields": fields(StabilityAsked, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "again": False}
     if not begun:
         return desk(request, "manager/stability.html", about, caller, values)

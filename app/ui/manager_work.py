@@ -17,8 +17,8 @@ from app.services import campaigns
 from app.services.campaigns import BASES
 from app.services.tokens import MANAGES, Caller
 from app.storage.db import Database
-from app.ui.manager_pages import Coordinator, Manager, desk, english
-from app.ui.pages import PageRoute
+from app.ui.manager_pages import Coordinator, Manager, desk
+from app.ui.pages import PageRoute, page
 from app.web.access import BoundToCampaign
 from app.web.deps import CampaignKey, DatabaseDep
 
@@ -41,11 +41,7 @@ def new_campaign(request: Request, caller: Manager) -> Response:
     if caller.campaign is not None:
         raise BoundToCampaign
     offered = [(one.name, one.title) for one in protocols.ALL.values()]
-    return english(
-        request,
-        "manager/new.html",
-        {"heading": "New campaign", "script": "new", "protocols": offered, "bases": BASES},
-    )
+    return page(request, "manager/new.html", {"script": "new", "protocols": offered, "bases": BASES})
 
 
 @router.get("/campaigns/{campaign}/texts")
@@ -54,58 +50,58 @@ def texts(request: Request, caller: Manager, campaign: CampaignKey, database: Da
     readable = [one for one in formats.ALL.values() if one.read is not None]
     known = {one.name: dict(one.options) for one in readable}
     values = {"formats": readable, "options": json.dumps(known)}
-    return _shell(request, caller, campaign, database, "Texts and judgments", "texts", values)
+    return _shell(request, caller, campaign, database, "texts", values)
 
 
 @router.get("/campaigns/{campaign}/raters")
 def raters(request: Request, caller: Coordinator, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """Who judges, and their links. Coordinators see their team."""
-    return _shell(request, caller, campaign, database, "Raters", "raters", {})
+    return _shell(request, caller, campaign, database, "raters", {})
 
 
 @router.get("/campaigns/{campaign}/design")
 def design(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """A design, the report on its plan before anything is spent, and the plan in force."""
     values = {"design": json.dumps(DESIGN, indent=2)}
-    return _shell(request, caller, campaign, database, "Design", "design", values)
+    return _shell(request, caller, campaign, database, "design", values)
 
 
 @router.get("/campaigns/{campaign}/quality")
 def quality(request: Request, caller: Coordinator, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """The work of each rater with the evidence behind its verdict; coordinators get verdicts without scores."""
-    return _shell(request, caller, campaign, database, "Quality", "quality", {"recipes": list(NAMED)})
+    return _shell(request, caller, campaign, database, "quality", {"recipes": list(NAMED)})
 
 
 @router.get("/campaigns/{campaign}/problems")
 def problems(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """What raters report: problems with items, and hours that they miss; each with an answer."""
-    return _shell(request, caller, campaign, database, "Problems", "problems", {})
+    return _shell(request, caller, campaign, database, "problems", {})
 
 
 @router.get("/campaigns/{campaign}/items")
 def items(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """Texts with all their judgments, and the marked errors drawn where they were marked."""
-    return _shell(request, caller, campaign, database, "Items", "items", {})
+    return _shell(request, caller, campaign, database, "items", {})
 
 
 @router.get("/campaigns/{campaign}/audit")
 def campaign_audit(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """Who changed what in a campaign."""
-    return _shell(request, caller, campaign, database, "Audit", "audit", {})
+    return _shell(request, caller, campaign, database, "audit", {})
 
 
 @router.get("/audit")
 def audit(request: Request, caller: Manager) -> Response:  # noqa: ARG001
     """Who changed what, as far as the caller may know."""
-    return english(request, "manager/all_audit.html", {"heading": "Audit", "script": "audit"})
+    return page(request, "manager/all_audit.html", {"script": "audit"})
 
 
 @router.get("/tokens")
 def tokens(request: Request, caller: Manager) -> Response:
     """The tokens that the caller manages, and a form for a new one."""
     roles = [role for role in ("viewer", "coordinator", "frontend", "manager", "admin") if role in MANAGES[caller.role]]
-    values = {"heading": "Tokens", "script": "tokens", "roles": roles, "bound": caller.campaign or ""}
-    return english(request, "manager/tokens.html", values)
+    values = {"script": "tokens", "roles": roles, "bound": caller.campaign or ""}
+    return page(request, "manager/tokens.html", values)
 
 
 def _shell(
@@ -113,10 +109,9 @@ def _shell(
     caller: Caller,
     campaign: str,
     database: Database,
-    heading: str,
     script: str,
     values: Mapping[str, object],
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    return desk(request, f"manager/{script}.html", about, caller, {"heading": heading, "script": script, **values})
+    return desk(request, f"manager/{script}.html", about, caller, {"script": script, **values})

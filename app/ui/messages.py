@@ -1,23 +1,55 @@
-"""What pages say, in the reader's language. A message is named by its English text; a catalogue holds the others.
+"""What pages say, in the reader's language. A message is named by its English text; catalogues hold the others.
 
-A catalogue is `static/messages/LANGUAGE.json`, which modules fetch too. What it lacks is said in English.
+A page has a catalogue of its own, `static/messages/LANGUAGE/PAGE.json`, as `manager/overview.json`; what the pages of
+a folder share stands beside the folder (`manager.json`), and what all pages share in `all.json`. The nearest one
+counts, so one English word can be said differently on two pages. What a catalogue lacks is said in English.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from fastapi import Request
+from markupsafe import Markup
 
 CATALOGUES = Path(__file__).parent / "static" / "messages"
 ENGLISH = "en"
-NAMES: Mapping[str, str] = MappingProxyType({ENGLISH: "English", "de": "Deutsch"})
+ALL = "all"
 COOKIE = "language"
-Say = Callable[..., str]
+PLACE = re.compile(r"\{(\w+)\}")
+NUMBER = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d.,]*\d)")
+FIGURES = re.compile(r"[\d\s.,;()\[\]–−<>≤≥±%*/+-]+")
+Entry = str | Mapping[str, str]
+"""How a message is said: in one way, or, of a message that counts something, in one way for each form of plural."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language of the pages.
+
+    name: in itself. form: the form of plural of a whole number, as CLDR names it. thousands, decimal: marks in numbers.
+    """
+
+    name: str
+    form: Callable[[int], str]
+    thousands: str
+    decimal: str
+
+
+def _one_or_other(n: int) -> str:
+    return "one" if n == 1 else "other"
+
+
+LANGUAGES: Mapping[str, Language] = MappingProxyType(
+    {ENGLISH: Language("English", _one_or_other, ",", "."), "de": Language("Deutsch", _one_or_other, ".", ",")}
+)
+NAMES: Mapping[str, str] = MappingProxyType({code: one.name for code, one in LANGUAGES.items()})
 
 
 def language_of(request: Request) -> str:
@@ -46,26 +78,120 @@ def preferred(header: str, offered: tuple[str, ...]) -> str | None:
     return None
 
 
-def say_in(language: str) -> Say:
-    """A function that says a message in a language, with values put in the place of `{name}`."""
-    known = catalogue(language)
+def message(text: str) -> str:
+    """Mark a text as a message that a page will say: it is found by the test that compares it with the catalogues."""
+    return text
 
-    def say(message: str, **values: object) -> str:
-        text = known.get(message, message)
-        for name, value in values.items():
-            text = text.replace(f"{{{name}}}", str(value))
-        return text
 
-    return say
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A language and the messages of a page in it."""
+
+    language: str
+    known: Mapping[str, Entry]
+
+    def say(self, message: str, **values: object) -> str:
+        """A message, with values put in the place of `{name}`."""
+        entry = self.known.get(message, message)
+        return _put(entry if isinstance(entry, str) else entry["other"], values)
+
+    def count(self, n: int, one: str, many: str, **values: object) -> str:
+        """The message for a number of things, with the number in the place of `{n}`.
+
+        It is named by its two English texts. A language with other forms has them under the second.
+        """
+        form = LANGUAGES[self.language].form(n)
+        entry = self.known.get(many)
+        if entry is None or isinstance(entry, str):
+            text = self.say(one if form == "one" else many)
+        else:
+            text = entry.get(form, entry["other"])
+        return _put(text, {"n": self.figure(n), **values})
+
+    def told(self, text: str) -> Markup:
+        """A text of the services, whose language is English: translated where it is known, else marked as English."""
+        if self.language == ENGLISH or text in self.known:
+            return Markup("{}").format(self.say(text))
+        return Markup('<span lang="en">{}</span>').format(text)
+
+    def shown(self, cell: str) -> Markup:
+        """A cell of a table of the services: figures with the marks of the language, words as `told`.
+
+        >>> str(Words("de", {}).shown("[0.12, 1,234.50]")), str(Words("de", {}).shown("1.5 (2)"))
+        ('[0,12; 1.234,50]', '1,5 (2)')
+        """
+        if not FIGURES.fullmatch(cell):
+            return self.told(cell) if any(map(str.isalpha, cell)) else Markup("{}").format(cell)
+        if self.language == ENGLISH:
+            return Markup("{}").format(cell)
+        marks = str.maketrans(",.", LANGUAGES[self.language].thousands + LANGUAGES[self.language].decimal)
+        there = NUMBER.sub(lambda found: found[0].translate(marks), cell.replace(", ", "; "))
+        return Markup("{}").format(there)
+
+    def figure(self, n: int) -> str:
+        """A whole number.
+
+        >>> Words("de", {}).figure(7406), Words("en", {}).figure(7406)
+        ('7.406', '7,406')
+        """
+        return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """The messages of a language by their English text; none for English itself."""
-    if language == ENGLISH or language not in NAMES:
-        return MappingProxyType({})
-    found: dict[str, str] = json.loads((CATALOGUES / f"{language}.json").read_text(encoding="utf-8"))
+def words(language: str, page: str = ALL) -> Words:
+    """What a page says in a language. page: the name of its template, without the ending."""
+    return Words(language, catalogue(language, page))
+
+
+@cache
+def catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
+    """The messages of a page in a language by their English text; none for English itself."""
+    found: dict[str, Entry] = {}
+    if language != ENGLISH and language in NAMES:
+        for place in _places(page):
+            path = CATALOGUES / language / f"{place}.json"
+            if path.exists():
+                found |= json.loads(path.read_text(encoding="utf-8"))
     return MappingProxyType(found)
+
+
+@cache
+def served() -> Mapping[str, tuple[str, str]]:
+    """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
+    found = {}
+    for language in NAMES:
+        folder = CATALOGUES / language
+        for path in sorted(folder.rglob("*.json")):
+            page = path.relative_to(folder).with_suffix("").as_posix()
+            found[_file(language, page)] = (language, page)
+    return found
+
+
+def file_of(language: str, page: str) -> str | None:
+    """The name of the file that a page's modules fetch; None where they speak English."""
+    if language == ENGLISH:
+        return None
+    names = (_file(language, place) for place in reversed(_places(page)))
+    return next(name for name in names if name in served())
+
+
+def _places(page: str) -> tuple[str, ...]:
+    """The catalogues of a page, the nearest last.
+
+    >>> _places("manager/overview")
+    ('all', 'manager', 'manager/overview')
+    """
+    parts = page.split("/")
+    own = tuple("/".join(parts[:n]) for n in range(1, len(parts) + 1))
+    return own if own[0] == ALL else (ALL, *own)
+
+
+def _file(language: str, place: str) -> str:
+    return f"messages/{language}/{place}.json"
+
+
+def _put(text: str, values: Mapping[str, object]) -> str:
+    return PLACE.sub(lambda found: str(values.get(found[1], found[0])), text)
 
 
 def _weight(quality: str) -> float:

@@ -32,6 +32,7 @@ HEADERS: Mapping[str, str] = MappingProxyType(
         "Cross-Origin-Opener-Policy": "same-origin",
     }
 )
+DEPENDS_ON = "Accept, Accept-Language, Cookie"
 A_YEAR = 365 * 24 * 3600  # seconds
 RATERS = "/rate"
 
@@ -53,7 +54,7 @@ class PageRoute(APIRoute):
             except AppError as error:
                 return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail)
             except RequestValidationError:
-                return _problem(request, 404, "There is no such page", "")
+                return _problem(request, 404, messages.message("There is no such page"), "")
 
         return shown
 
@@ -64,20 +65,32 @@ def page(
     """A page from a template; everything put into it is escaped. who: whose session it speaks for."""
     cookie = session_cookie(request, who)
     language = messages.language_of(request)
+    words = messages.words(language, template.removesuffix(".html"))
+    catalogue = messages.file_of(language, template.removesuffix(".html"))
     shared = {
         "asset": address_of,
         "modules": modules,
         "csrf": csrf_token(cookie) if cookie else None,
         "language": language,
-        "languages": messages.NAMES,
-        "address": quote(request.url.path),
-        "_": messages.say_in(language),
+        "languages": [(code, name, in_language(request, code)) for code, name in messages.NAMES.items()],
+        "catalogue": address_of(catalogue) if catalogue else None,
+        "_": words.say,
+        "count": words.count,
+        "told": words.told,
+        "shown": words.shown,
+        "figure": words.figure,
     }
     text = environment().get_template(template).render({**shared, **values})
-    answer = HTMLResponse(text, status, headers={**HEADERS, "Content-Language": language})
+    answer = HTMLResponse(text, status, headers={**HEADERS, "Content-Language": language, "Vary": DEPENDS_ON})
     if request.query_params.get("lang") == language:
         answer.set_cookie(messages.COOKIE, language, max_age=A_YEAR, path="/", samesite="lax", httponly=True)
     return answer
+
+
+def in_language(request: Request, language: str) -> str:
+    """The address of this page in a language, with all else that it was asked for; a list begins anew."""
+    rest = [(name, value) for name, value in request.query_params.multi_items() if name not in ("lang", "cursor")]
+    return f"{quote(request.url.path)}?{urlencode([*rest, ('lang', language)])}"
 
 
 @cache

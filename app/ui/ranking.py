@@ -16,14 +16,15 @@ from app.services.redaction import without_raters
 from app.services.tokens import Caller
 from app.storage.db import Database, Session
 from app.ui.access import Reader
-from app.ui.manager_pages import english, here, ways
-from app.ui.pages import PageRoute
+from app.ui.manager_pages import here, ways
+from app.ui.messages import message
+from app.ui.pages import PageRoute, page
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
-OWN = "nothing, being of this campaign"
+OWN = message("nothing, being of this campaign")
 MOST_OWN = 200
-KINDS = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -53,10 +54,9 @@ def ranking(
     try:
         view = _view(database, about, wanted, reader)
     except Invalid as error:
-        return english(
-            request, "ranking.html", {**shared, "view": None, "why": error.detail or error.title()}, status=422
-        )
-    return english(request, "ranking.html", {**shared, **_shown(view, about, chosen)})
+        failed = {**shared, "view": None, "why": error.detail or error.title()}
+        return page(request, "manager/ranking.html", failed, status=422)
+    return page(request, "manager/ranking.html", {**shared, **_shown(view, about, chosen)})
 
 
 def address(campaign: str, suffix: str, recipe: str) -> str:
@@ -83,6 +83,6 @@ def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, obj
         "captions": captions,
         "systems": tables.systems_table(view),
         "pairs": tables.pairs_table(view),
-        "kinds": [(name, address(about.key, suffix, recipe)) for name, suffix in KINDS],
+        "links": [(name, address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "picture": address(about.key, ".svg", recipe),
     }

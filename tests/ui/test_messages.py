@@ -2,67 +2,75 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from pathlib import Path
-
 import pytest
 
-from app import protocols
-from app.protocols._forms import LEVEL_SAYS, RESTS_ON
 from app.ui import messages
-from app.ui.assets import FOLDER
-from app.ui.pages import TEMPLATES
+from app.ui.assets import assets
+from tests.ui import spoken
+from tests.ui.literals import literal_strings
 
-SAID = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
-COUNTED = re.compile(r'\bcount\([^"]*?"([^"]*)",\s*"([^"]*)"')
-IN_TEMPLATES = re.compile(r"""_\((["'])(.*?)\1[,)]""")
-PLACES = re.compile(r"\{\w+\}")
 OTHERS = [language for language in messages.NAMES if language != messages.ENGLISH]
+PLURALS = {"zero", "one", "two", "few", "many", "other"}  # as CLDR names them
 
 
-def spoken(of: str = "") -> set[str]:
-    """Every message that stands in a module or a template; of: below folders of that name, and what all pages share."""
-    found: set[str] = set()
-    for path in _within(FOLDER.rglob("*.js"), of):
-        text = path.read_text()
-        found |= set(SAID.findall(text)) | {one for pair in COUNTED.findall(text) for one in pair}
-    for path in _within(Path(TEMPLATES).rglob("*.html"), of):
-        found |= {message for _, message in IN_TEMPLATES.findall(path.read_text())}
-    return found
-
-
-def _within(paths: Iterable[Path], of: str) -> list[Path]:
-    roots = {FOLDER, TEMPLATES}
-    return [path for path in paths if not of or path.parent.name in (of, "shared") or path.parent in roots]
-
-
-def of_protocols() -> set[str]:
-    """What forms say: labels, ticks, points, sentences. Rubrics and categories are the protocols' own, in English."""
-    found = {sentence for sentence in (*RESTS_ON.values(), *LEVEL_SAYS.values()) if sentence}
-    for protocol in protocols.ALL.values():
-        found.add(protocol.instructions)
-        for widget in (*protocol.form, *protocol.document_form):
-            pairs = (*getattr(widget, "ticks", ()), *getattr(widget, "points", ()))
-            found |= {label for _, label in pairs if label and not label.isdigit()}
-            found |= {widget.label} if hasattr(widget, "label") else set()
-    return found
+@pytest.mark.parametrize("page", spoken.PAGES)
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_catalogue_says_all_that_its_page_says(language, page):
+    assert sorted(spoken.on(page) - set(messages.catalogue(language, page))) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_catalogue_says_all_that_raters_pages_say_and_nothing_that_no_page_does(language):
-    known = messages.catalogue(language)
-    labels = {"Reference", "Text", "Text 1", "Text 2"}
+def test_a_catalogue_says_nothing_that_no_page_says(language):
+    for place, known in spoken.own(language).items():
+        of = [page for page in spoken.PAGES if place in (messages.ALL, page) or page.startswith(f"{place}/")]
+        assert (place, sorted(set(known) - {one for page in of for one in spoken.on(page)})) == (place, [])
 
-    assert spoken("rater") - set(known) == set()
-    assert set(known) - spoken() - of_protocols() - labels == set()
-    assert of_protocols() - set(known) == set()
+
+def test_all_catalogues_have_the_same_messages():
+    assert all(spoken.keys(language) == spoken.keys(OTHERS[0]) for language in OTHERS)
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_translation_has_the_places_of_its_message(language):
-    for message, text in messages.catalogue(language).items():
-        assert sorted(PLACES.findall(text)) == sorted(PLACES.findall(message)), message
+    for known in spoken.own(language).values():
+        for message, entry in known.items():
+            forms = {"other": entry} if isinstance(entry, str) else entry
+            assert "other" in forms, message
+            assert set(forms) <= PLURALS, message
+            for text in forms.values():
+                assert spoken.places(text) == spoken.places(message), message
+                assert text.strip(), message
+
+
+@pytest.mark.parametrize("path", sorted(spoken.TEMPLATES.glob("*.html")), ids=lambda path: path.stem)
+def test_no_word_of_a_template_stands_outside_the_catalogues(path):
+    assert spoken.literal_words(path) == []
+
+
+def test_words_that_stand_outside_are_found(tmp_path):
+    path = tmp_path / "x.html"
+    path.write_text(
+        '<p>{{ _("Known") }}</p><p title="Tip">Lost {{ n }} words</p><input placeholder="{{ x }} hint"><code>x y</code>'
+    )
+    assert spoken.literal_words(path) == ["title: Tip", "Lost ¤ words", "placeholder: ¤ hint"]
+
+
+@pytest.mark.parametrize("path", spoken.MODULES, ids=lambda path: path.stem)
+def test_no_word_of_a_module_stands_outside_the_catalogues(path):
+    assert literal_strings(path.read_text()) == []
+
+
+def test_strings_that_stand_outside_are_found():
+    text = (
+        'h("p", { class: "a b" }, "Two words", t("Known words"), count(n, "{n} tree", "{n} trees"), `${n} more words`)'
+    )
+    assert literal_strings(text) == ["Two words", "¤ more words"]
+
+
+def test_a_catalogue_is_served_with_all_that_its_page_says():
+    found = [name for name in assets() if name.startswith("messages/")]
+    assert {messages.file_of("de", page) for page in spoken.PAGES} <= set(found)
+    assert messages.file_of("en", "manager/overview") is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import { call } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { main, moment, table, told } from "./parts.js";
+import { t } from "../shared/messages.js";
+import { foreign, main, moment, table, tell, told } from "./parts.js";
 
 const place = $("#log");
 const found = [];
@@ -13,16 +14,16 @@ async function more(cursor) {
   if (cursor) query.set("cursor", cursor);
   const answer = await call("GET", `/v1/audit?${query}`);
   if (!answer.ok) {
-    $("#said").textContent = told(answer);
+    tell($("#said"), told(answer));
     return;
   }
   found.push(...answer.body.items);
   const { next } = answer.body;
-  fill(place, table("Who changed what", [
-    ["When", (one) => moment(one.at)], ["Campaign", (one) => one.campaign], ["Who", (one) => one.actor], ["What", (one) => one.action],
-    ["More", (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join("; "), "text"],
-  ], found), next ? h("p", { class: "actions" }, button("Older", () => more(next), { class: "quiet" })) : null,
-  h("p", { class: "words" }, "Each row seals those before it; plumbline audit --check names one that was changed."));
+  fill(place, table(t("Who changed what"), [
+    [t("When"), (one) => moment(one.at)], [t("Campaign"), (one) => one.campaign], [t("Who"), (one) => one.actor], [t("What"), (one) => foreign(one.action)],
+    [t("More"), (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join("; "), "text"],
+  ], found), next ? h("p", { class: "actions" }, button(t("Older"), () => more(next), { class: "quiet" })) : null,
+  h("p", { class: "words" }, t("Each row seals those before it; plumbline audit --check names one that was changed.")));
   place.removeAttribute("aria-busy");
 }
 

@@ -1,8 +1,9 @@
 // A job: how far it is, and a way to cancel it; once it is done the page comes again with the report.
 
 import { call, Unreachable, why } from "../shared/api.js";
-import { $, h } from "../shared/dom.js";
-import { change, figure, resting } from "./parts.js";
+import { $, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { change, figure, foreign, resting, say, tell } from "./parts.js";
 
 const place = $("#job");
 const bar = $("progress", place);
@@ -11,6 +12,7 @@ const said = $(".said", place);
 const cancel = $("[data-cancel]", place);
 const address = `/v1/jobs/${place.dataset.job}`;
 const EVERY = 1000; // milliseconds
+const STATES = { queued: t("queued"), running: t("running"), done: t("done"), failed: t("failed"), cancelled: t("cancelled") };
 let over = false;
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -20,17 +22,17 @@ function show(job) {
     bar.max = job.total;
     bar.value = job.done;
   }
-  const parts = job.total ? `${figure(job.done)} of ${figure(job.total)} parts` : "reading the data";
-  told.textContent = `${job.state}: ${job.waiting ?? parts}, ${figure(job.seconds)} s`;
+  const parts = job.total ? t("{n} of {total} parts", { n: figure(job.done), total: figure(job.total) }) : t("reading the data");
+  fill(told, `${STATES[job.state]}: `, job.waiting ? foreign(job.waiting) : parts, `, ${figure(job.seconds)} s`);
 }
 
 function ended(job) {
   over = true;
   cancel?.remove();
   if (job.state === "done") return location.reload();
-  told.textContent = job.state === "cancelled" ? "Cancelled. Nothing is kept." : `${job.error.title}: ${job.error.detail}`;
+  fill(told, job.state === "cancelled" ? t("Cancelled. Nothing is kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
   bar.remove();
-  return place.append(h("p", {}, h("a", { class: "button", href: location.href }, "Ask again")));
+  return place.append(h("p", {}, h("a", { class: "button", href: location.href }, t("Ask again"))));
 }
 
 async function follow() {
@@ -38,16 +40,16 @@ async function follow() {
     try {
       const answer = await call("GET", address);
       if (!answer.ok) {
-        said.textContent = why(answer);
+        tell(said, why(answer));
         if (answer.status < 500) return;
       } else {
-        said.textContent = "";
+        say(said, "");
         show(answer.body);
         if (["done", "failed", "cancelled"].includes(answer.body.state)) return ended(answer.body);
       }
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      said.textContent = "The server cannot be reached; trying again.";
+      say(said, t("The server cannot be reached; trying again."));
     }
     await pause(EVERY);
   }

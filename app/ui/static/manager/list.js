@@ -2,14 +2,15 @@
 
 import { call, Unreachable } from "../shared/api.js";
 import { fill, h } from "../shared/dom.js";
+import { count, t } from "../shared/messages.js";
 import { figure, moment, percent } from "./parts.js";
 
 function shown({ share, total, pace, forecast }) {
   return [
-    h("progress", { max: "1", value: String(share ?? 0), "aria-label": "Share handed in" }),
-    h("span", {}, `${percent(share)} of ${figure(total.tasks)} tasks`),
-    h("span", {}, `${figure(total.judgments)} judgments, ${figure(pace.judgments_last_day)} in the last day`),
-    forecast ? h("span", {}, `to end ${moment(forecast.median)}`) : null,
+    h("progress", { max: "1", value: String(share ?? 0), "aria-label": t("Share handed in") }),
+    h("span", {}, count(total.tasks, "{share} of {n} task", "{share} of {n} tasks", { share: percent(share) })),
+    h("span", {}, count(total.judgments, "{n} judgment, {new} in the last day", "{n} judgments, {new} in the last day", { new: figure(pace.judgments_last_day) })),
+    forecast ? h("span", {}, t("to end {when}", { when: moment(forecast.median) })) : null,
   ];
 }
 

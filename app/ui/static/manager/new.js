@@ -2,7 +2,8 @@
 
 import { $ } from "../shared/dom.js";
 import { idempotencyKey } from "../shared/api.js";
-import { change, resting } from "./parts.js";
+import { t } from "../shared/messages.js";
+import { change, resting, say } from "./parts.js";
 
 const form = $("#new");
 const said = $(".said", form);
@@ -22,7 +23,7 @@ async function make() {
     given = body();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    said.textContent = `The options are no JSON: ${error.message}`;
+    say(said, t("The options are no JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await change("POST", "/v1/campaigns", { body: given, said, key: idempotencyKey() });

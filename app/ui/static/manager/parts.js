@@ -2,23 +2,40 @@
 
 import { call, idempotencyKey, Unreachable, why } from "../shared/api.js";
 import { $, button, dialog, h } from "../shared/dom.js";
+import { language, languageOf, loadMessages, locale, number, t } from "../shared/messages.js";
+
+await loadMessages(); // before any module that imports this one runs, so that it can speak at once
 
 export const main = $("#main");
 export const api = main.dataset.api ?? "";
 export const here = `/campaigns/${encodeURIComponent(main.dataset.campaign ?? "")}`;
 export const NONE = "–";
+export const STATES = { draft: t("draft"), planned: t("planned"), open: t("open"), paused: t("paused"), closed: t("closed") };
 
-export function figure(value, digits = 0) {
-  if (value === null || value === undefined) return NONE;
-  return new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(value);
-}
-
+export const figure = (value, digits = 0) => (value === null || value === undefined ? NONE : number(value, digits));
 export const percent = (share) => (share === null || share === undefined ? NONE : `${figure(100 * share, 1)} %`);
 export const hours = (seconds) => `${figure(seconds / 3600, 1)} h`;
 
 export function moment(iso) {
   if (!iso) return NONE;
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
+// A text of the interface, which is in English: as the page says it where it knows how, else marked as English.
+export const foreign = (text) => (languageOf(text) ? h("span", { lang: "en" }, text) : t(text));
+
+export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, foreign(text)));
+
+// Say something in the page's own language …
+export function say(place, text) {
+  place.removeAttribute("lang");
+  place.textContent = text;
+}
+
+// … or what the interface says of a problem, in English.
+export function tell(place, text) {
+  place.textContent = text;
+  if (language() !== "en") place.lang = "en";
 }
 
 // columns: [heading, cell of a row, class]. A cell is text, an element or null.
@@ -43,15 +60,15 @@ export function told(answer) {
 
 // Ask for a change, once however often it is sent. → the answer, or null after saying what went wrong.
 export async function change(method, path, { body, said, headers = {}, key = idempotencyKey(), timeout } = {}) {
-  said.textContent = "";
+  say(said, "");
   const sent = method === "POST" ? { "Idempotency-Key": key, ...headers } : headers;
   try {
     const answer = await call(method, path, { body, headers: sent, timeout });
     if (answer.ok) return answer;
-    said.textContent = told(answer);
+    tell(said, told(answer));
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    said.textContent = "The server cannot be reached. Try again in a moment.";
+    say(said, t("The server cannot be reached. Try again in a moment."));
   }
   return null;
 }
@@ -88,5 +105,5 @@ export function sure(title, question, label, then) {
     box.close();
     then();
   }, { class: "danger" });
-  const box = dialog(title, [h("p", {}, question), h("p", { class: "actions" }, go)], { closeLabel: "Back" });
+  const box = dialog(title, [h("p", {}, question), h("p", { class: "actions" }, go)], { closeLabel: t("Back") });
 }

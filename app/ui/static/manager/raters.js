@@ -2,44 +2,52 @@
 
 import { call, csrf, idempotencyKey, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { all, api, change, figure, main, resting, table, told } from "./parts.js";
+import { t } from "../shared/messages.js";
+import { all, api, change, figure, main, resting, say, table, tell, told } from "./parts.js";
 
 const said = $("#said");
 const made = $("#made");
 const manages = !["coordinator", "viewer"].includes(main.dataset.role);
 const path = (rater) => `${api}/raters/${encodeURIComponent(rater)}`;
+const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
+const UNITS = { items: (n) => t("{n} items", { n }), segments: (n) => t("{n} segments", { n }), words: (n) => t("{n} words", { n }) };
 
 async function show() {
   const place = $("#raters");
   const found = await all(`${api}/raters`);
-  fill(place, found.length ? list(found) : h("p", {}, manages ? "Nobody is enrolled yet. Enrol raters above, by keys that tell nobody who they are." : "Nobody of your team is enrolled yet."));
+  fill(place, found.length ? list(found) : h("p", {}, manages ? t("Nobody is enrolled yet. Enrol raters above, by keys that tell nobody who they are.") : t("Nobody of your team is enrolled yet.")));
   place.removeAttribute("aria-busy");
 }
 
 function list(found) {
-  return table("Raters", [
-    ["Rater", (one) => one.key], ["State", (one) => one.state ?? "not enrolled"], ["Team", (one) => one.team],
-    ["Capacity", (one) => (one.capacity === null ? "no bound" : `${figure(one.capacity)} ${one.capacity_unit}`)],
-    ["Languages", (one) => one.languages.join(", ") || null],
-    ["", (one) => steps(one)],
-  ].map(([head, ...rest]) => [head || "What to do", ...rest]), found);
+  return table(t("Raters"), [
+    [t("Rater"), (one) => one.key], [t("State"), (one) => (one.state ? ENROLMENT[one.state] ?? one.state : t("not enrolled"))], [t("Team"), (one) => one.team],
+    [t("Capacity"), capacity],
+    [t("Languages"), (one) => one.languages.join(", ") || null],
+    [t("What to do"), steps],
+  ], found);
+}
+
+function capacity(one) {
+  if (one.capacity === null) return t("no bound");
+  return UNITS[one.capacity_unit]?.(figure(one.capacity)) ?? `${figure(one.capacity)} ${one.capacity_unit}`;
 }
 
 function steps(one) {
   if (!["active", "paused"].includes(one.state)) return null;
-  const link = button("New link", () => resting(link, () => give(one.key)), { class: "quiet", "aria-label": `New link for ${one.key}` });
+  const link = button(t("New link"), () => resting(link, () => give(one.key)), { class: "quiet", "aria-label": t("New link for {rater}", { rater: one.key }) });
   if (!manages) return link;
   const next = one.state === "active" ? "paused" : "active";
-  const label = next === "paused" ? "Pause" : "Go on";
+  const label = next === "paused" ? t("Pause") : t("Go on");
   const step = button(label, () => resting(step, () => set(one, next)), { class: "quiet", "aria-label": `${label}: ${one.key}` });
-  const leave = button("Has left", () => resting(leave, () => set(one, "left")), { class: "quiet", "aria-label": `${one.key} has left` });
+  const leave = button(t("Has left"), () => resting(leave, () => set(one, "left")), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
   return h("span", { class: "actions" }, link, step, leave);
 }
 
 async function give(rater) {
   const answer = await change("POST", `${path(rater)}/link`, { said });
   if (!answer) return;
-  fill(made, h("p", {}, `The link of ${rater}, shown this once:`), h("p", { class: "secret" }, answer.body.link));
+  fill(made, h("p", {}, t("The link of {rater}, shown this once:", { rater })), h("p", { class: "secret" }, answer.body.link));
 }
 
 async function set(one, state) {
@@ -60,7 +68,7 @@ async function enrol(form) {
   }
   for (const key of keys) {
     if (!(await change("PUT", path(key), { body, said }))) {
-      said.textContent = `${key}: ${said.textContent}`;
+      said.prepend(`${key}: `);
       break;
     }
   }
@@ -68,7 +76,7 @@ async function enrol(form) {
 }
 
 async function linksForAll() {
-  said.textContent = "";
+  say(said, "");
   const headers = { "X-CSRF-Token": csrf(), "Content-Type": "application/json", "Idempotency-Key": idempotencyKey(), Accept: "text/csv,application/problem+json" };
   let answer;
   try {
@@ -77,12 +85,12 @@ async function linksForAll() {
     throw new Unreachable(String(error));
   }
   if (!answer.ok) {
-    said.textContent = told({ status: answer.status, body: await answer.json() });
+    tell(said, told({ status: answer.status, body: await answer.json() }));
     return;
   }
   const file = URL.createObjectURL(await answer.blob());
-  const link = h("a", { class: "button", href: file, download: `${main.dataset.campaign}-links.csv` }, "Save the links");
-  fill(made, h("p", {}, "New links are made; those before have ended. "), h("p", {}, link));
+  const link = h("a", { class: "button", href: file, download: `${main.dataset.campaign}-links.csv` }, t("Save the links"));
+  fill(made, h("p", {}, `${t("New links are made; those before have ended.")} `), h("p", {}, link));
 }
 
 $("#enrol")?.addEventListener("submit", (event) => {

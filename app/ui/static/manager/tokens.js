@@ -1,20 +1,24 @@
 // Tokens: make one, whose secret is shown once; see and revoke them.
 
 import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
 import { all, change, moment, resting, sure, table } from "./parts.js";
 
 const form = $("#new");
 const said = $("#said");
 const DAY = 86_400_000; // milliseconds
+const ROLES = {
+  admin: t("admin"), manager: t("manager"), coordinator: t("coordinator"), viewer: t("viewer"), frontend: t("frontend"), rater: t("rater"),
+};
 
 async function show() {
   const place = $("#tokens");
   const found = await all("/v1/tokens");
-  fill(place, found.length ? table("Tokens", [
-    ["Token", (one) => `plb_${one.prefix}_…`], ["Role", (one) => one.role], ["Campaign", (one) => one.campaign ?? "all"], ["Team", (one) => one.team],
-    ["Rater", (one) => one.rater], ["For", (one) => one.name, "text"], ["Made", (one) => moment(one.created_at)], ["Ends", (one) => moment(one.expires_at)],
-    ["State", (one) => (one.live ? revoke(one) : one.revoked_at ? "revoked" : "ended")],
-  ], found) : h("p", {}, "There are no tokens that you manage."));
+  fill(place, found.length ? table(t("Tokens"), [
+    [t("Token"), (one) => `plb_${one.prefix}_…`], [t("Role"), (one) => ROLES[one.role] ?? one.role], [t("Campaign"), (one) => one.campaign ?? t("all")], [t("Team"), (one) => one.team],
+    [t("Rater"), (one) => one.rater], [t("For"), (one) => one.name, "text"], [t("Made"), (one) => moment(one.created_at)], [t("Ends"), (one) => moment(one.expires_at)],
+    [t("State"), (one) => (one.live ? revoke(one) : one.revoked_at ? t("revoked") : t("ended"))],
+  ], found) : h("p", {}, t("There are no tokens that you manage.")));
   place.removeAttribute("aria-busy");
 }
 
@@ -22,7 +26,8 @@ function revoke(one) {
   const end = async () => {
     if (await change("DELETE", `/v1/tokens/${one.prefix}`, { said })) await show();
   };
-  return button("Revoke …", () => sure("Revoke this token?", "It and all its sessions end at once, for good.", "Revoke it", end), { class: "quiet", "aria-label": `Revoke ${one.prefix}` });
+  return button(t("Revoke …"), () => sure(t("Revoke this token?"), t("It and all its sessions end at once, for good."), t("Revoke it"), end),
+    { class: "quiet", "aria-label": t("Revoke {token}", { token: one.prefix }) });
 }
 
 async function make() {
@@ -31,8 +36,8 @@ async function make() {
   if (form.elements.days.value) body.expires_at = new Date(Date.now() + Number(form.elements.days.value) * DAY).toISOString();
   const answer = await change("POST", "/v1/tokens", { body, said });
   if (!answer) return;
-  fill($("#made"), h("p", {}, "The token, shown this once:"), h("p", { class: "secret" }, answer.body.token),
-    h("p", {}, "As a link that signs in:"), h("p", { class: "secret" }, `${location.origin}/#token=${answer.body.token}`));
+  fill($("#made"), h("p", {}, t("The token, shown this once:")), h("p", { class: "secret" }, answer.body.token),
+    h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, `${location.origin}/#token=${answer.body.token}`));
   await show();
 }
 

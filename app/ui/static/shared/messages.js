@@ -1,30 +1,41 @@
 // What the page says. A message is named by its English text; the catalogue of another language is fetched once.
 
-let known = {};
+let known = Object.create(null);
 
 export async function loadMessages() {
   const address = document.querySelector("meta[name=messages]")?.content;
   if (!address) return;
   try {
     const answer = await fetch(address);
-    if (answer.ok) known = await answer.json();
+    if (answer.ok) known = Object.assign(Object.create(null), await answer.json());
   } catch (error) {
     if (!(error instanceof TypeError)) throw error; // without a network the page speaks English
   }
 }
 
 export function t(message, values = {}) {
-  let text = known[message] ?? message;
-  for (const [name, value] of Object.entries(values)) text = text.replaceAll(`{${name}}`, String(value));
-  return text;
+  const entry = known[message] ?? message;
+  return put(typeof entry === "string" ? entry : entry.other, values);
 }
+
+const put = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
 
 // The language of a text that came from elsewhere, such as a protocol's rubric, where it is not the page's.
 export const languageOf = (message) => (message in known || language() === "en" ? null : "en");
 
 export const language = () => document.documentElement.lang || "en";
 
-export const count = (n, one, many) => t(n === 1 ? one : many, { n });
+// Dates in English are those of Britain, whose order of day and month most of the world knows.
+export const locale = () => (language() === "en" ? "en-GB" : language());
+
+// A number of things, named by its two English texts. A language with other forms of plural has them under the second.
+export function count(n, one, many, values = {}) {
+  const form = new Intl.PluralRules(language()).select(n);
+  const forms = known[many];
+  const told = { n: number(n), ...values };
+  if (forms === undefined || typeof forms === "string") return t(form === "one" ? one : many, told);
+  return put(forms[form] ?? forms.other, told);
+}
 
 export function number(value, digits = 0) {
   return new Intl.NumberFormat(language(), { maximumFractionDigits: digits }).format(value);
