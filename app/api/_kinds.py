@@ -26,6 +26,7 @@ from app.web.access import Manager, Viewer
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
+from app.web.naming import check_naming
 from app.web.negotiation import preferred
 
 AnyKind = Kind[Any, Any]
@@ -120,6 +121,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         shape: str = "",
         prefer: str = "",
     ) -> Response:
+        check_naming(caller, kind, given.model_fields_set)
         campaigns = (campaign,) if kind.over == "campaign" else _seen(caller, given.keys())
         ask = partial(asked.long_answer, database, _asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)

@@ -161,6 +161,15 @@ def test_viewers_see_raters_by_number(world: World, kind: str) -> None:
     assert ("ann" in full.text) is (kind != "document_scores")
 
 
+@pytest.mark.parametrize("named", ["ann,bob", "ann,nobody"])
+def test_viewers_cannot_ask_which_raters_there_are(world: World, named: str) -> None:
+    """Known or not, the answer is the same; a manager learns the difference."""
+    for shape in ("", ".csv", ".svg"):
+        path = f"/v1/campaigns/usual/reports/distributions{shape}?between={named}"
+        assert world.get(path, "viewer").status_code == 403
+        assert world.get(path).status_code == (422 if "nobody" in named else 200)
+
+
 def test_documents_in_which_a_control_was_met_can_be_kept(world: World) -> None:
     kept = world.report("usual", "document_scores", controls="keep")
     assert kept["n"] == world.report("usual", "document_scores")["n"] == 16

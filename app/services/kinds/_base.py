@@ -90,5 +90,7 @@ class Kind(Generic[Asked, View]):
     version: str = METHOD_VERSION
     pictures: Mapping[str, Callable[[View], bytes]] = field(default_factory=dict)
     """Further pictures by name, for `?picture=`."""
+    naming: frozenset[str] = frozenset()
+    """Fields of the question in which raters are named: viewers may not ask by these."""
     blind: Callable[[View], View] | None = None
     """What viewers see; None: without the values under `rater` and without `rater:KEY` and `task:KEY` in texts."""

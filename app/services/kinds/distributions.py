@@ -36,7 +36,8 @@ class DistributionsAsked(RatedAsked):
 
     unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
     between: Annotated[str, StringConstraints(max_length=1_000)] | None = Field(
-        None, description="Raters, with commas between: only the units that all of them rated, and only they."
+        None,
+        description="Raters, with commas between: only the units that all of them rated, and they. Not for viewers.",
     )
 
 
@@ -175,5 +176,6 @@ KIND: Kind[DistributionsAsked, DistributionsView] = Kind(
     picture=rater_histograms,
     caption=caption,
     pictures={"systems": system_histograms},
+    naming=frozenset({"between"}),
     blind=blinded,
 )

@@ -1,0 +1,17 @@
+"""Questions in which raters are named: not for who only views, for the answer would tell which raters there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from app.services.kinds._base import Kind
+from app.services.tokens import Caller
+from app.web.access import RoleLacksIt
+
+
+def check_naming(caller: Caller, kind: Kind[Any, Any], given: Iterable[str]) -> None:
+    """Raise RoleLacksIt where who only views names raters, known ones or not. given: fields of the question."""
+    named = sorted(kind.naming.intersection(given))
+    if named and not caller.may("manager"):
+        raise RoleLacksIt(f"to name raters under {named[0]} needs the rights of a manager; yours is {caller.role}")
