@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.services import captions
-from app.services.kinds._agreement_view import AgreementView, Interval, LevelView, RaterPairLine, SelfLine, Statistic
+from app.services.kinds._agreement_view import AgreementView, LevelView, RaterPairLine, SelfLine, Statistic
 from app.services.kinds._base import Shown
-from app.services.tables import Alignment, Table
+from app.services.kinds._tables import table
+from app.services.tables import Table, interval
 from app.services.tables_csv import Cell
 
 PLACES = 3
@@ -80,27 +81,18 @@ def _level_title(level: LevelView) -> str:
     return f"{LEVEL_NAMES[level.level]}: {', '.join(told)}{single}"
 
 
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int = 1) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _interval(ends: Interval | None) -> str:
-    return "–" if ends is None else f"[{_figure(ends[0])}, {_figure(ends[1])}]"
-
-
 def _statistics(view: AgreementView, level: LevelView) -> Table:
-    interval = f"{view.interval_level:.0%} interval"
-    heads = ("Coefficient", "Value", interval, "Expected", "Observed", "Chance", "Landis & Koch")
+    ends = f"{view.interval_level:.0%} interval"
+    heads = ("Coefficient", "Value", ends, "Expected", "Observed", "Chance", "Landis & Koch")
     rows = [
         (
             named(one),
             _figure(one.value),
-            _interval(one.interval),
+            interval(one.interval, PLACES),
             _figure(one.expected),
             _figure(one.observed),
             _figure(one.chance),
@@ -108,7 +100,7 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
         )
         for one in level.statistics
     ]
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _lengths(level: LevelView) -> Table:
@@ -126,7 +118,7 @@ def _lengths(level: LevelView) -> Table:
         )
         for one in level.by_length
     ]
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
@@ -138,7 +130,7 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
         cells = [*map(captions.printable, one.rater), f"{one.n_units:,}", f"{one.n_documents:,}"]
         cells += [_figure(one.pearson), *map(_figure, taus), _figure(one.absolute)]
         rows.append((*cells, _figure(one.kappa), _figure(one.weighted_kappa)) if ordered else tuple(cells))
-    return _table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
+    return table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
 
 
 def _own(lines: Sequence[SelfLine]) -> Table:
@@ -152,13 +144,13 @@ def _own(lines: Sequence[SelfLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows, left=2)
+    return table(heads, rows, left=2)
 
 
 def _spans(view: AgreementView) -> Table:
     figures = view.spans.figures if view.spans else []
-    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), _interval(one.interval)) for one in figures]
-    return _table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
+    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), interval(one.interval, PLACES)) for one in figures]
+    return table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
 
 
 CSV = (

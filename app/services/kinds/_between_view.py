@@ -10,7 +10,8 @@ from app.services import captions
 from app.services.kinds._agreement_show import NONE, PLACES, named
 from app.services.kinds._agreement_view import Line, Statistic
 from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
+from app.services.kinds._tables import table
+from app.services.tables import Table
 from app.services.tables_csv import Cell
 
 
@@ -57,11 +58,6 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def tables(view: BetweenView) -> Sequence[Shown]:
     """Every two campaigns, then the coefficients over all of them."""
     shown = []
@@ -78,7 +74,7 @@ def _pairs(view: BetweenView) -> Table:
     for one in view.pairs:
         figures = (one.pearson, one.tau_b, one.tau_c, one.tau_systems, one.absolute)
         rows.append((*one.campaign, f"{one.n_units:,}", *map(_figure, figures)))
-    return _table(heads, rows, 2)
+    return table(heads, rows, 2)
 
 
 def _statistics(view: BetweenView) -> Table:
@@ -87,7 +83,7 @@ def _statistics(view: BetweenView) -> Table:
     for one in view.statistics:
         ends = "–" if one.interval is None else "[{}, {}]".format(*map(_figure, one.interval))
         rows.append((named(one), _figure(one.value), ends, _figure(one.expected), _figure(one.chance)))
-    return _table(heads, rows, 1)
+    return table(heads, rows, 1)
 
 
 CSV = (

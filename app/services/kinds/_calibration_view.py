@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import Alignment, Table
+from app.services.tables import interval
 from app.services.tables_csv import Cell
 
 PLACES = 3
@@ -82,15 +83,6 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _ends(value: tuple[float, float] | None) -> str:
-    return "–" if value is None else f"[{_figure(value[0])}, {_figure(value[1])}]"
-
-
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    sides: list[Alignment] = ["left" if i < 1 else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def tables(view: CalibrationView) -> Sequence[Shown]:
     """Raters, then systems."""
     shown = []
@@ -98,16 +90,16 @@ def tables(view: CalibrationView) -> Sequence[Shown]:
         heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "With others")
         rows = []
         for one in view.raters:
-            figures = (_figure(one.mean), _figure(one.sd), _figure(one.shift), _ends(one.interval))
+            figures = (_figure(one.mean), _figure(one.sd), _figure(one.shift), interval(one.interval, PLACES))
             rows.append((one.rater, f"{one.n:,}", *figures, _figure(one.spread_ratio), _figure(one.correlation)))
-        shown.append(Shown("Raters on calibration items", _table(heads, rows)))
+        shown.append(Shown("Raters on calibration items", table(heads, rows)))
     if view.systems:
         heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
         lines = []
         for s in view.systems:
             raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _whole(s.rank_shifted))
             lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _whole(s.rank_z)))
-        shown.append(Shown("Systems before and after", _table(heads, lines)))
+        shown.append(Shown("Systems before and after", table(heads, lines)))
     return shown
 
 

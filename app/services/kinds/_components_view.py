@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
 
@@ -123,11 +124,6 @@ def tables(view: ComponentsView) -> Sequence[Shown]:
     return found
 
 
-def _table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    headings, sides = zip(*columns, strict=True)
-    return Table(headings, sides, tuple(rows))
-
-
 def _number(value: float | None, places: int) -> str:
     return "–" if value is None else captions.number(value, places)
 
@@ -156,7 +152,7 @@ def _components(lines: Sequence[ComponentLine]) -> Table:
         )
         for line in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _systems(lines: Sequence[AdjustedLine]) -> Table:
@@ -180,7 +176,7 @@ def _systems(lines: Sequence[AdjustedLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _pairs(lines: Sequence[ContrastLine]) -> Table:
@@ -206,7 +202,7 @@ def _pairs(lines: Sequence[ContrastLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _raters(lines: Sequence[SeverityLine]) -> Table:
@@ -220,7 +216,7 @@ def _raters(lines: Sequence[SeverityLine]) -> Table:
     rows = [
         (one.rater, _number(one.severity, places), _span(one.interval, places), f"{one.n_ratings:,}") for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _decisions(lines: Sequence[DecisionLine]) -> Table:
@@ -241,7 +237,7 @@ def _decisions(lines: Sequence[DecisionLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")

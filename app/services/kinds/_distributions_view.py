@@ -9,7 +9,8 @@ from pydantic import Field
 from app.services import captions
 from app.services.kinds._agreement_view import Line, numbered
 from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
+from app.services.kinds._tables import table
+from app.services.tables import Table
 from app.services.tables_csv import Cell
 
 PLACES = 2
@@ -85,11 +86,6 @@ def tables(view: DistributionsView) -> Sequence[Shown]:
     return shown
 
 
-def _right(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def _number(value: float | None) -> str:
     return captions.number(value, PLACES)
 
@@ -110,7 +106,7 @@ def _raters(view: DistributionsView) -> Table:
         )
         for one in view.raters
     ]
-    return _right(heads, rows)
+    return table(heads, rows)
 
 
 def _systems(view: DistributionsView) -> Table:
@@ -127,12 +123,12 @@ def _systems(view: DistributionsView) -> Table:
             cells += [_number(one.per_1000_words)]
             cells += ["–" if one.rank_per_1000_words is None else str(one.rank_per_1000_words)]
         rows.append(tuple(cells))
-    return _right(heads, rows)
+    return table(heads, rows)
 
 
 def _levels(view: DistributionsView) -> Table:
     rows = [(captions.printable(one.system), *map(_share, one.shares)) for one in view.systems]
-    return _right(("System", *view.bins), rows)
+    return table(("System", *view.bins), rows)
 
 
 CSV = (

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
 
@@ -83,11 +84,6 @@ def _share(value: float | None, places: int = 2) -> str:
     return "–" if value is None else captions.number(value, places)
 
 
-def _table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    headings, sides = zip(*columns, strict=True)
-    return Table(headings, sides, tuple(rows))
-
-
 def _studies(lines: Sequence[StudiesLine]) -> Table:
     heads: list[tuple[str, Alignment]] = [
         ("Forecast by", "left"),
@@ -110,7 +106,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _pairs(lines: Sequence[RerunLine]) -> Table:
@@ -136,7 +132,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         )
         for one in lines
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 PAIR_COLUMNS = tuple(RerunLine.model_fields)

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import Alignment, Table
+from app.services.tables import interval
 from app.services.tables_csv import Cell
 
 PLACES = 3
@@ -70,15 +71,6 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _ends(value: Ends) -> str:
-    return "–" if value is None else f"[{_figure(value[0])}, {_figure(value[1])}]"
-
-
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def tables(view: LinkingView) -> Sequence[Shown]:
     """Links, then systems."""
     shown = []
@@ -86,18 +78,23 @@ def tables(view: LinkingView) -> Sequence[Shown]:
         heads = ("Campaign", "Anchors", "n", "Pearson", "Slope", "Intercept", "Interval", "Residual", "Comparable")
         rows = []
         for one in view.links:
-            line = (_figure(one.pearson), _figure(one.slope), _figure(one.intercept), _ends(one.intercept_interval))
+            line = (
+                _figure(one.pearson),
+                _figure(one.slope),
+                _figure(one.intercept),
+                interval(one.intercept_interval, PLACES),
+            )
             said = "yes" if one.comparable else "no"
             rows.append((one.campaign, one.anchors, f"{one.n:,}", *line, _figure(one.residual), said))
-        shown.append(Shown(f"Links to {view.base}", _table(heads, rows, 2)))
+        shown.append(Shown(f"Links to {view.base}", table(heads, rows, 2)))
     if view.systems:
         names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
         lines: list[tuple[str, ...]] = []
         for s in view.systems:
             rank = "–" if s.rank is None else str(s.rank)
-            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), _ends(s.interval))
+            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), interval(s.interval, PLACES))
             lines.append((s.campaign, s.system, rank, *figures))
-        shown.append(Shown("Systems", _table(names, lines, 2), frozenset({0, 1})))
+        shown.append(Shown("Systems", table(names, lines, 2), frozenset({0, 1})))
     return shown
 
 

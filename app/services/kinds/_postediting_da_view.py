@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
 
@@ -120,15 +121,10 @@ def tables(view: PosteditingDAView) -> Sequence[Shown]:
             ("|r(source, mTER)| − |r(reference, mTER)|", captions.number(view.bias.mter, PLACES)),
             ("|r(reference, TER ext.)| − |r(source, TER ext.)|", captions.number(view.bias.ter_external, PLACES)),
         ]
-        shown.append(Shown("Reference bias", _table(heads, rows), frozenset()))
+        shown.append(Shown("Reference bias", aligned(heads, rows), frozenset()))
     if view.conflicts:
         shown.append(Shown("To look at", _conflicts(view), frozenset({0, 1})))
     return shown
-
-
-def _table(heads: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    headings, alignments = zip(*heads, strict=True)
-    return Table(headings, alignments, tuple(rows))
 
 
 def _means(view: PosteditingDAView) -> Table:
@@ -141,7 +137,7 @@ def _means(view: PosteditingDAView) -> Table:
         )
         for one in view.means
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _systems(view: PosteditingDAView) -> Table:
@@ -154,7 +150,7 @@ def _systems(view: PosteditingDAView) -> Table:
         )
         for one in view.correlations
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _conflicts(view: PosteditingDAView) -> Table:
@@ -169,7 +165,7 @@ def _conflicts(view: PosteditingDAView) -> Table:
         )
         for one in view.conflicts
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table, interval
 from app.services.tables_csv import Cell
 
@@ -131,11 +132,6 @@ def tables(view: PosteditingView) -> Sequence[Shown]:
     return shown
 
 
-def _table(heads: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    headings, alignments = zip(*heads, strict=True)
-    return Table(headings, alignments, tuple(rows))
-
-
 def _systems(view: PosteditingView) -> Table:
     level = f"{view.interval_level:.0%} interval"
     heads: tuple[tuple[str, Alignment], ...] = (
@@ -166,7 +162,7 @@ def _systems(view: PosteditingView) -> Table:
         )
         for one in view.systems
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _share(value: float | None) -> str:
@@ -187,7 +183,7 @@ def _operations(view: PosteditingView) -> Table:
         )
         for one in view.operations
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _closest(view: PosteditingView) -> Table:
@@ -203,7 +199,7 @@ def _closest(view: PosteditingView) -> Table:
         )
         for one in view.closest
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _labs(view: PosteditingView) -> Table:
@@ -221,7 +217,7 @@ def _labs(view: PosteditingView) -> Table:
         )
         for one in view.labs
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _curve(view: PosteditingView) -> Table:
@@ -232,7 +228,7 @@ def _curve(view: PosteditingView) -> Table:
         (str(one.n), words[one.what], captions.number(one.single, PLACES), captions.number(one.growing, PLACES))
         for one in view.curve
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _enough(view: PosteditingView) -> Table:
@@ -241,7 +237,7 @@ def _enough(view: PosteditingView) -> Table:
         (one.system, captions.number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
         for one in view.enough_by_system
     ]
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 RATES = ("hter", "mter", "ter_external")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
 from app.stats.planning import Grouping
@@ -110,11 +111,6 @@ def tables(view: PowerView) -> Sequence[Shown]:
     ]
 
 
-def _table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
-    headings, sides = zip(*columns, strict=True)
-    return Table(headings, sides, tuple(rows))
-
-
 def _share(value: float | None) -> str:
     return "–" if value is None else captions.number(value, 2)
 
@@ -139,7 +135,7 @@ def _needs(view: PowerView) -> Table:
         needed = "none is enough" if one.documents_needed is None else f"{one.documents_needed:,}"
         floor = captions.number(one.floor, 3)
         rows.append((design_name(one), needed, ends, _amount(one.hours_needed), _amount(one.price_needed, 2), floor))
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _points(view: PowerView) -> Table:
@@ -163,14 +159,14 @@ def _points(view: PowerView) -> Table:
             pairs = "–" if one.significant_pairs is None else captions.number(one.significant_pairs, 1)
             detectable = captions.number(one.detectable, captions.decimals([one.detectable]))
             rows.append((design_name(design), f"{one.documents:,}", *found, pairs, detectable, _amount(one.hours)))
-    return _table(heads, rows)
+    return aligned(heads, rows)
 
 
 def _components(line: ComponentsLine) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
     places = captions.decimals([max(value for _, value in values) / 10])
     rows = [(name, captions.number(value, places), captions.number(sqrt(value), places)) for name, value in values]
-    return _table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
+    return aligned([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
 
 
 CSV = (

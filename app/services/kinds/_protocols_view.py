@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import Alignment, Table
+from app.services.tables import interval
 from app.services.tables_csv import Cell
 
 PLACES = 3
@@ -83,17 +84,8 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _ends(value: Ends) -> str:
-    return "–" if value is None else f"[{_figure(value[0])}, {_figure(value[1])}]"
-
-
 def _said(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
-
-
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
 
 
 def tables(view: ProtocolsView) -> Sequence[Shown]:
@@ -101,26 +93,32 @@ def tables(view: ProtocolsView) -> Sequence[Shown]:
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
     for one in view.protocols:
-        agree = (_figure(one.alpha), _ends(one.alpha_interval), _figure(one.pearson))
+        agree = (_figure(one.alpha), interval(one.alpha_interval, PLACES), _figure(one.pearson))
         seconds = captions.number(one.seconds, 1)
         rows.append((one.campaign, one.protocol, _said(one.separates), _figure(one.separation), *agree, seconds))
-    shown = [Shown("Meaningfulness, agreement, cost", _table(heads, rows, 2))]
+    shown = [Shown("Meaningfulness, agreement, cost", table(heads, rows, 2))]
     gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
     if gaps:
         ends = f"{view.level:.0%} interval"
         of_gaps = ("Campaign", "Better", "Worse", "Segments", "Gap", ends, "Standardized", "Found")
         lines = []
         for one, gap in gaps:
-            figures = (f"{gap.n:,}", _figure(gap.gap), _ends(gap.interval), _figure(gap.standardized), _said(gap.found))
+            figures = (
+                f"{gap.n:,}",
+                _figure(gap.gap),
+                interval(gap.interval, PLACES),
+                _figure(gap.standardized),
+                _said(gap.found),
+            )
             lines.append((one.campaign, gap.better, gap.worse, *figures))
-        shown.append(Shown("What should stand above what", _table(of_gaps, lines, 3), frozenset({0, 1, 2})))
+        shown.append(Shown("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
     if view.bridges:
         names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
         bridges = [
-            (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), _ends(b.interval), _figure(b.inside))
+            (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), interval(b.interval, PLACES), _figure(b.inside))
             for b in view.bridges
         ]
-        shown.append(Shown("One predicted from the other", _table(names, bridges, 2), frozenset({0, 1})))
+        shown.append(Shown("One predicted from the other", table(names, bridges, 2), frozenset({0, 1})))
     return shown
 
 

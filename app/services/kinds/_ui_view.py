@@ -13,9 +13,10 @@ from app.services.kinds._arms_view import RANGES, curves_of, figures
 from app.services.kinds._base import KindView, Shown
 from app.services.kinds._document_scores_view import PARTS
 from app.services.kinds._document_scores_view import words as correlated
+from app.services.kinds._tables import table
 from app.services.kinds._ui_lines import UiAgreement, UiCorrelation, UiHistogram, UiPair, UiSpread
 from app.services.pictures.panels import Curve, Panel, panels
-from app.services.tables import Alignment, Table
+from app.services.tables import Table
 from app.services.tables_csv import Cell
 
 PLACES = 3
@@ -64,11 +65,6 @@ def tables(view: UiView) -> Sequence[Shown]:
     return [one for one in shown if one.table.rows]
 
 
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def words(documents: str) -> str:
     """Which documents, for people."""
     return LENGTHS.get(documents, f"{documents} segments")
@@ -89,13 +85,13 @@ def _spread(found: Sequence[UiSpread]) -> Table:
         )
         for one in found
     ]
-    return _table(heads, rows, 2)
+    return table(heads, rows, 2)
 
 
 def _histograms(view: UiView) -> Table:
     heads = ("Score", *(one.arm for one in view.histograms))
     rows = [(label, *(f"{100 * one.shares[i]:.1f} %" for one in view.histograms)) for i, label in enumerate(view.bins)]
-    return _table(heads, rows if view.histograms else [], 1)
+    return table(heads, rows if view.histograms else [], 1)
 
 
 def _agreement(view: UiView, found: Sequence[UiAgreement]) -> Table:
@@ -108,7 +104,7 @@ def _agreement(view: UiView, found: Sequence[UiAgreement]) -> Table:
         )
         for one in found
     ]
-    return _table(heads, rows, 3)
+    return table(heads, rows, 3)
 
 
 def _correlations(found: Sequence[UiCorrelation]) -> Table:
@@ -120,7 +116,7 @@ def _correlations(found: Sequence[UiCorrelation]) -> Table:
         )
         for one in found
     ]
-    return _table(heads, rows, 3)
+    return table(heads, rows, 3)
 
 
 def _shared(found: Sequence[UiPair]) -> Table:
@@ -132,7 +128,7 @@ def _shared(found: Sequence[UiPair]) -> Table:
         )
         for one in found
     ]
-    return _table(heads, rows, 2)
+    return table(heads, rows, 2)
 
 
 CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")

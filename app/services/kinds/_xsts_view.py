@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
+from app.services.kinds._tables import table
+from app.services.tables import Table, interval
 from app.services.tables_csv import Cell
 from app.stats.calibration.lines import METHODS, Method
 
@@ -127,10 +128,6 @@ def figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _ends(value: tuple[float, float] | None) -> str:
-    return "–" if value is None else f"[{figure(value[0])}, {figure(value[1])}]"
-
-
 def named(view: XstsView, one: ComparedSystemView) -> str:
     """A system of a campaign; the campaign alone where it has but one."""
     alone = sum(other.campaign == one.campaign for other in view.systems) == 1
@@ -150,11 +147,6 @@ def tables(view: XstsView) -> Sequence[Shown]:
     return shown
 
 
-def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int) -> Table:
-    sides: list[Alignment] = ["left" if i < left else "right" for i in range(len(heads))]
-    return Table(tuple(heads), tuple(sides), tuple(rows))
-
-
 def _scores(view: XstsView) -> Table:
     words = [captions.sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
     heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
@@ -163,8 +155,8 @@ def _scores(view: XstsView) -> Table:
         main = one.under(view.method)
         values = (figure(one.under(m).value) for m in METHODS)
         rank = "–" if main.rank is None else str(main.rank)
-        rows.append((one.campaign, one.system, rank, *values, _ends(main.interval), f"{one.n_units:,}"))
-    return _table(heads, rows, 2)
+        rows.append((one.campaign, one.system, rank, *values, interval(main.interval, PLACES), f"{one.n_units:,}"))
+    return table(heads, rows, 2)
 
 
 def _points(view: XstsView) -> Table:
@@ -175,7 +167,7 @@ def _points(view: XstsView) -> Table:
         languages = f"{one.source_language or '?'} → {one.target_language or '?'}"
         points = (figure(one.consensus), figure(one.c), f"{one.n_pairs:,}", figure(one.h), f"{one.n_human:,}")
         rows.append((one.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
-    return _table(heads, rows, 2)
+    return table(heads, rows, 2)
 
 
 def _plausible(view: XstsView) -> Table:
@@ -189,7 +181,7 @@ def _plausible(view: XstsView) -> Table:
         ranks = ("–" if (r := one.under(m).rank) is None else str(r) for m in METHODS)
         automatic = captions.number(where.automatic, 2)
         rows.append(("–" if main.rank is None else str(main.rank), named(view, one), *told, automatic, *ranks))
-    return _table(heads, rows, 2 + len(ATTRIBUTES))
+    return table(heads, rows, 2 + len(ATTRIBUTES))
 
 
 def _external(view: XstsView) -> Table:
@@ -199,7 +191,7 @@ def _external(view: XstsView) -> Table:
         figures = map(figure, (one.pearson, one.r_squared, one.split_half))
         error = captions.number(one.error, 4)
         rows.append((IN_WORDS[one.method], one.directions, str(one.n), *figures, error))
-    return _table(heads, rows, 2)
+    return table(heads, rows, 2)
 
 
 CSV = (

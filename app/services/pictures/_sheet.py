@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import INK, QUIET
 
@@ -134,3 +135,8 @@ def wrapped(sentences: Iterable[str], width: float) -> tuple[str, ...]:
     """Sentences as lines that fit a sheet of this width."""
     columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
     return tuple(line for text in sentences for line in textwrap.wrap(_canvas.printable(text), columns, max_lines=5))
+
+
+def caption_lines(told: Iterable[str], width: float) -> tuple[str, ...]:
+    """Statements, such as warnings, as the lines of sentences that fit a sheet of this width."""
+    return wrapped([captions.sentence(text.rstrip(".")) for text in told], width)

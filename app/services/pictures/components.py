@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -130,7 +130,7 @@ def _cell(sheet: Sheet, x: float, y: float, part: float, text: str) -> None:
 
 def _sheet(width: float, rows: int, told: Sequence[str], above: float = 0.0) -> tuple[Sheet, float, tuple[str, ...]]:
     """An empty sheet for so many rows, where its caption begins, and the caption."""
-    sentences = wrapped([captions.sentence(text.rstrip(".")) for text in told], width)
+    sentences = caption_lines(told, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
     return Sheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 

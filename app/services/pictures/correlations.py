@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -50,7 +50,7 @@ def dots(
     top = HEAD + 24
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
-    sentences = _told([*more, *told], width)
+    sentences = caption_lines([*more, *told], width)
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
@@ -96,7 +96,7 @@ def scatters(title: str, below: str, panels: Sequence[Panel], told: Sequence[str
     deep = -(-max(1, len(shown)) // across)
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
-    sentences = _told([*more, *told], width)
+    sentences = caption_lines([*more, *told], width)
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
@@ -139,7 +139,3 @@ def _panel(
 
 def _name(text: str) -> str:
     return _canvas.shortened(text, LONGEST_NAME)
-
-
-def _told(told: Sequence[str], width: float) -> Sequence[str]:
-    return wrapped([captions.sentence(text.rstrip(".")) for text in told], width)

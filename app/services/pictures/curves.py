@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BLUE, FAINT, ORANGE, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -43,7 +42,7 @@ def curves(
     shown = list(lines[:MOST])
     note = [f"The first {MOST} of {len(lines)} lines are drawn."] if len(lines) > MOST else []
     width = MARGIN * 2 + LEFT + WIDE
-    sentences = wrapped([captions.sentence(text.rstrip(".")) for text in (*note, *told)], width)
+    sentences = caption_lines((*note, *told), width)
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0

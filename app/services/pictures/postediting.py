@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -50,7 +50,7 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], told: Sequence[s
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
-    sentences = _told(told, width)
+    sentences = caption_lines(told, width)
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
@@ -91,7 +91,7 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
-    sentences = _told([*more, *told], width)
+    sentences = caption_lines([*more, *told], width)
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
@@ -116,7 +116,7 @@ def steps(title: str, below: str, found: Sequence[Step], told: Sequence[str]) ->
     left = MARGIN + 44
     width = max(NARROWEST, left + len(found) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
-    sentences = _told(told, width)
+    sentences = caption_lines(told, width)
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
@@ -150,7 +150,3 @@ def _steps(sheet: Sheet, found: Sequence[Step], left: float, bottom: float) -> N
 
 def _name(text: str) -> str:
     return _canvas.shortened(text, LONGEST_NAME)
-
-
-def _told(told: Sequence[str], width: float) -> Sequence[str]:
-    return wrapped([captions.sentence(text.rstrip(".")) for text in told], width)

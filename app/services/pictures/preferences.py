@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -35,7 +34,7 @@ def preference_bars(title: str, pairs: Sequence[PairBar], told: Sequence[str]) -
     left = MARGIN + name + 12
     width = max(NARROWEST, left + BARS + 12 + name + MARGIN)
     more = [f"{len(pairs) - MOST:,} more pairs are not drawn"] if len(pairs) > MOST else []
-    sentences = wrapped([captions.sentence(text.rstrip(".")) for text in (*more, *told)], width)
+    sentences = caption_lines((*more, *told), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     with _canvas.drawing():

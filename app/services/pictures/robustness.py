@@ -9,7 +9,7 @@ from itertools import pairwise
 from app.services import captions
 from app.services.pictures import _canvas
 from app.services.pictures._canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Across, Sheet, wrapped
+from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Across, Sheet, caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -44,7 +44,7 @@ def change_bars(title: str, rows: Sequence[ChangeBar], told: Sequence[str]) -> b
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    sentences = wrapped([captions.sentence(text.rstrip(".")) for text in told], width)
+    sentences = caption_lines(told, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
     with _canvas.drawing():
@@ -78,7 +78,7 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], told: Sequence
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
     left, top = MARGIN + longest + 16, HEAD + 34
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
-    sentences = wrapped([captions.sentence(text.rstrip(".")) for text in told], width)
+    sentences = caption_lines(told, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with _canvas.drawing():
         _canvas.prepare()
