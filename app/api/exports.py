@@ -33,7 +33,7 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
     """
     if format == bundle.NAME:
         pieces = bundle.archive(database, campaign)
-        return stream(pieces, "application/x-tar", filename=f"{campaign}.bundle.tar")
+        return stream(pieces, "application/x-tar", filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
     target = exports.target(format)
     pieces = exports.export(database, campaign, format)
     return stream(pieces, "application/octet-stream", filename=f"{campaign}.{target.suffix}")
