@@ -117,9 +117,11 @@ class Manifest(_Model):
 def read_manifest(text: str, name: str) -> Manifest:
     """The manifest in a file of that name. Raises Invalid, naming each place that is wrong."""
     try:
-        plain = json.loads(text)
+        plain = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as fault:
         raise Invalid(places=(Place((name, fault.lineno), f"is not JSON: {fault.msg}"),)) from None
+    except ValueError:
+        raise Invalid(places=(Place((name,), "holds a number that cannot be used"),)) from None
     except RecursionError:
         raise Invalid(places=(Place((name,), "is nested too deeply"),)) from None
     try:
@@ -128,6 +130,10 @@ def read_manifest(text: str, name: str) -> Manifest:
         faults = error.errors(include_url=False, include_input=False, include_context=False)[:100]
         places = tuple(Place((name, *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid("the manifest is not valid", places=places) from None
+
+
+def _no_number(_: str) -> object:
+    raise ValueError("NaN and infinities are not JSON")
 
 
 def _with_defaults(plain: object, name: str) -> object:

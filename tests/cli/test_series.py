@@ -205,7 +205,16 @@ def test_over_http_it_is_the_same(
     assert "campaigns:0:raters:0" in refused.stderr.decode()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"series": "s", "campaigns": []}', "[" * 100_000])
+SETTING = '{"series": "s", "campaigns": [{"key": "k", "protocol": "da", "settings": {"x": %s}}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", '{"series": "s", "campaigns": []}', "[" * 100_000),
+        *(SETTING % number for number in ("NaN", "-Infinity", "1e999", "1" * 5000)),
+    ],
+)
 def test_what_is_no_manifest_is_one_clear_error(text: str) -> None:
     with pytest.raises(Invalid) as raised:
         read_manifest(text, "s.json")
