@@ -11,7 +11,6 @@ from typing import Any
 
 from app import formats
 from app.domain.errors import Invalid
-from app.domain.recipe import Scoring
 from app.formats._base import (
     At,
     CampaignRow,
@@ -30,7 +29,7 @@ from app.formats._base import (
 from app.services.archives import tar
 from app.services.campaigns import CampaignView, get
 from app.services.ratings_table import ratings_csv
-from app.services.scores import GIVEN, reading
+from app.services.scores import own_digest
 from app.stats.ratings import Role
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session
@@ -129,7 +128,7 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
     """Every record of a campaign, declarations first."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
     yield _campaign(view)
-    profile = exports.profile_id(session, row.id, _own_digest(view))
+    profile = exports.profile_id(session, row.id, own_digest(view))
     for query, build in _BUILDERS:
         rows = exports.rows(session, query, row.id, row.data_version, profile=profile)
         if query is exports.JUDGMENTS:
@@ -162,12 +161,6 @@ def shown(session: Session, campaign: str) -> Iterator[ShownRow]:
         values: dict[str, Any] = dict(found._mapping)
         values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
         yield ShownRow(**values)
-
-
-def _own_digest(view: CampaignView) -> str:
-    """What tells the campaign's own profile from others."""
-    read = reading(view, Scoring())
-    return read.options.profile.digest if read.measure.uses_profile else GIVEN
 
 
 def _campaign(view: CampaignView) -> CampaignRow:

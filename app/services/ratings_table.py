@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from app.domain.cells import inert
 from app.domain.recipe import Scoring
 from app.services.campaigns import get
-from app.services.scores import derive, reading
+from app.services.scores import own_digest, reading
 from app.stats.ratings import Ratings, Role
-from app.storage import campaigns, ratings
+from app.storage import campaigns, exports, ratings
 from app.storage.db import Session
 
 COLUMNS = ("system", "document", "position", "rater", "task", "judgment", "role", "accepted", "score", "n_errors")
@@ -19,8 +19,9 @@ BATCH = 5000
 
 
 def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
-    """Ratings under the campaign's own profile; `position` is empty for a score of a whole document.
+    """Ratings under the campaign's own profile; only the names of the columns where nothing is judged.
 
+    Nothing is written, so the transaction may be read-only. `position` is empty for a score of a whole document.
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
     row, view = campaigns.get(session, campaign), get(session, campaign)
@@ -32,9 +33,11 @@ def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         documents_known=view.documents_known,
         standardised=read.options.standardised,
     )
-    profile = derive(session, row.id, read)
-    found = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
     yield _lines([COLUMNS])
+    profile = exports.profile_id(session, row.id, own_digest(view))
+    if profile is None:
+        return
+    found = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
     held: list[tuple[object, ...]] = []
     for cells in _rows(found.ratings):
         held.append(cells)

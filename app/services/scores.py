@@ -61,6 +61,12 @@ def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
     return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
+def own_digest(campaign: CampaignView) -> str:
+    """What tells the campaign's own profile from others."""
+    read = reading(campaign, Scoring())
+    return read.options.profile.digest if read.measure.uses_profile else GIVEN
+
+
 def derive(session: Session, campaign_id: int, read: Reading) -> int:
     """The profile of this reading, with every judgment scored under it.
 

@@ -185,3 +185,13 @@ def test_the_bundle_of_a_planned_campaign_ranks_again_to_identical_numbers(
     assert "nllb-xsts" in found.rankings
     assert json.loads((folder / "papers/datasheet.json").read_bytes())["answered"] > 20
     assert (folder / "papers/card.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_ratings_of_a_campaign_without_judgments_are_the_names_of_the_columns(admin: httpx.Client) -> None:
+    """An export reads from a snapshot in which nothing can be written, not even the profile of scores to come."""
+    assert admin.post("/v1/campaigns", json={"key": "empty", "protocol": "mqm"}).status_code == 201
+    answer = admin.get("/v1/campaigns/empty/exports/ratings-csv")
+    assert (answer.status_code, answer.text) == (
+        200,
+        "system,document,position,rater,task,judgment,role,accepted,score,n_errors\n",
+    )
