@@ -21,6 +21,7 @@ from app.services.kinds._rated import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, 
 from app.services.reports import Question
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
+from app.stats.agreement.units import Repeated
 from app.stats.plain import between
 from app.stats.ratings import Bools, Ratings, Role
 from app.storage.db import Session
@@ -38,6 +39,7 @@ class DocumentScoresAsked(RatedAsked, Drawn):
     controls: Literal["drop", "keep"] = Field(
         "drop", description="Documents in which a rater met a control item (degraded, repeat, reference)."
     )
+    repeats: Repeated = Field("latest", description="What counts of several ratings of one text by one rater.")
 
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
@@ -56,7 +58,7 @@ def _view(found: Rated, every: Ratings, asked: DocumentScoresAsked) -> DocumentS
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = both(rows)
+    data = both(_of_repeats(rows, asked.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -87,6 +89,19 @@ def _with_controls(rows: Ratings, every: Ratings) -> Bools:
         return (of.document.astype(np.int64) * n_raters + of.rater) * n_tasks + of.task
 
     return np.asarray(np.isin(key(rows), key(every)[np.isin(every.role, CONTROLS)]), dtype=np.bool_)
+
+
+def _of_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
+    """Rows of which the latest of each text by each rater has the score that counts."""
+    if repeats == "latest" or not len(rows):
+        return rows
+    address = np.stack([getattr(rows, name) for name in ("kind", "rater", "system", "document", "segment")])
+    text = np.unique(address, axis=1, return_inverse=True)[1].ravel()
+    if repeats == "average":
+        return rows.with_score((np.bincount(text, weights=rows.score) / np.bincount(text))[text])
+    first = np.full(int(text.max()) + 1, np.iinfo(np.int32).max)
+    np.minimum.at(first, text, rows.nth)
+    return rows.where(rows.nth == first[text])
 
 
 def _lines(data: Both, asked: DocumentScoresAsked) -> Iterator[CorrelationLine]:

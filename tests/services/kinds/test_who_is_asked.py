@@ -14,8 +14,11 @@ from app.storage import embedded
 from tests.spine import Spine, fresh
 
 
-def campaign(shift: int) -> bytes:
-    """Ana scores four documents, segments and all; bo, who gives 40 more, only two of them."""
+def campaign(shift: int, again: int = 0) -> bytes:
+    """Ana scores four documents, segments and all; bo, who gives 40 more, only two of them.
+
+    again: Ana scores all of the first document once more, so much higher.
+    """
     records: list[dict[str, object]] = [
         {"type": "plumbline", "version": 1},
         {"type": "campaign", "protocol": "da_sqm"},
@@ -24,16 +27,18 @@ def campaign(shift: int) -> bytes:
     ]
     for rater, documents, more in (("ana", 4, 0), ("bo", 2, 40)):
         for n in range(documents):
-            for place in (None, 1, 2):
-                score = 10 * n + more + shift + (place or 0)
-                records.append(
-                    {
-                        "type": "judgment", "task": f"t-{rater}", "item": f"d{n}", "position": place, "rater": rater,
-                        "systems": ["mt"], "document": f"d{n}", "role": "rating",
-                        "payload": {"protocol": "da_sqm", "score": score},
-                    }
-                )  # fmt: skip
+            records += [judged(rater, f"d{n}", place, 10 * n + more + shift) for place in (None, 1, 2)]
+    records += [judged("ana", "d0", place, again, "repeat") for place in (None, 1, 2) if again]
     return "\n".join(map(json.dumps, records)).encode()
+
+
+def judged(rater: str, document: str, place: int | None, score: int, role: str = "rating") -> dict[str, object]:
+    """The document as a whole has the score, its segments one and two more."""
+    return {
+        "type": "judgment", "task": f"t-{rater}", "item": f"{document}-{role}", "position": place, "rater": rater,
+        "systems": ["mt"], "document": document, "role": role,
+        "payload": {"protocol": "da_sqm", "score": score + (place or 0)},
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +46,12 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         for key, shift in (("one", 0), ("two", 5)):
             found.take(key, "jsonl", campaign(shift))
+        found.take("again", "jsonl", campaign(0, again=30))
         yield found
 
 
-def report(spine: Spine, kind: str, **query: str) -> dict[str, Any]:
-    campaigns = ("one", "two") if kind.startswith("campaigns/") else ("one",)
+def report(spine: Spine, kind: str, campaign: str = "one", **query: str) -> dict[str, Any]:
+    campaigns = ("one", "two") if kind.startswith("campaigns/") else (campaign,)
     of = kinds.ALL[kind]
     asking = asked.Asking(of, campaigns, asked.asked_of(of, query))
     view: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
@@ -78,3 +84,14 @@ def test_document_scores_are_those_of_raters_who_rated_everything_where_that_is_
     complete = report(spine, "campaign/document_scores", bootstrap="0", raters="complete")
     assert complete["n"] == 4
     assert complete["dropped"] == [{"reason": "rater who did not rate every segment", "n": 6}]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "counts"), [("latest", [31.5, 30.0]), ("first", [1.5, 0.0]), ("average", [16.5, 15.0])]
+)
+def test_of_a_document_scored_twice_counts_what_is_asked(spine: Spine, repeats: str, counts: list[float]) -> None:
+    how = {"bootstrap": "0", "controls": "keep", "raters": "complete"}
+    view = report(spine, "campaign/document_scores", "again", repeats=repeats, **how)
+    assert view["n"] == 4
+    assert counts in view["points"]
+    assert report(spine, "campaign/document_scores", "again", **how)["points"][0] == [31.5, 30.0]
