@@ -40,7 +40,10 @@ Answers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that answers are made of. design, detectable: of the latest plan, where there is one."""
+    """Everything that answers are made of. design, detectable: of the latest plan, where there is one.
+
+    people: how many rated, each counted once whatever their accounts.
+    """
 
     campaign: CampaignView
     protocol: Protocol[Any]
@@ -54,9 +57,10 @@ class Facts:
     guidelines: int | None
     qualification: int | None
     attributes: Mapping[str, int]
+    people: int
 
 
-def facts(session: Session, about: Question, card: CardView, attributes: Mapping[str, int]) -> Facts:
+def facts(session: Session, about: Question, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
     """Read what is stored beside the ratings."""
     stands = registered(session, about.campaign_id, about.version)
     plan = plans.latest(session, about.campaign_id)
@@ -76,6 +80,7 @@ def facts(session: Session, about: Question, card: CardView, attributes: Mapping
         guidelines=text.version if text else None,
         qualification=test.version if test else None,
         attributes=attributes,
+        people=people,
     )
 
 
@@ -118,7 +123,8 @@ def _sample(found: Facts) -> Iterator[tuple[str, str]]:
         least, most = min(segments), max(segments)
         documents = f" in {card.documents:,} documents" if card.documents is not None else ""
         yield "3.1.1", (f"{most:,}" if least == most else f"{least:,} to {most:,}") + f" segments{documents}"
-        yield "3.2.1", f"{card.raters:,}"
+        accounts = "" if found.people == card.raters else f", by {captions.plural(card.raters, 'account')}"
+        yield "3.2.1", f"{found.people:,}{accounts}"
     if found.design is not None and found.design.get("documents") is None:
         yield "3.1.2", "all documents of the test set; how the test set was chosen is not stored"
     if found.detectable is not None:

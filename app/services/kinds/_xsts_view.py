@@ -46,7 +46,7 @@ class RaterPoints(Plain):
     consensus: float | None
     anchors: float | None
     human: float | None
-    moved: bool = Field(description="False: a fixed point is missing, and the scores stay as they are.")
+    moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
 
 
 class DirectionView(Plain):

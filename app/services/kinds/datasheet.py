@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from app.services import captions
@@ -14,6 +15,7 @@ from app.services.kinds._datasheet_view import Answer, DatasheetView, Point, cap
 from app.services.kinds._heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.services.kinds.card import view_of
 from app.services.reports import Question
+from app.stats.data_card import counted
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
@@ -38,12 +40,13 @@ class DatasheetAsked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001
+def _prepare(session: Session, about: tuple[Question, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     found = judged(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     card = view_of(about[0], found, kinds)
     raters = side_tables.raters(session, about[0].campaign_id, found.rows.labels)
-    known = facts(session, about[0], card, attributes_of(raters))
+    people = {raters.person[code] for code in np.unique(counted(found.rows).rater).tolist()}
+    known = facts(session, about[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(known))
 
 
@@ -103,7 +106,7 @@ def _methods(known: Facts, said: Mapping[str, str]) -> str:
     pair = f" from {said['2.4']} into {said['2.5']}" if "2.4" in said else f" in {said['2.5']}" if "2.5" in said else ""
     documents = f" in {captions.plural(card.documents, 'document')}" if card.documents else ""
     told.append(
-        f"{captions.plural(card.raters, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
+        f"{captions.plural(known.people, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
         f"{captions.plural(card.segments, 'segment')}{documents} by {known.protocol.title}, "
         f"{captions.plural(card.ratings, 'rating')} in all."
     )

@@ -55,6 +55,16 @@ def test_outputs_in_both_campaigns_are_anchors_where_no_set_is_shared(spine: Spi
     assert (view.links[0].anchors, view.links[0].n) == ("common", 160)
 
 
+def test_anchors_whose_sources_differ_are_left_out_and_counted(spine: Spine) -> None:
+    told = lines(replace(SPRING, lenient=0.6), seed=8).replace(b'"source": "Anchor 7."', b'"source": "Another 7."')
+    spine.take("changed", "jsonl", told)
+    view = linked(spine, "spring", "changed")
+    assert view.links[0].n == 99
+    assert view.dropped == [
+        {"reason": "anchor whose source differs from that in spring", "n": 1, "campaign": "changed"}
+    ]
+
+
 def test_no_shared_item_is_not_comparable_and_says_so(spine: Spine) -> None:
     view = linked(spine, "spring", "other", anchors="calibration")
     assert not view.links[0].comparable

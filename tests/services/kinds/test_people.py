@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from app.services import asked
-from app.services.kinds import xsts
+from app.services.kinds import datasheet, xsts
 from app.services.kinds._xsts_view import XstsView
 from app.storage import embedded
 from tests.spine import Spine, fresh
@@ -89,3 +89,11 @@ def test_two_accounts_of_one_person_are_one_voice_in_the_median(spine: Spine) ->
     assert [one.under("raw").value for one in view.systems] == [3.75]
     assert view.directions[0].n_raters == 2
     assert view.systems[0].n_ratings == 8
+
+
+def test_a_data_sheet_counts_people_and_tells_accounts_where_these_are_more(spine: Spine) -> None:
+    for key, said in (("twice", "2, by 3 accounts"), ("into", "1")):
+        body = asked.report(spine.database, asked.Asking(datasheet.KIND, (key,), datasheet.KIND.asked())).body
+        sheet = json.loads(body)
+        assert next(one["answer"] for one in sheet["heds"] if one["number"] == "3.2.1") == said
+        assert sheet["methods"].startswith(f"{said[0]} rater")
