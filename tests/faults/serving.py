@@ -58,6 +58,8 @@ class Service:
         found = LOGIN.search(process.stdout.readline())
         assert found, (self.home / "log").read_text()[-2000:]
         self.port = int(found[2])
+        # The line is printed once the port is held; connections wait there for the application, as long as that takes.
+        httpx.get(f"{self.origin}/livez", trust_env=False, timeout=60).raise_for_status()
 
     def stop(self, how: signal.Signals) -> float:
         """Send the application a signal; seconds until it is gone."""
