@@ -111,22 +111,27 @@ def _line(names: tuple[str, str], documents: Codes, x: Floats, y: Floats, levels
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Pearson's correlation; NaN where either is constant.
+    """Pearson's correlation; NaN where either is constant to 10 decimals, as means of the same scores are.
 
     >>> round(pearson(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])), 6)
     0.5
     """
-    if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if x.size < 2 or _constant(x) or _constant(y):
         return float("nan")
     a, b = x - x.mean(), y - y.mean()
     return float((a @ b) / np.sqrt((a @ a) * (b @ b)))
+
+
+def _constant(values: Floats) -> bool:
+    """Whether all are the same: sums of 0.1 in another order differ in their last bits."""
+    return round(float(np.ptp(values)), 10) == 0
 
 
 def kendall(x: Floats, y: Floats, *, variant: str = "b") -> float:
     """Kendall's τ-b, or Stuart's τ-c, on values equal to 10 decimals being ties; NaN where either is constant."""
     from scipy import stats
 
-    if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if x.size < 2 or _constant(x) or _constant(y):
         return float("nan")
     if x.size == 2:  # the p-value, which is not used, divides by n − 2
         return float(np.sign((x[1] - x[0]) * (y[1] - y[0])))
