@@ -28,6 +28,7 @@ Address = tuple[str, int, str]
 PLUS = "+"
 """Between the accounts of one person: what hides the keys of raters from viewers takes all of them as one key."""
 ACCOUNT = "account "
+UNAGREED = "calibration item without an agreed score"
 
 
 class ScoredAsked(BaseModel):
@@ -139,6 +140,12 @@ def consensus_of(given: Parted, units: Units) -> Floats:
     labels = given.found.rows.labels
     known = [given.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
+
+
+def unagreed(given: Parted, repeats: Repeated) -> list[dict[str, Any]]:
+    """What is dropped of the calibration items of a campaign, where any has no agreed score."""
+    n = int((~np.isfinite(consensus_of(given, units_of(given, given.calibration, repeats)))).sum())
+    return [{"reason": UNAGREED, "n": n, "campaign": given.key}] if n else []
 
 
 def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Floats]:

@@ -12,6 +12,7 @@ from pydantic import Field
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._calibrated import (
+    UNAGREED,
     Parted,
     ScoredAsked,
     campaign_heads,
@@ -88,8 +89,11 @@ def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
     scaled, lost = standardized(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(found) > 1 else None
+    head = campaign_heads([given])
+    if n := int((~np.isfinite(agreed)).sum()):
+        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": given.key})
     return CalibrationView(
-        **campaign_heads([given]),
+        **head,
         warnings=_warnings(given, which, source, found, unknown, constant, asked),
         items=which,
         agreed=source,

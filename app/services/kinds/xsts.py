@@ -10,7 +10,7 @@ import numpy as np
 
 from app.services import captions
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._calibrated import Parted, campaign_heads, parted, rater_names
+from app.services.kinds._calibrated import Parted, campaign_heads, parted, rater_names, unagreed
 from app.services.kinds._rated import NOTHING
 from app.services.kinds._xsts_external import automatic_of, external
 from app.services.kinds._xsts_laid import Laid, XstsAsked, check_points, check_together, laid_of, told_namesakes
@@ -73,8 +73,10 @@ def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], a
         for one, before, size in zip(found, ready, sizes, strict=True)
     ]
     systems = _ranked(_systems(found, ready, target, laid.n_pairs, asked), asked, parts[0].sign)
+    head = campaign_heads(parts)
+    head["dropped"] += [line for one in parts for line in unagreed(one, asked.repeats)]
     view = XstsView(
-        **campaign_heads(parts),
+        **head,
         warnings=[*_warnings(found, directions, systems, asked), *told_namesakes(laid)],
         method=asked.method,
         by=asked.by,

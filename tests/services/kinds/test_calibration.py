@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.services import asked
-from app.services.kinds import calibration
+from app.services.kinds import calibration, xsts
 from app.services.kinds._calibration_view import CalibrationView
 from app.storage import embedded
 from tests.services.kinds.languages import PLANTED, lines
@@ -72,3 +72,18 @@ def test_the_table_holds_what_the_picture_shows(spine: Spine) -> None:
     assert [row[1] for row in rows if row[0] == "rater"] == [one.rater for one in view.raters]
     assert len(calibration.KIND.tables(view)) == 2
     assert b"shift" in calibration.KIND.picture(view)
+
+
+def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> None:
+    rows = [json.loads(line) for line in lines(PLANTED[2]).split(b"\n")]
+    for row in rows:
+        if row["type"] == "document" and row["key"] in ("anchors:00003", "anchors:00004"):
+            del row["meta"]["consensus"]
+    spine.take("open", "jsonl", "\n".join(map(json.dumps, rows)).encode())
+    view = report(spine, "open")
+    said = [{"reason": "calibration item without an agreed score", "n": 2, "campaign": "open"}]
+    assert (view.n_items, view.dropped) == (98, said)
+    asking = asked.Asking(xsts.KIND, ("open",), asked.asked_of(xsts.KIND, {"bootstrap": "0"}))
+    compared = json.loads(asked.report(spine.database, asking).body)
+    assert (compared["directions"][0]["n_pairs"], compared["dropped"]) == (98, said)
+    assert report(spine, "ka").dropped == []
