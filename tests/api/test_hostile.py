@@ -21,7 +21,6 @@ Serving = Callable[..., AbstractContextManager[httpx.Client]]
 ZALGO = "Z" + "\u0351\u036b\u0343\u036a\u0302" * 200
 BIDI = "\u202e\u2066abc\u2069\u200f"
 DEEP = 100_000
-IN_TURN = 4
 # JSON texts that stand where a value should be. Marked ones can never be accepted, whatever the field.
 NEVER = {
     "NUL": '"a\\u0000b"',
@@ -157,8 +156,7 @@ class Attack:
     """Sends what is hostile and keeps what broke.
 
     whole: send everything to every operation; else what several operations share (the same parameter under the same
-    schema, the same header to the same method) is sent to one of them, and each place in a body gets a few of the texts
-    in turn, so that every place and every text is tried.
+    schema, the same header to the same method) is sent to one of them.
     """
 
     def __init__(self, client: httpx.Client, values: dict[str, str], *, whole: bool = True) -> None:
@@ -166,16 +164,6 @@ class Attack:
         self.shared: set[str] = set()
         self.broken: list[str] = []
         self.sent = 0
-        self._turn = 0
-
-    def turn(self, texts: dict[str, str]) -> dict[str, str]:
-        """The texts that a place gets: all of them, or the next few."""
-        if self.whole:
-            return texts
-        names = list(texts)
-        chosen = [names[(self._turn + n) % len(names)] for n in range(IN_TURN)]
-        self._turn += IN_TURN
-        return {name: texts[name] for name in chosen}
 
     def skips(self, *what: object) -> bool:
         """Whether this was sent elsewhere already and once is enough."""
@@ -204,8 +192,6 @@ class Attack:
 
     def paths(self, operation: Operation) -> None:
         for name in names_in(operation.path):
-            if self.skips("path", operation.method, name):
-                continue
             for text in TEXTS:
                 self.send(f"{name}={text[:20]}", operation, filled(operation.path, {**self.values, name: text}))
 
@@ -241,10 +227,10 @@ class Attack:
             self.send(what, operation, url, refused=True, content=body, headers=JSON)
         for example in media["examples"].values():
             for place in places(example["value"]):
-                for what, text in self.turn({**NEVER, **ODD}).items():
+                for what, text in {**NEVER, **ODD}.items():
                     body = with_text_at(example["value"], place, text)
                     self.send(f"{what} at {place}", operation, url, refused=what in NEVER, content=body, headers=JSON)
-            for what, text in self.turn(NEVER).items():
+            for what, text in NEVER.items():
                 self.send(f"{what} as key", operation, url, refused=True, content=f"{{{text}: 1}}", headers=JSON)
 
 

@@ -164,7 +164,6 @@ BODIES: dict[str, tuple[str, bytes]] = {
 }
 
 
-@pytest.mark.soak
 def test_no_upload_costs_much_more_memory_than_a_normal_one(database_url: str) -> None:
     with serving(database_url) as server:
         before = server.peak()
@@ -181,7 +180,6 @@ def test_no_upload_costs_much_more_memory_than_a_normal_one(database_url: str) -
             assert server.peak() < before + MOST, name
 
 
-@pytest.mark.soak
 def test_a_reader_that_unpacks_at_once_is_caught(database_url: str) -> None:
     """The negative control."""
     with serving(database_url, CARELESS) as server:

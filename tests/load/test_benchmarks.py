@@ -15,7 +15,6 @@ from benchmarks.run import MARKS, write
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.soak
 def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "10000", "--repeats", "1", "--folder", str(scratch)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -28,7 +27,6 @@ def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Pa
     assert all(f"| {row['what']} |" in table for row in found["rows"])
 
 
-@pytest.mark.soak
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("one", "two"):
         synthetic.mqm_tsv(tmp_path / name, 4500)
@@ -37,13 +35,11 @@ def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() != (tmp_path / "other").read_bytes()
 
 
-@pytest.mark.soak
 def test_a_number_of_judgments_that_leaves_a_system_out_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="multiple of 45"):
         synthetic.wmt_da(tmp_path / "da", 4501)
 
 
-@pytest.mark.soak
 def test_the_table_goes_between_the_marks_of_a_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{MARKS[0]}old\n{MARKS[1]}after\n")

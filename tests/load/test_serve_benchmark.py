@@ -14,7 +14,6 @@ from benchmarks import serve
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.soak
 def test_starting_on_an_empty_folder_is_timed_and_cleared_away(scratch: Path) -> None:
     folder = scratch / "starting"
     folder.mkdir(mode=0o711)
@@ -27,7 +26,6 @@ def test_starting_on_an_empty_folder_is_timed_and_cleared_away(scratch: Path) ->
     assert not list(folder.iterdir())
 
 
-@pytest.mark.soak
 def test_a_command_that_does_not_serve_is_no_figure(monkeypatch: pytest.MonkeyPatch, scratch: Path) -> None:
     monkeypatch.setattr(serve, "COMMAND", (sys.executable, "-c", "print('elsewhere')"))
     with pytest.raises(RuntimeError, match="did not say where"):
