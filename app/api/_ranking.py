@@ -28,9 +28,7 @@ class RankedSystemOut(BaseModel):
     rank: float = Field(description="From 1; systems with equal scores share the mean of their ranks.")
     cluster: int | None
     rank_range: TwoWhole | None = Field(description="[1 + losses, systems − wins].")
-    rank_set: TwoWhole | None = Field(
-        description="Simultaneous over all systems; null without `rank_sets`."
-    )
+    rank_set: TwoWhole | None = Field(description="Simultaneous over all systems; null without `rank_sets`.")
     score: float = Field(description="What the recipe ranks by.")
     raw: float = Field(description="The same without normalization.")
     interval: Two | None = Field(description="Of the score, for new documents.")
