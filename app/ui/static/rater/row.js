@@ -139,6 +139,8 @@ export class Row {
     ) ?? this.forms.find((one) => !one.answer.whole) ?? this.forms[0];
     wanted?.focus();
     bringIntoView(this.element);
+    // The segment that was closed keeps the height that it had open until it is drawn, and only then gives way.
+    requestAnimationFrame(() => requestAnimationFrame(() => bringIntoView(this.element)));
   }
 
   refresh(answer, elsewhere) {

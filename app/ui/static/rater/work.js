@@ -93,6 +93,7 @@ export class Work {
     ).every((answer) => this.answers.done(answer));
     fill(
       this.pager,
+      h("span", { class: "label", "aria-hidden": "true" }, t("Documents")),
       screens.map(
         (screen, i) => button(
           [
