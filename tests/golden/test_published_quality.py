@@ -101,6 +101,18 @@ def test_the_rank_sum_of_33_accounts_is_what_appraise_showed(stored: Stored, pro
         assert one.p_value == pytest.approx(float(theirs[name]["published"]["quality"]), abs=6e-7)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "share", "within"), [("ESA-1", 0.884, 6e-4), ("ESA-2", 0.834, 4e-3), ("ESA-IAA", 0.910, 6e-4)]
+)
+def test_degraded_items_are_scored_worse_as_often_as_published(
+    stored: Stored, protocol: str, share: float, within: float
+) -> None:
+    """PB-9: in 88.4, 83.4 and 91.0 %; of ESA-2 five more control items are counted there, which stand twice."""
+    found = [one for one in verdicts(stored, f"esa-{protocol}", min_pairs=2).values() if one.share_worse is not None]
+    worse, n = sum(one.n_pairs * (one.share_worse or 0.0) for one in found), sum(one.n_pairs for one in found)
+    assert worse / n == pytest.approx(share, abs=within)
+
+
 @pytest.mark.parametrize("protocol", ESA)
 def test_the_default_rule_gives_each_account_a_verdict_beside(stored: Stored, protocol: str) -> None:
     """At least 8 pairs, exact signed-rank test, Benjamini–Hochberg."""
