@@ -254,12 +254,13 @@ class Recorder:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit, for reading."""
+        pool = self._pool  # which closes what comes back to it after it was closed
         with _no_connection():
-            connection = await self._pool.getconn()
+            connection = await pool.getconn()
         try:
             yield connection
         finally:
-            await self._pool.putconn(connection)
+            await pool.putconn(connection)
 
 
 class _no_connection:  # noqa: N801  (a context manager, like contextlib's)

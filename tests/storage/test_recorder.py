@@ -306,3 +306,29 @@ def test_nobody_who_serves_changes_what_was_said(desk: Desk, change: str) -> Non
             db.execute(role.encode())
             with pytest.raises(psycopg.Error, match=r"permission denied|only ever added|never|append"):
                 db.execute(change.encode())
+
+
+def test_work_that_outlives_the_recorder_is_answered_and_leaves_no_connection_open(desk: Desk) -> None:
+    """Leases and late answers wait in no lane, so closing does not wait for them."""
+
+    async def work(recorder: Recorder) -> int:
+        begun, go = asyncio.Event(), asyncio.Event()
+        held: list[psycopg.AsyncConnection[Any]] = []
+
+        async def slow(connection: psycopg.AsyncConnection[Any]) -> int:
+            held.append(connection)
+            begun.set()
+            await go.wait()
+            row = await (await connection.execute("SELECT 1")).fetchone()
+            return int(row[0]) if row else 0
+
+        under_way = asyncio.create_task(recorder.run(slow))
+        await begun.wait()
+        await recorder.close()
+        go.set()
+        found = await under_way
+        assert held[0].closed
+        await recorder.open()
+        return found
+
+    assert desk.run(work) == 1
