@@ -23,6 +23,7 @@ from app.ui.manager_pages import desk
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksIt
 from app.web.deps import CampaignKey, DatabaseDep
+from app.web.naming import check_naming
 
 AnyKind = Kind[Any, Any]
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
@@ -70,6 +71,7 @@ def _page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
     given = answered(kind.asked, request.query_params)
+    check_naming(caller, kind, given)
     values = {
         "heading": kind.title,
         "kind": kind,

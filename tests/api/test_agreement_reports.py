@@ -170,6 +170,19 @@ def test_viewers_cannot_ask_which_raters_there_are(world: World, named: str) -> 
         assert world.get(path).status_code == (422 if "nobody" in named else 200)
 
 
+@pytest.mark.parametrize(
+    ("who", "named", "status"), [("viewer", "ann,bob", 403), ("viewer", "ann,nobody", 403), ("manager", "ann,bob", 200)]
+)
+def test_no_page_tells_a_viewer_which_raters_there_are(world: World, who: str, named: str, status: int) -> None:
+    page = "/campaigns/usual/reports/distributions"
+    assert world.client.post("/v1/session", json={"token": world.tokens[who]}).is_success
+    try:
+        assert world.client.get(page).status_code == 200
+        assert world.client.get(page, params={"between": named}).status_code == status
+    finally:
+        world.client.cookies.clear()
+
+
 def test_documents_in_which_a_control_was_met_can_be_kept(world: World) -> None:
     kept = world.report("usual", "document_scores", controls="keep")
     assert kept["n"] == world.report("usual", "document_scores")["n"] == 16
