@@ -80,6 +80,10 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
         linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
         if linked.why:
             warnings.append(f"{part.key} is not comparable with {parts[0].key}: {linked.why}")
+        if asked.method == "mean" and part.found.scale != parts[0].found.scale:
+            warnings.append(
+                f"{part.key} scores on another scale: method=mean moves its mean only, mean_sigma its spread"
+            )
         links.append(_link_view(part.key, linked, which, asked))
         systems += _systems(part, one, linked, asked, n)
     if not systems:

@@ -13,6 +13,7 @@ from app.services.kinds import linking
 from app.services.kinds._linking_view import LinkingView
 from app.storage import embedded
 from tests.services.kinds.languages import World, lines
+from tests.services.kinds.test_protocols import as_da
 from tests.spine import Spine, fresh
 
 SPRING = World("hi", 3.0, 0.0)
@@ -63,6 +64,14 @@ def test_anchors_whose_sources_differ_are_left_out_and_counted(spine: Spine) -> 
     assert view.dropped == [
         {"reason": "anchor whose source differs from that in spring", "n": 1, "campaign": "changed"}
     ]
+
+
+def test_a_mean_alone_is_moved_between_scales_with_a_warning(spine: Spine) -> None:
+    spine.take("da", "jsonl", as_da(lines(SPRING)))
+    told = "da scores on another scale: method=mean moves its mean only, mean_sigma its spread"
+    assert told in linked(spine, "spring", "da").warnings
+    assert told not in linked(spine, "spring", "da", method="mean_sigma").warnings
+    assert not any("another scale" in one for one in linked(spine, "spring", "autumn").warnings)
 
 
 def test_no_shared_item_is_not_comparable_and_says_so(spine: Spine) -> None:
