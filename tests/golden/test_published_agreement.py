@@ -270,6 +270,18 @@ class TestErrorSpans:
         assert ours["n_units"] == wanted["items"]
         assert found["alpha_interval", None]["value"] == near(wanted["krippendorff_interval"])
 
+    def test_campaigns_as_repetitions_of_one_measurement(self, asked: Asked) -> None:
+        """ESA-1 and ESA-2 judged the same outputs whole, so the scores are the published means (PB-15, CV*)."""
+        means = {name: expected("esa_wmt23.json")["protocols"][name]["system_means"] for name in ("ESA-1", "ESA-2")}
+        lines = asked.compare("agreement", "esa-ESA-1,esa-ESA-2", bootstrap="0")["repeated"]
+        assert {one["system"] for one in lines} == set(means["ESA-1"])
+        for one in lines:
+            a, b = (one["scores"][f"esa-{name}"] for name in means)
+            assert (a, b) == (near(means["ESA-1"][one["system"]]), near(means["ESA-2"][one["system"]]))
+            assert one["cv"] == pytest.approx(
+                1.125 * abs(a - b) / np.sqrt(2) * np.sqrt(np.pi / 2) / ((a + b) / 2) * 100
+            )
+
 
 def test_repeats_of_33_workers(asked: Asked) -> None:
     ours = asked.report("cs-en", "agreement", **PLAIN)

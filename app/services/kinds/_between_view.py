@@ -10,6 +10,7 @@ from app.services import captions
 from app.services.kinds._agreement_show import NONE, PLACES, named
 from app.services.kinds._agreement_view import Line, Statistic
 from app.services.kinds._base import KindView, Shown
+from app.services.kinds._between_repeated import RepeatedLine, repeated_table
 from app.services.kinds._tables import table
 from app.services.tables import Table
 from app.services.tables_csv import Cell
@@ -52,6 +53,9 @@ class BetweenView(KindView):
     each: list[CampaignLine]
     statistics: list[Statistic]
     pairs: list[CampaignPair]
+    repeated: list[RepeatedLine] = Field(
+        default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -65,6 +69,8 @@ def tables(view: BetweenView) -> Sequence[Shown]:
         shown.append(Shown("Every two campaigns", _pairs(view), frozenset({0, 1})))
     if view.statistics:
         shown.append(Shown("Campaigns as raters", _statistics(view), frozenset()))
+    if view.repeated:
+        shown.append(Shown("Campaigns as repetitions", repeated_table(view.repeated)))
     return shown
 
 
@@ -103,6 +109,9 @@ def csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
         ends = one.interval or NONE
         head = ("coefficient", *NONE, one.statistic, one.tolerance, one.value)
         rows.append((*head, *ends, one.expected, one.chance, view.n_units))
+    rows += [
+        ("system", one.system, None, "cv_star", None, one.cv, *NONE, None, None, one.n_units) for one in view.repeated
+    ]
     return CSV, rows
 
 

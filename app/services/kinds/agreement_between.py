@@ -16,6 +16,7 @@ from app.services.kinds._agreement_plan import Choices, One, level_plan
 from app.services.kinds._agreement_view import Statistic
 from app.services.kinds._base import Kind, Work
 from app.services.kinds._between_pictures import between_plot
+from app.services.kinds._between_repeated import repeated
 from app.services.kinds._between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
 from app.services.kinds._rated import NOTHING, Drawn, Rated, RatedAsked, of_asked_raters, rated
 from app.services.kinds.agreement import NUMBERS, choices_of
@@ -45,11 +46,13 @@ class BetweenAsked(RatedAsked, Drawn):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Campaigns as raters of the units that they share. differing: units left out because the sources differ."""
+    """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
+    systems: names of the codes of the units."""
 
     units: Units
     differing: int
     turned: bool
+    systems: tuple[str, ...] = ()
 
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: BetweenAsked) -> Work[BetweenView]:
@@ -89,7 +92,7 @@ def _joined(found: Sequence[Rated], texts: Sequence[dict[tuple[str, int], str]],
     rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(found)) if a in means[c]]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
     documents, document = _coded([a[0] for a in held])
-    _, system = _coded([a[2] for a in held])
+    systems, system = _coded([a[2] for a in held])
     _, place = _coded([f"{a[0]}\0{a[1]}" for a in held])
     units = Units(
         unit=np.array(unit, dtype=np.int32),
@@ -101,7 +104,7 @@ def _joined(found: Sequence[Rated], texts: Sequence[dict[tuple[str, int], str]],
         n_documents=len(documents),
         raters=tuple(one.about.campaign.key for one in found),
     )
-    return Joined(units, len(shared) - len(held), turned)
+    return Joined(units, len(shared) - len(held), turned, tuple(systems))
 
 
 def _coded(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -166,6 +169,7 @@ def _view(
         each=[_campaign_line(one, joined) for one in found],
         statistics=statistics,
         pairs=_pairs(joined.units, same_scale=same),
+        repeated=repeated(joined.units, joined.systems, found[0].scale) if same else [],
     )
 
 
@@ -247,6 +251,9 @@ EXAMPLE: dict[str, Any] = {
             "tau_systems": 0.8,
             "absolute": 13.0,
         }
+    ],
+    "repeated": [
+        {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
 KIND: Kind[BetweenAsked, BetweenView] = Kind(
