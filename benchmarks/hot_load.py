@@ -78,7 +78,7 @@ async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[st
     loop = asyncio.get_running_loop()
     callers = [Caller([one.encode() for one in requests], taken, statuses) for requests in plan]
     for caller in callers:
-        await loop.create_connection(lambda caller=caller: caller, host, port)  # type: ignore[misc]
+        await loop.create_connection(lambda caller=caller: caller, host, port)
     await asyncio.sleep(seconds / 5)
     for caller in callers:
         caller.recording = True

@@ -66,7 +66,7 @@ def one_set(data: MultiplyRated) -> None:
     differences = np.random.default_rng(2).normal(size=(DOCUMENTS, SYSTEMS * (SYSTEMS - 1) // 2))
     for grouping in ("psxs", "system_balanced", "none"):
         for method in ("none", "mean", "error", "z"):
-            design = StudyDesign(Assignment(grouping), method)  # type: ignore[arg-type]
+            design = StudyDesign(Assignment(grouping), method)
             request = Request((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
             simulator = Simulator(data, request.resolved(DOCUMENTS, SYSTEMS))
             simulator.run(0)
@@ -138,7 +138,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
 def seconds(what: object) -> float:
     """How long a call takes."""
     started = time.perf_counter()
-    what()  # type: ignore[operator]
+    what()
     return time.perf_counter() - started
 
 

@@ -66,7 +66,7 @@ def documents(n: int, draw: random.Random) -> Iterator[Document]:
 
 def mqm_tsv(file: Path, n: int, seed: int = 7) -> None:
     """Write n MQM judgments as an `mqm-tsv` file, 1.45 rows a judgment."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)  # noqa: S311  (made-up data)
     words = _vocabulary(draw)
     with file.open("w", encoding="utf-8") as out:
         out.write(MQM_HEADER)
@@ -105,7 +105,7 @@ def _mqm_rows(
 
 def wmt_da(file: Path, n: int, seed: int = 7) -> None:
     """Write n direct assessments as a `wmt-da` file; one rater's judgments of one document are one HIT."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)  # noqa: S311  (made-up data)
     with file.open("w", encoding="utf-8") as out:
         out.write(DA_HEADER)
         for document in documents(n, draw):

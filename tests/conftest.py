@@ -19,7 +19,7 @@ from app.storage import embedded, migrate
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 # A disk in memory: fsync stays on, as the checks want it, and costs nothing.
-MEMORY = Path("/dev/shm")  # noqa: S108
+MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
 PREFIX = "plumbline-tests-"
 

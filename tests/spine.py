@@ -55,7 +55,7 @@ class Spine:
     def take(self, campaign: str, format: str, files: Files, **how: Any) -> dict[str, Any]:
         """Import bytes, or named files together; how: options, dry_run, skip_bad_lines."""
         named = files if isinstance(files, Mapping) else {"file": files}
-        inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]  # type: ignore[misc]
+        inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]
         kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
         return imports.run(self.database, campaign, format=format, files=inputs, **kept)
 

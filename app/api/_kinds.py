@@ -130,7 +130,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         return await to_thread.run_sync(for_caller, request, caller, kind, report, given.picture, shape)
 
     get_report.__name__ = f"get_{kind.over}_{kind.name.replace('-', '_')}" + ("_as" if by_suffix else "")
-    get_report.__signature__ = _signature(kind, query, by_suffix=by_suffix)  # type: ignore[attr-defined]
+    get_report.__signature__ = _signature(kind, query, by_suffix=by_suffix)  # type: ignore[attr-defined]  # what FastAPI reads
     return get_report
 
 

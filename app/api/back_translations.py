@@ -81,7 +81,7 @@ def pass_on(
 
 @router.get("", summary="List who wrote the outputs", responses=shows(200, Page[AuthorOut](items=[AUTHOR], next=None)))
 def list_authors(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,

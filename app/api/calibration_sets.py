@@ -121,7 +121,7 @@ def put_calibration_set(
 
 @router.get("/calibration-sets/{set}", summary="Look at a calibration set", responses=shows(200, EXAMPLE))
 def get_calibration_set(
-    caller: UnboundManager,  # noqa: ARG001
+    caller: UnboundManager,  # noqa: ARG001  (says who may call)
     key: SetKey,
     session: SessionDep,
     version: Version = None,
@@ -134,7 +134,7 @@ def get_calibration_set(
     "/calibration-sets", summary="List calibration sets", responses=shows(200, Page[SetRow](items=[ROW], next=None))
 )
 def list_calibration_sets(
-    caller: UnboundManager,  # noqa: ARG001
+    caller: UnboundManager,  # noqa: ARG001  (says who may call)
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,

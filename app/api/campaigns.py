@@ -137,7 +137,7 @@ def list_campaigns(caller: Viewer, session: SessionDep, limit: Limit = 50, curso
 
 
 @router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE, etag=ETAG))
-def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001
+def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
     return _shown(campaigns.get(session, campaign), response)
 

@@ -130,7 +130,7 @@ def put_document(
 
 
 @router.get("/{document}", summary="Look at a document", responses=shows(200, EXAMPLE))
-def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, session: SessionDep) -> DocumentOut:  # noqa: ARG001
+def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, session: SessionDep) -> DocumentOut:  # noqa: ARG001  (says who may call)
     """With its segments and references."""
     return DocumentOut.model_validate(views.get_document(session, campaign, document))
 
@@ -141,7 +141,7 @@ def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, s
     responses=shows(200, Page[DocumentRow](items=[DocumentRow.model_validate(ROW)], next=None)),
 )
 def list_documents(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,

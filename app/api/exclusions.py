@@ -86,7 +86,7 @@ def create_exclusion(
 
 @router.get("", summary="List exclusions", responses=shows(200, Page[ExclusionOut](items=[EXAMPLE], next=None)))
 def list_exclusions(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
@@ -98,7 +98,7 @@ def list_exclusions(
 
 
 @router.get("/{exclusion}", summary="Look at an exclusion", responses=shows(200, EXAMPLE))
-def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001
+def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
     """What it leaves out and why, who made it and when, and how it ended."""
     return ExclusionOut.of(exclusions.get(session, campaign, n))
 

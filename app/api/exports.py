@@ -25,7 +25,7 @@ LINES = '{"record": "plumbline", "version": 1}\n'
     response_class=StreamingResponse,
     responses=sends(200, "The file, as it is made.", any=("application/octet-stream", LINES)),
 )
-def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001
+def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
     """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
 
     Formats that are several files (`mtme`, `appraise`, `pearmut`) come as one tar archive. `bundle` is the release

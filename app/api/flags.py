@@ -115,7 +115,7 @@ def create_flag(
     "/campaigns/{campaign}/flags", summary="List flags", responses=shows(200, Page[FlagOut](items=[EXAMPLE], next=None))
 )
 def list_flags(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     answered: Answered = None,

@@ -57,7 +57,7 @@ def put_guidelines(
 
 
 @router.get("/guidelines", summary="Read the guidelines", responses=shows(200, EXAMPLE))
-def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001
+def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """For everybody in the campaign, raters included."""
     return _out(guidelines.get(session, campaign, "guidelines", version=version))
 
@@ -74,7 +74,7 @@ def put_consent(
 
 
 @router.get("/consent", summary="Read the text of consent", responses=shows(200, CONSENT))
-def get_consent(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001
+def get_consent(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """The latest, or the version that somebody agreed to."""
     return _out(guidelines.get(session, campaign, "consent", version=version))
 

@@ -93,16 +93,16 @@ def create_import(
 
 
 @router.get("/{import}", summary="Look at an import", responses=shows(200, ANNOUNCED))
-def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001
+def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
     """Its files so far and, once it is committed, its report."""
     return ImportOut.of(imports.view(session, campaign, id))
 
 
 @router.put("/{import}/files/{name}", summary="Send a file", responses=shows(200, FILE, "Received."))
 def put_import_file(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
-    id: ImportId,  # noqa: A002
+    id: ImportId,  # noqa: A002  (the word of the contract)
     name: FileName,
     upload: UploadDep,
     session: SessionDep,
@@ -115,7 +115,7 @@ def put_import_file(
 def commit_import(
     caller: Manager,
     campaign: CampaignKey,
-    id: ImportId,  # noqa: A002
+    id: ImportId,  # noqa: A002  (the word of the contract)
     database: DatabaseDep,
     dry_run: DryRun = False,
     skip_bad_lines: SkipBadLines = False,

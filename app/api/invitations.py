@@ -181,7 +181,7 @@ def create_invitation(
     responses=shows(200, Page[InvitationOut](items=[EXAMPLE], next=None)),
 )
 def list_invitations(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
@@ -195,7 +195,7 @@ def list_invitations(
 @router.get(
     "/campaigns/{campaign}/invitations/{invitation}", summary="Look at an invitation", responses=shows(200, EXAMPLE)
 )
-def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> InvitationOut:  # noqa: ARG001
+def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> InvitationOut:  # noqa: ARG001  (says who may call)
     """How many came by it."""
     return InvitationOut.model_validate(invitations.get(session, campaign, invitation))
 
@@ -217,7 +217,7 @@ def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: Public
     responses=shows(200, Page[CompletionOut](items=[DONE], next=None)),
 )
 def list_completions(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,

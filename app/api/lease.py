@@ -52,7 +52,7 @@ BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190
 
 
 @router.post("/campaigns/{campaign}/lease", summary="Get the next task", responses=shows(200, LeaseOut(task=EXAMPLE)))
-async def lease_task(rater: RaterNow, campaign: CampaignKey, desk: DeskDep) -> LeaseOut:  # noqa: ARG001
+async def lease_task(rater: RaterNow, campaign: CampaignKey, desk: DeskDep) -> LeaseOut:  # noqa: ARG001  (RaterNow reads it)
     """The task that the rater holds already, or the next one, or why there is none now."""
     return LeaseOut.of(await leases.lease(desk, rater=rater))
 

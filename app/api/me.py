@@ -96,7 +96,7 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
 @router.delete(
     "/session", status_code=204, summary="Sign the browser out", response_description="Signed out.", responses=NONE
 )
-def close_session(caller: AnyRole, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001
+def close_session(caller: AnyRole, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001  (says who may call)
     """End the session of the cookie that was sent. The token stays."""
     who, secret = _cookie(request)
     sessions.close_session(session, secret)

@@ -91,13 +91,13 @@ def put_metric(
 
 
 @router.get("/{metric}", summary="Read what is stored of a metric", responses=shows(200, EXAMPLE))
-def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, session: SessionDep) -> MetricOut:  # noqa: ARG001
+def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, session: SessionDep) -> MetricOut:  # noqa: ARG001  (says who may call)
     """How many scores there are, and since when."""
     return MetricOut.model_validate(metrics.get(session, campaign, metric))
 
 
 @router.get("", summary="List the metrics", responses=shows(200, Page[MetricOut](items=[EXAMPLE], next=None)))
-def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001
+def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001  (says who may call)
     """All of them, by name."""
     found = [MetricOut.model_validate(one) for one in metrics.every(session, campaign)]
     return Page[MetricOut](items=found, next=None)

@@ -179,7 +179,7 @@ def create_replan(
 
 
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
-def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001
+def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
     return out(plan_staleness.in_force(session, campaign))
 
@@ -190,7 +190,7 @@ def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Pla
     response_class=Response,
     responses={**sends(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
 )
-def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001
+def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
     """Work by rater, and how often each rater judges each system."""
     view = plans.stored(session, campaign)
     if not view.report:
@@ -199,7 +199,7 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
 
 
 @router.get("/plans/{plan}", summary="Look at a plan", responses=shows(200, EXAMPLE))
-def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001
+def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
     return out(plans.stored(session, campaign, plan))
 
@@ -210,7 +210,7 @@ def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, sess
     responses=shows(200, Page[PlanRow](items=[PlanRow.model_validate(EXAMPLE.model_dump())], next=None)),
 )
 def list_plans(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,

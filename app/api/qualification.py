@@ -232,7 +232,7 @@ def put_qualification(
     responses={**shows(200, EXAMPLE), **NONE},
 )
 def get_qualification(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     version: Version = None,
@@ -247,7 +247,7 @@ def get_qualification(
     responses=shows(200, Page[TestResultOut](items=[RESULT], next=None)),
 )
 def list_qualification_results(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,

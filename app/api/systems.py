@@ -106,14 +106,14 @@ def put_system(
 
 
 @router.get("/{system}", summary="Look at a system", responses=shows(200, EXAMPLE))
-def get_system(caller: Viewer, campaign: CampaignKey, system: SystemKey, session: SessionDep) -> SystemOut:  # noqa: ARG001
+def get_system(caller: Viewer, campaign: CampaignKey, system: SystemKey, session: SessionDep) -> SystemOut:  # noqa: ARG001  (says who may call)
     """What is known of it."""
     return SystemOut.model_validate(views.get_system(session, campaign, system))
 
 
 @router.get("", summary="List the systems", responses=shows(200, Page[SystemOut](items=[EXAMPLE], next=None)))
 def list_systems(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
@@ -147,7 +147,7 @@ def put_outputs(
 
 @router.get("/{system}/outputs/{document}", summary="Look at a system's outputs", responses=shows(200, OUTPUTS))
 def get_outputs(
-    caller: Viewer,  # noqa: ARG001
+    caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     system: SystemKey,
     document: DocumentKey,

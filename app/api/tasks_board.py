@@ -108,7 +108,7 @@ EXAMPLE = BatchOut(
 
 @router.get("", summary="List tasks", responses=shows(200, Page[BatchOut](items=[EXAMPLE], next=None)))
 def list_tasks(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     state: Annotated[State | None, Query(description="In this state only.", examples=["leased"])] = None,

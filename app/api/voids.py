@@ -133,7 +133,7 @@ LISTED[200]["content"][NDJSON] = {
     responses=LISTED,
 )
 def list_judgments(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     asked: Annotated[Listing, Query()],
     session: SessionDep,

@@ -55,7 +55,7 @@ def main() -> None:
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"plumbline: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        print(f"plumbline: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201  (this is the command line)
         sys.exit(FAILED)
 
 

@@ -156,7 +156,7 @@ def _moved(systems: list[dict[str, Any]]) -> Table:
         (one["system"], *(cell for when in ("before", "after") for cell in _standing(one[when]))) for one in systems
     ]
     headings = ("System", "Rank", "Cluster", "Score", "Rank after", "Cluster after", "Score after")
-    return Table(headings, ("left", *["right"] * 6), tuple(rows))  # type: ignore[arg-type]
+    return Table(headings, ("left", *("right",) * 6), tuple(rows))
 
 
 def _standing(line: dict[str, Any] | None) -> tuple[str, str, str]:

@@ -170,7 +170,7 @@ def _follow(manifest: Manifest, found: Sequence[tuple[str, Mapping[str, Any] | N
         return
     headings = ("Campaign", "State", "Tasks", "Handed in", "Judgments", "Done", "Raters", "End (median)")
     rows = tuple(_row(key, one) for key, one in found)
-    table = Table(headings, ("left", "left", *["right"] * 5, "left"), rows)  # type: ignore[arg-type]
+    table = Table(headings, ("left", "left", *("right",) * 5, "left"), rows)
     Console().print(plain_table(table, f"{manifest.series}: {len(found)} campaigns"))
 
 

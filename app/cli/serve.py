@@ -149,7 +149,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def origin_of(server: socket.socket) -> str:
     """The address of a bound socket as a browser writes it."""
     host, port = server.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)
     return f"http://{shown}:{port}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -53,7 +54,7 @@ def rank_series(
     """The campaigns of a series beside each other: rank and cluster of each system in each."""
     wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
-    ask: Ask = lambda database: all_series.ranking(database, series, recipe=recipe)  # noqa: E731
+    ask: Ask = partial(all_series.ranking, name=series, recipe=recipe)
     _answer(_remote.chosen(server), path, {"recipe": recipe}, wanted, ask)
 
 
@@ -80,7 +81,7 @@ def _shown(found: dict[str, Any]) -> RenderableType:
         (_labelled(one), f"{one['mean_relative_rank']:.2f}", *(_place(one["places"].get(name)) for name in names))
         for one in found["systems"]
     ]
-    alignments: list[Alignment] = ["left", *["right"] * (len(names) + 1)]  # type: ignore[list-item]
+    alignments: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(names) + 2)]
     table = Table(("System", "Mean relative rank", *names), tuple(alignments), tuple(rows))
     origins = [
         f"{one['name']}: {one['why']}"

@@ -36,9 +36,9 @@ class Cells:
 
     def get(self, meaning: str) -> str:
         """The text of a cell, its constant where the map has one, or nothing."""
-        column = self._map.columns.get(meaning)  # type: ignore[call-overload]
+        column = self._map.columns.get(meaning)  # type: ignore[call-overload]  # a key of the TypedDict
         if column is None:
-            return self._map.constants.get(meaning, "")  # type: ignore[call-overload, no-any-return]
+            return self._map.constants.get(meaning, "")  # type: ignore[call-overload, no-any-return]  # so too
         return self._found[self._header[column]]
 
     def beyond(self) -> list[str]:

@@ -121,7 +121,7 @@ class FlatRecords:
         again = n > 1 and self._again == "repeat"
         plain = f"{row.system}:{row.document}"
         name = f"{plain}:{row.presented}" if row.presented else plain
-        role: RoleName = row.role if not again or row.role != "rating" else "repeat"  # type: ignore[assignment]
+        role: RoleName = "repeat" if again and row.role == "rating" else row.role  # type: ignore[assignment]  # as sorted
         return JudgmentRow(
             row.at,
             self._tasks.of(row.task)[0],

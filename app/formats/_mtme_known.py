@@ -62,7 +62,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Known:
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
     raters: dict[str, str] = {}
-    references: dict[str, str] = {}
+    references: set[str] = set()
     human: set[str] = set()
     documents: dict[str, DocumentRow | None] = {}
     positions: dict[str, set[int]] = {}
@@ -87,8 +87,8 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Known:
             if record.position is not None:
                 positions.setdefault(record.document, set()).add(record.position)
             if isinstance(record, SegmentRow):
-                references.update(dict.fromkeys(record.references or ()))  # type: ignore[arg-type]
-    lost["that systems are human, where no reference has their name"] += len(human - references.keys())
+                references.update(record.references or ())
+    lost["that systems are human, where no reference has their name"] += len(human - references)
     protocol, pair = _about(campaign, lost)
     found = protocols.ALL.get(protocol)
     known = Known(

@@ -153,5 +153,8 @@ def _times(actions: object) -> tuple[datetime | None, datetime | None]:
             if not isinstance(time, int | float) or not 0 <= time < LATEST_TIME:
                 raise ValueError("actions: time must be Unix seconds")
             found[kind].append(float(time))
-    first, last = min(found["load"], default=None), max(found["submit"], default=None)
-    return tuple(None if time is None else datetime.fromtimestamp(time, UTC) for time in (first, last))  # type: ignore[return-value]
+    return _moment(min(found["load"], default=None)), _moment(max(found["submit"], default=None))
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

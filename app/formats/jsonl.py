@@ -141,7 +141,7 @@ def _contradiction(first: Record) -> str:
     return f"{where}, which is about the same thing"
 
 
-def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001  (all are called so)
     """A sealed file in canonical order; nothing is lost."""
     digest, n = hashlib.sha256(), 0
     with Sorter() as sorter:

@@ -73,6 +73,6 @@ def check(payload: SimilarityPayload, shown: Shown, options: Options) -> None:  
     check_score(payload.score, scale_of(options), options)
 
 
-def score(payload: SimilarityPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: SimilarityPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
     return Scored(payload.score + 0.0)

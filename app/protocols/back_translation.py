@@ -37,14 +37,14 @@ def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one sign
     return (Measure("words", higher_is_better=True),)
 
 
-def check(payload: BackTranslationPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001
+def check(payload: BackTranslationPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where there is no text, or one that cannot be an output."""
     why = "is empty" if not payload.text.strip() else "holds a null character" if "\x00" in payload.text else None
     if why:
         raise Invalid(f"the text {why}", places=(Place(("text",), why),))
 
 
-def score(payload: BackTranslationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: BackTranslationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The number of words written."""
     return Scored(float(len(payload.text.split())))
 

@@ -32,7 +32,7 @@ def check(payload: DAPayload, shown: Shown, options: Options) -> None:  # noqa: 
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: DAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: DAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The slider as it stands (higher is better); 0 is a score, and −0 is 0."""
     return Scored(payload.score + 0.0)
 

@@ -33,7 +33,7 @@ def check(payload: DADocumentPayload, shown: Shown, options: Options) -> None:  
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: DADocumentPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: DADocumentPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The slider as it stands (higher is better)."""
     return Scored(payload.score + 0.0)
 

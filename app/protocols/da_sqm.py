@@ -40,7 +40,7 @@ def check(payload: DASQMPayload, shown: Shown, options: Options) -> None:  # noq
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: DASQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: DASQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The slider as it stands (higher is better)."""
     return Scored(payload.score + 0.0)
 

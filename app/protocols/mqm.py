@@ -45,7 +45,7 @@ def check(payload: MQMPayload, shown: Shown, options: Options) -> None:  # noqa:
         raise Invalid(summary(places), places=places)
 
 
-def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
     return weighed(payload.errors, options)
 

@@ -86,7 +86,7 @@ def check(payload: MQM2Payload, shown: Shown, options: Options) -> None:  # noqa
         raise Invalid(summary(places), places=places)
 
 
-def score(payload: MQM2Payload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: MQM2Payload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """Absolute penalty total of the judgment (lower is better), and the number of errors."""
     return weighed(payload.errors, options)
 

@@ -64,7 +64,7 @@ def _unaccounted(payload: MQMReannotationPayload, shown: Shown) -> Iterator[Plac
             yield Place(("deleted",), f"{shown_id} was shown and is neither kept nor deleted")
 
 
-def score(payload: MQMReannotationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: MQMReannotationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors as they stand now (lower is better), and their number."""
     return weighed(payload.errors, options)
 

@@ -123,7 +123,7 @@ def check(payload: RatingPayload, shown: Shown, options: Options) -> None:  # no
         raise Invalid("; ".join(f"{p.loc[1]} {p.msg}" for p in places[:3]), places=tuple(places))
 
 
-def score(payload: RatingPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: RatingPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The value of the criterion that is wanted, or of the first."""
     name = options.measure if options.measure is not None else criteria_of(options)[0].name
     return Scored(payload.scores[name] + 0.0)

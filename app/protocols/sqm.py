@@ -35,7 +35,7 @@ def check(payload: SQMPayload, shown: Shown, options: Options) -> None:  # noqa:
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: SQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001
+def score(payload: SQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
     return Scored(payload.score + 0.0)
 

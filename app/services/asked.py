@@ -126,7 +126,7 @@ def report(
     database: Database,
     asking: Asking,
     *,
-    on_progress: Progress = lambda done, total: None,  # noqa: ARG005
+    on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> StoredReport:
     """The report, from the store or computed here and stored.

@@ -161,7 +161,7 @@ def _recipe(session: Session, campaign: str, wanted: Wanted, last: Entry | None)
             raise Invalid(message, places=(Place(("body", "normalize"), message),))
         return recipe
     settled = wanted.normalize or _by_data(session, campaign, recipe)
-    return replace(recipe, normalize=settled, name=f"{recipe.name}+normalize"[:128])  # type: ignore[arg-type]
+    return replace(recipe, normalize=settled, name=f"{recipe.name}+normalize"[:128])  # type: ignore[arg-type]  # checked as a choice
 
 
 def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:

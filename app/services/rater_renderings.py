@@ -115,7 +115,7 @@ def caption(view: View) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, last_left: bool = False) -> Table:
-    sides: list[Alignment] = ["left", *["right"] * (len(heads) - 1)]  # type: ignore[list-item]
+    sides: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(heads))]
     if last_left:
         sides[-1] = "left"
     return Table(heads, tuple(sides), tuple(rows))

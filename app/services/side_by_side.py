@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from statistics import fmean
 from types import MappingProxyType
 
@@ -88,7 +89,7 @@ def by_recipes(
         version = reports.question(session, campaign, as_of).version
         chosen = {name: recipes.named(session, campaign, name, place=("query", "recipes")) for name in names}
     columns = [
-        column(name, lambda recipe=recipe: reports.ranking(database, campaign, recipe=recipe, as_of=version))  # type: ignore[misc]
+        column(name, partial(reports.ranking, database, campaign, recipe=recipe, as_of=version))
         for name, recipe in chosen.items()
     ]
     return lay(f"{campaign}, data version {version}", columns)

@@ -28,7 +28,7 @@ def render(shown: SideBySide, kind: str) -> bytes:
 
 def table(shown: SideBySide) -> Table:
     """One row a system: its mean relative rank, and rank and cluster in every ranking."""
-    alignments: list[Alignment] = ["left", *["right"] * (len(shown.columns) + 1)]  # type: ignore[list-item]
+    alignments: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(shown.columns) + 2)]
     rows = [
         (
             tables.labelled(shown.line(system)),

@@ -7,7 +7,7 @@ computes it. `report` does all of it here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -137,9 +137,9 @@ def work(database: Database, request: jobs.Request) -> Work[StabilityView]:
         return outcome.to_bytes()
 
     def finish(parts: Sequence[bytes]) -> StabilityView:
-        given: Execute = lambda _, numbers: (  # noqa: E731
-            (n, Outcome.from_bytes(body)) for n, body in zip(numbers, parts, strict=True)
-        )
+        def given(_: Simulator, numbers: Iterable[int]) -> curves.Outcomes:
+            yield from ((n, Outcome.from_bytes(body)) for n, body in zip(numbers, parts, strict=True))
+
         return _view(made, simulator, curves.run(simulator, execute=given))
 
     return Work(len(simulator.chunks), chunk, finish)
@@ -156,7 +156,7 @@ def report(
     asked: Asked,
     *,
     as_of: int | datetime | None = None,
-    on_progress: Progress = lambda done, total: None,  # noqa: ARG005
+    on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
     execute: Execute = in_order,
 ) -> StoredReport:

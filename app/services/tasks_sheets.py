@@ -176,7 +176,7 @@ def load(session: Session, public_id: str) -> Sheet:
         campaign_id=row.campaign_id,
         protocol=protocol,
         options=options,
-        basis=view.basis,  # type: ignore[arg-type]
+        basis=view.basis,  # type: ignore[arg-type]  # checked in SQL
         presentation=row.presentation or "document",
         lasts=lasts,
         ledger=Ledger(row.campaign_id, profile, lasts),

@@ -138,7 +138,7 @@ def _normal(ranked: _Ranked, *, correction: bool) -> tuple[Floats, Floats, Float
     greater = special.ndtr(-(distance - step) / spread)
     less = special.ndtr((distance + step) / spread)
     two_sided = np.minimum(1.0, 2 * special.ndtr(-(np.abs(distance) - step) / spread))
-    return tuple(np.where(varied, p, 1.0) for p in (greater, less, two_sided))  # type: ignore[return-value]
+    return np.where(varied, greater, 1.0), np.where(varied, less, 1.0), np.where(varied, two_sided, 1.0)
 
 
 def _exact(ranks: Floats, plus: float, mean: float) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from json.encoder import c_encode_basestring, c_make_encoder  # type: ignore[attr-defined]
+from json.encoder import c_encode_basestring, c_make_encoder  # type: ignore[attr-defined]  # typeshed lacks them
 from typing import Final
 
 TABLES: Mapping[str, str] = {

@@ -65,7 +65,7 @@ def enter(session: Session, entries: Iterable[Entry]) -> None:
             lock=None,
             queueing_lock=None,
             task_name=entry.task,
-            task_kwargs=dict(entry.arguments()),  # type: ignore[arg-type]
+            task_kwargs=dict(entry.arguments()),  # type: ignore[arg-type]  # JSON, every one
             priority=entry.priority,
         )
         for entry in entries

@@ -114,7 +114,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
 @router.get("/campaigns/{campaign}/stability-report.{shape}")
 def stability_report(
     request: Request,
-    caller: Reader,  # noqa: ARG001
+    caller: Reader,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     shape: Shape,
     database: DatabaseDep,

@@ -91,7 +91,7 @@ def campaign_audit(request: Request, caller: Manager, campaign: CampaignKey, dat
 
 
 @router.get("/audit")
-def audit(request: Request, caller: Manager) -> Response:  # noqa: ARG001
+def audit(request: Request, caller: Manager) -> Response:  # noqa: ARG001  (says who may call)
     """Who changed what, as far as the caller may know."""
     return page(request, "manager/all_audit.html", {"script": "audit"})
 

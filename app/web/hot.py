@@ -51,7 +51,7 @@ class Acquaintances:
 class NeedsRaterNow(NeedsRater):
     """A dependency: the rater who asks, as `NeedsRater` finds it; by token at most once in a while."""
 
-    async def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # type: ignore[override]
+    async def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # type: ignore[override]  # FastAPI awaits it
         """The rater. Raises as `NeedsRater` does; a token that ended since is refused by what writes."""
         given = request.headers.getlist("authorization")
         names = request.headers.getlist(RATER_HEADER)

@@ -135,13 +135,13 @@ def _app_error(request: Request, error: Exception) -> Response:
 
 
 def _validation_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101
+    assert isinstance(error, RequestValidationError)  # noqa: S101  (as registered)
     places = [Place(tuple(fault["loc"]), str(fault["msg"])) for fault in error.errors()]
     return problem(request, 422, "The input is not valid", kind="invalid", places=places)
 
 
 def _http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101
+    assert isinstance(error, HTTPException)  # noqa: S101  (as registered)
     status = error.status_code
     if status >= 500:
         return problem(request, status, BROKEN)

@@ -32,7 +32,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reader: TimerHandle | None = None
         self._received = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # always of a socket
         """A new connection owes us headers."""
         super().connection_made(transport)
         self._await_headers()

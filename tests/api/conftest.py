@@ -160,7 +160,7 @@ def secret(database: Database) -> Callable[..., str]:
 
     def make(role: Role = "admin", **given: object) -> str:
         with database.transaction() as session:
-            return tokens.issue(session, role=role, **given).secret  # type: ignore[arg-type]
+            return tokens.issue(session, role=role, **given).secret
 
     return make
 

@@ -98,7 +98,7 @@ def test_a_body_that_stops_coming_is_given_up(
     peer = Peer("POST", "/v1/campaigns", secret(), iter([b'{"key": "k']), ends=False)
     started = time.monotonic()
     with serving(app) as client:
-        client.portal.call(peer.ask, app)  # type: ignore[attr-defined]
+        client.portal.call(peer.ask, app)
     assert time.monotonic() - started < 5
     assert peer.answer[0]["status"] == 408
 
@@ -126,7 +126,7 @@ def test_a_client_that_leaves_in_the_middle_is_no_error_of_ours(
     address, _, query = path.format(**populated).partition("?")
     peer = Leaver(method, address, secret(), iter([b'{"key": "k']))
     peer.scope["query_string"] = query.encode()
-    admin.portal.call(peer.ask, app)  # type: ignore[attr-defined]  # raises what the server would log with its trace
+    admin.portal.call(peer.ask, app)
     assert peer.answer[0]["status"] == 400
 
 
@@ -146,7 +146,7 @@ def test_an_upload_is_never_whole_in_memory(
     before, looker = peak[0], threading.Thread(target=look)
     looker.start()
     try:
-        admin.portal.call(peer.ask, app)  # type: ignore[attr-defined]
+        admin.portal.call(peer.ask, app)
     finally:
         done.set()
         looker.join()

@@ -170,7 +170,7 @@ class OnSpine(Service):
 @contextmanager
 def process(address: str, home: Path, server: object) -> Iterator[OnSpine]:
     """Start it; at the end it is gone."""
-    run = OnSpine(home, home, server, address=address)  # type: ignore[arg-type]
+    run = OnSpine(home, home, server, address=address)
     run.start()
     try:
         yield run

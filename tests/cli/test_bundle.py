@@ -55,7 +55,7 @@ def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(
 def test_a_bundle_is_the_same_bytes_again_and_its_sums_are_those_of_sha256sum(spine: Spine, archive: Path) -> None:
     assert b"".join(bundle.archive(spine.database, "da")) == archive.read_bytes()
     with tarfile.open(archive) as found:
-        contents = {name: found.extractfile(name).read() for name in found.getnames()}  # type: ignore[union-attr]
+        contents = {name: found.extractfile(name).read() for name in found.getnames()}
     sums = dict(reversed(line.split("  ")) for line in contents.pop("SHA256SUMS").decode().splitlines())
     assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     assert {

@@ -34,4 +34,4 @@ def test_its_help_is_the_same_as_among_all(command: str) -> None:
     alone, among = (runner.invoke(build(only), [command, "--help"]) for only in (command, ""))
     assert alone.exit_code == 0
     assert alone.output == among.output
-    assert command in get_command(build(command)).commands  # type: ignore[attr-defined]
+    assert command in get_command(build(command)).commands

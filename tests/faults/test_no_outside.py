@@ -59,7 +59,7 @@ def watched() -> Iterator[list[object]]:
     """Every connection that this process makes by Python's sockets, and every name that it looks up."""
     if not hasattr(sys, "_plumbline_watch"):
         sys.addaudithook(_note)  # for good; it does nothing while nobody watches
-        sys._plumbline_watch = True  # type: ignore[attr-defined]
+        sys._plumbline_watch = True
     _seen.clear()
     _watching.append(True)
     try:

@@ -62,7 +62,7 @@ def old_url(database_url: str) -> str:
 
 def ask(url: str, query: str) -> list[tuple[object, ...]]:
     with psycopg.connect(url) as connection:
-        return connection.execute(query).fetchall()  # type: ignore[call-overload, no-any-return]
+        return connection.execute(query).fetchall()
 
 
 def alone(url: str, revision: str = "head") -> None:
@@ -142,7 +142,7 @@ class OldVersion:
             migrate.upgrade(self.url)
             return
         with psycopg.connect(self.url) as connection:
-            connection.execute(meanwhile)  # type: ignore[call-overload]
+            connection.execute(meanwhile)
 
     def stored(self) -> list[tuple[int, int]]:
         """Of the answers that were acked, those that are there, each as often as it is."""

@@ -52,7 +52,7 @@ def test_a_row_is_a_judgment_with_score_errors_and_times(read: Read) -> None:
 def test_both_ends_of_a_mark_are_inclusive_and_those_of_a_prefilled_one_are_not(read: Read) -> None:
     prefilled = '"[{""start_i"":0,""end_i"":2,""severity"":""major""}]"'
     found = read("esa", lines(row(1, marks=MINOR), row(2, marks=prefilled)))
-    spans = [j.payload["errors"][0] for j in found.judgments]  # type: ignore[index]
+    spans = [j.payload["errors"][0] for j in found.judgments]
     assert [(s["start"], s["end"], s.get("prefill")) for s in spans] == [(0, 3, None), (0, 2, "auto")]
 
 

@@ -25,7 +25,7 @@ def judged(position: int | None = 1, *errors: dict[str, object], **fields: objec
     base = JudgmentRow(
         NOWHERE, "u", "A:d", ("A",), "d", position, "u", {"protocol": "esa", "errors": list(errors), "score": score}
     )
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def cells(written: bytes) -> list[list[str]]:
@@ -74,7 +74,7 @@ def test_what_a_mark_cannot_hold_is_counted_and_its_severity_stays(
     lost = Counter[str]()
     written = write("esa", [HEAD, judged(1, error)], lost)
     assert lost == {what: 1}
-    (mark,) = read("esa", written).judgments[0].payload["errors"]  # type: ignore[misc]
+    (mark,) = read("esa", written).judgments[0].payload["errors"]
     assert mark["severity"] == "minor"
 
 
@@ -144,7 +144,7 @@ name = st.one_of(
     st.text("AbRef.-~ü ,\"'+#=@\u202e", min_size=1, max_size=12).filter(str.strip),
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(str.strip),
 )
-times = st.datetimes(datetime(2000, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+times = st.datetimes(datetime(2000, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  (as hypothesis wants bounds)
 place = st.tuples(st.integers(0, 500), st.integers(1, 99)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 category = st.one_of(st.none(), name.filter(lambda text: "tutorial" not in text))
 

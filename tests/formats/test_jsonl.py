@@ -113,7 +113,7 @@ def test_a_sealed_file_that_was_cut_or_altered_is_refused(
 ) -> None:
     lines = write("jsonl", FULL).splitlines()
     with pytest.raises(Invalid, match=reason):
-        read("jsonl", b"\n".join(damage(lines)))  # type: ignore[operator]
+        read("jsonl", b"\n".join(damage(lines)))
 
 
 def test_a_file_by_hand_needs_a_header_only(read: Read) -> None:
@@ -180,7 +180,7 @@ def test_revisions_come_in_order(read: Read) -> None:
     assert [j.revision for j in read("jsonl", by_hand(*lines)).judgments] == [1, 2, 9, 10]
     times = [{**JUDGMENT, "submitted_at": f"2026-11-20T{h}:00:00{f}Z"} for h, f in ((12, ""), (11, ".5"), (11, ""))]
     found = [j.submitted_at for j in read("jsonl", by_hand(*times)).judgments]
-    assert found == sorted(found)  # type: ignore[type-var]
+    assert found == sorted(found)
 
 
 def test_white_space_at_the_ends_of_a_text_is_stripped_and_spans_follow(read: Read) -> None:
@@ -194,7 +194,7 @@ def test_white_space_at_the_ends_of_a_text_is_stripped_and_spans_follow(read: Re
     )
     assert found.of(OutputRow)[0].text == "Hund"
     errors = found.judgments[0].payload["errors"]
-    assert [(e["start"], e["end"]) for e in errors] == [(0, 0), (0, 3), (2, 4)]  # type: ignore[attr-defined]
+    assert [(e["start"], e["end"]) for e in errors] == [(0, 0), (0, 3), (2, 4)]
     assert found.log.repaired["white space at the ends of a text"] == 1
 
 

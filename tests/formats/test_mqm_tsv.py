@@ -37,7 +37,7 @@ def row(
 
 
 def clean(**cells: object) -> str:
-    return row(severity="No-error", category="No-error", **cells)  # type: ignore[arg-type]
+    return row(severity="No-error", category="No-error", **cells)
 
 
 def table(*rows: str, header: str = HEADER) -> bytes:
@@ -60,7 +60,7 @@ def test_a_row_is_an_error_and_the_rows_of_a_rater_and_output_are_one_judgment(r
             clean(system="B", target="Brav!"),
         ),
     )
-    assert [(j.rater, j.task, j.item, j.systems, len(j.payload["errors"])) for j in found.judgments] == [  # type: ignore[arg-type]
+    assert [(j.rater, j.task, j.item, j.systems, len(j.payload["errors"])) for j in found.judgments] == [
         ("r1", "r1", "A:d1", ("A",), 2),
         ("r2", "r2", "A:d1", ("A",), 0),
         ("r1", "r1", "B:d1", ("B",), 0),
@@ -241,7 +241,7 @@ def test_a_later_no_error_takes_back_the_errors_before_it(read: Read, said: int,
 
 def test_attention_checks_are_kept_apart_and_a_segment_with_nothing_else_is_rated_zero(read: Read) -> None:
     found = read("mqm-tsv", table(row(severity="HOTW-test", category="Found"), row("Brav.", seg=2)))
-    assert [len(j.payload["errors"]) for j in found.judgments] == [0, 1]  # type: ignore[arg-type]
+    assert [len(j.payload["errors"]) for j in found.judgments] == [0, 1]
     assert found.judgments[0].meta == {"attention": [{"severity": "HOTW-test", "category": "Found"}]}
     assert found.log.dropped["attention checks (HOTW-test), kept with the judgment"] == 1
 
@@ -312,7 +312,7 @@ def tables(draw: st.DrawFn) -> list[str]:
                     note = draw(st.one_of(st.just(""), st.builds(lambda n: {"note": n, "x": 1.5}, TEXT)))
                     marked = f"{target[:start]}<v>{target[start:end]}</v>{target[end:]}"
                     severity = draw(st.sampled_from(["Major", "minor", "Neutral", "HOTW-test"]))
-                    rows.append(row(marked, severity, meta=note, **where))  # type: ignore[arg-type]
+                    rows.append(row(marked, severity, meta=note, **where))
                 rows.append(clean(target=target, **where))
     return rows
 

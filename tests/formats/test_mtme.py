@@ -77,7 +77,7 @@ def test_the_sign_turns_scores_round(read: Read) -> None:
 
     found = read("mtme", files, human="mqm", sign="-1")
 
-    assert sorted(j.payload["scores"]["mqm"] for j in found.judgments) == [0.0, 0.0, 1.0, 2.5, 5.0]  # type: ignore[index]
+    assert sorted(j.payload["scores"]["mqm"] for j in found.judgments) == [0.0, 0.0, 1.0, 2.5, 5.0]
 
 
 def test_scores_that_nobody_asked_for_are_counted(read: Read) -> None:
@@ -200,12 +200,12 @@ def test_any_segments_keep_their_documents_texts_and_scores(
 
     assert [(r.document, r.text) for r in found.of(OutputRow)] == [(name, text.strip()) for name, text, _ in rows]
     places = [(r.document, r.position) for r in found.of(OutputRow)]
-    scored = {(j.document, j.position): j.payload["scores"]["h"] for j in found.judgments}  # type: ignore[index]
+    scored = {(j.document, j.position): j.payload["scores"]["h"] for j in found.judgments}
     assert scored == {place: score for place, (*_, score) in zip(places, rows, strict=True) if score is not None}
 
 
 def with_protocol(protocol: str, files: dict[str, bytes], **options: str) -> list[JudgmentRow]:
-    inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in files.items()]  # type: ignore[misc]
+    inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in files.items()]
     reader = formats.get("mtme").read
     assert reader is not None
     records = reader(inputs, ReadContext(options, Limits(), protocol), ReadLog())
@@ -226,7 +226,7 @@ def test_scores_and_ratings_together_are_esa() -> None:
         ("r1", "d1", 1, 80.0),
         ("r2", "d2", 1, 0.0),
     ]
-    assert all(len(j.payload["errors"]) == 1 for j in judgments)  # type: ignore[arg-type]
+    assert all(len(j.payload["errors"]) == 1 for j in judgments)
 
 
 def test_a_protocol_that_judges_documents_takes_their_scores() -> None:

@@ -120,7 +120,7 @@ def test_places_are_utf_16_units_without_line_ends(read: Read) -> None:
     found = read("pearmut", {"c.json": campaign([[item]]), "c.jsonl": log(entry)})
 
     errors = found.judgments[0].payload["errors"]
-    assert [(one.get("start"), one.get("end")) for one in errors] == [(2, 3), (3, 4), (0, 3), (None, None)]  # type: ignore[attr-defined]
+    assert [(one.get("start"), one.get("end")) for one in errors] == [(2, 3), (3, 4), (0, 3), (None, None)]
 
 
 def test_sliders_of_its_own_are_criteria(read: Read) -> None:
@@ -138,8 +138,8 @@ def test_sliders_of_its_own_are_criteria(read: Read) -> None:
 
     (judgment,) = found.judgments
     criteria = found.of(CampaignRow)[0].options["criteria"]
-    assert [one["name"] for one in criteria] == list(judgment.payload["scores"])  # type: ignore[call-overload]
-    assert list(judgment.payload["scores"].values()) == [4.0, 85.0]  # type: ignore[attr-defined]
+    assert [one["name"] for one in criteria] == list(judgment.payload["scores"])
+    assert list(judgment.payload["scores"].values()) == [4.0, 85.0]
     assert found.log.dropped == {"outputs without an answer": 1}
 
 

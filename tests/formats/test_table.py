@@ -268,7 +268,7 @@ ERROR_ROWS = (
 def test_rows_that_are_errors_are_split_by_language_pair_whatever_their_order(parts: Parts) -> None:
     files = {"m": json.dumps(ERRORS).encode(), "t": "\n".join([ERROR_HEADER, *ERROR_ROWS]).encode()}
     found = parts("table", files, map="m", split="language_pair")
-    assert {name: [len(j.payload["errors"]) for j in part.judgments] for name, part in found.items()} == {  # type: ignore[arg-type]
+    assert {name: [len(j.payload["errors"]) for j in part.judgments] for name, part in found.items()} == {
         "en-cs": [0],
         "en-de": [2],
     }

@@ -24,7 +24,7 @@ FILES = {
 
 def read(files: dict[str, str | bytes], **options: str) -> tuple[list[Record], ReadLog]:
     inputs = [
-        Input(name, lambda data=data: io.BytesIO(data if isinstance(data, bytes) else data.encode()))  # type: ignore[misc]
+        Input(name, lambda data=data: io.BytesIO(data if isinstance(data, bytes) else data.encode()))
         for name, data in files.items()
     ]
     log = ReadLog()

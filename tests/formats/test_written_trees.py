@@ -91,7 +91,7 @@ def errors(draw: st.DrawFn, text: str) -> dict[str, object]:
 
 
 def again(name: str, files: dict[str, bytes], protocol: str, **options: str) -> Found:
-    inputs = [Input(path, lambda data=data: io.BytesIO(data)) for path, data in files.items()]  # type: ignore[misc]
+    inputs = [Input(path, lambda data=data: io.BytesIO(data)) for path, data in files.items()]
     log = ReadLog()
     read = formats.get(name).read
     assert read is not None
@@ -103,7 +103,7 @@ def said(records: list[Record]) -> Counter[str]:
     found = Counter[str]()
     for one in (record for record in records if isinstance(record, JudgmentRow)):
         marks = one.payload.get("errors", ())
-        told = sorted((e["severity"], e.get("category") or "", e["start"], e["end"]) for e in marks)  # type: ignore[attr-defined]
+        told = sorted((e["severity"], e.get("category") or "", e["start"], e["end"]) for e in marks)
         found[repr((one.systems, one.document, one.position, one.rater, one.payload.get("score"), told))] += 1
     return found
 

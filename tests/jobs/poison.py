@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +24,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: ToyAsked) -> 
     work = TOY.prepare(session, about, asked)
 
     def chunk(number: int) -> bytes:
-        with open(os.environ[TRACES], "a") as traces:  # noqa: PTH123
+        with Path(os.environ[TRACES]).open("a") as traces:
             traces.write(f"{number}\n")
         if number == 1:
             os._exit(7)

@@ -203,7 +203,7 @@ def test_many_kills_change_no_byte(bench: Bench, tmp_path: Path) -> None:
                 break
             with working(bench.spine.url, tmp_path / str(n)):
                 before = bench.now(job).done
-                until(lambda: bench.now(job).ended or bench.now(job).done > before + 2, "chunks are stored")  # noqa: B023
+                until(lambda: bench.now(job).ended or bench.now(job).done > before + 2, "chunks are stored")  # noqa: B023  (called at once)
         until(lambda: bench.now(job).ended, "the job ends")
     finally:
         stopped(steady)

@@ -33,7 +33,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
                         for name, value in zip(columns, row, strict=True):
                             columns[name].append(value)
     measure = forms.protocol.measures_under(options)[0]
-    return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)  # type: ignore[arg-type]
+    return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 
 def _score(mind: Mind, forms: Forms, options: Options, source: str, text: str) -> float:

@@ -169,7 +169,7 @@ def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Pr
     form = rater_form(protocol, options, basis=protocol.bases[0], level="screen")
     assert form.widgets == screen_form(protocol, mode) == (Preference("preference", mode),)
     payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})
-    check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)  # type: ignore[arg-type]
+    check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)
     assert PreferencePayload.model_validate_json(payload.model_dump_json()) == payload
 
 

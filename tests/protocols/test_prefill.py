@@ -78,7 +78,7 @@ def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
 @pytest.mark.parametrize("protocol", TAKES_PREFILL)
 @pytest.mark.parametrize("ids", [("p9",), ("p1", "p1")])
 def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, ids: tuple[str, ...]) -> None:
-    one = ALL[protocol.name]  # type: ignore[attr-defined]
+    one = ALL[protocol.name]
     fields = {"score": 50} if "score" in one.payload.model_fields else {}
     payload = one.payload(errors=tuple(ONE.model_copy(update={"prefill": name}) for name in ids), **fields)
     with pytest.raises(Invalid) as refused:

@@ -17,7 +17,7 @@ SYSTEMS = ("A", "B")
 def test_a_number_that_needs_the_output_ranks_where_outputs_came_before_the_judgments(
     admin: httpx.Client, protocol: object
 ) -> None:
-    one = ALL[protocol.name]  # type: ignore[attr-defined]
+    one = ALL[protocol.name]
     example = one.examples[1]
     assert admin.post("/v1/campaigns", json={"key": "texts", "protocol": one.name}).status_code == 201
     rows: list[dict[str, object]] = [{"type": "plumbline", "version": 1}]

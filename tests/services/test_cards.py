@@ -53,7 +53,9 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
     )
     names = rows.labels
 
-    assert sorted(stats.per_output(rows).tolist()) == sorted(Counter(zip(system, document, position)).values())  # noqa: B905
+    assert sorted(stats.per_output(rows).tolist()) == sorted(
+        Counter(zip(system, document, position, strict=True)).values()
+    )
     raters = defaultdict(set)
     for one in found:
         raters[one[1]].add(one[3])

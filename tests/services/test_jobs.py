@@ -120,7 +120,7 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
 
     def last_wins(session: stored.Session, job_id: int, n: int, body: bytes, worker: str) -> bool:
         forget = text("DELETE FROM chunk_results WHERE job_id = :job AND n = :n")
-        again = session.execute(forget, {"job": job_id, "n": n}).rowcount  # type: ignore[attr-defined]
+        again = session.execute(forget, {"job": job_id, "n": n}).rowcount
         session.execute(
             text("UPDATE jobs SET n_done = n_done - :again WHERE id = :job"), {"again": again, "job": job_id}
         )

@@ -124,7 +124,7 @@ def test_designs_that_ask_more_raters_than_there_are_are_left_out_and_said() -> 
     "wrong", [{"groupings": "rows"}, {"ratings": "0"}, {"documents": "9999"}, {"components": "severity=1"}]
 )
 def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> None:
-    asked = PowerAsked(**wrong)  # type: ignore[arg-type]
+    asked = PowerAsked(**wrong)
     with pytest.raises(Invalid) as refused:
         asked.designs(), asked.sizes(20), asked.given()
     assert refused.value.places[0].loc == ("query", next(iter(wrong)))

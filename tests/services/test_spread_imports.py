@@ -138,7 +138,7 @@ def test_a_reader_that_is_killed_leaves_nothing_stored(
 
     def killed(self: Reader, judge: object) -> None:
         os.kill(self._process.pid, signal.SIGKILL)
-        start(self, judge)  # type: ignore[arg-type]
+        start(self, judge)
 
     before = spine.counts()
     monkeypatch.setattr(Reader, "start", killed)

@@ -68,8 +68,8 @@ def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
     asked = replace(SMALL, request=replace(SMALL.request, seed=12))
     made = prepared(spine.database, "thrice", asked)
     silent = {"on_progress": lambda *_: None, "should_stop": lambda: False}
-    here = stability.computed(made, **silent)  # type: ignore[arg-type]
-    there = stability.computed(made, execute=in_processes(2), **silent)  # type: ignore[arg-type]
+    here = stability.computed(made, **silent)
+    there = stability.computed(made, execute=in_processes(2), **silent)
     assert here == there
 
 
@@ -151,8 +151,8 @@ def test_tables_have_a_line_a_point_and_every_warning(spine: Spine) -> None:
 @pytest.mark.parametrize("picture", ["documents", "power"])
 def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(spine: Spine, picture: str) -> None:
     found = view(spine)
-    drawn = render(found, "svg", picture)  # type: ignore[arg-type]
-    assert drawn == render(found, "svg", picture)  # type: ignore[arg-type]
+    drawn = render(found, "svg", picture)
+    assert drawn == render(found, "svg", picture)
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own
     assert any(text.startswith("pSxS, no normalization; 0–") for text in texts)
     assert any(text.startswith("No grouping, z-score; ") for text in texts)

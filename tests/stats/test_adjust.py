@@ -42,7 +42,7 @@ def test_holm_agrees_with_its_slow_twin(p_values: np.ndarray) -> None:
 @settings(max_examples=60, deadline=None)
 @given(P_VALUES, st.randoms())
 def test_the_order_of_the_family_is_irrelevant(p_values: np.ndarray, random: object) -> None:
-    order = np.random.default_rng(random.randint(0, 2**32)).permutation(len(p_values))  # type: ignore[attr-defined]
+    order = np.random.default_rng(random.randint(0, 2**32)).permutation(len(p_values))
     for method in ("holm", "bh", "none"):
         assert adjust(p_values[order], method) == pytest.approx(adjust(p_values, method)[order])
 

@@ -188,7 +188,7 @@ def test_a_gate_errs_no_more_often_than_alpha_at_the_border_of_its_claim() -> No
             for _ in range(10_000):
                 n = rng.integers(3, 12, size=documents).astype(float)
                 sums = n * (truth + 0.7 * rng.normal(size=documents)) + np.sqrt(n) * 1.5 * rng.normal(size=documents)
-                wrong += decide(sums, n, Rule(claim, 1.0)).holds  # type: ignore[arg-type]
+                wrong += decide(sums, n, Rule(claim, 1.0)).holds
             # three standard errors of a share of .05 among 10,000 are .0065; few documents are a little liberal
             assert wrong / 10_000 <= 0.05 + (0.012 if documents == 12 else 0.0085), (documents, claim, wrong)
             assert wrong / 10_000 >= 0.03, (documents, claim, wrong)

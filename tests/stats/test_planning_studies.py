@@ -93,8 +93,8 @@ def test_a_ranking_without_noise_is_stable_and_one_of_noise_is_not() -> None:
 def test_new_raters_agree_less_than_the_same_raters() -> None:
     apart = replace(F17, rater_system=1.5)
     how = {"means": np.arange(5) * 0.4, "worlds": 12}
-    same = forecast_srp(apart, Layout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)  # type: ignore[arg-type]
-    new = forecast_srp(apart, Layout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)  # type: ignore[arg-type]
+    same = forecast_srp(apart, Layout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)
+    new = forecast_srp(apart, Layout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)
     assert new.srp < same.srp - 2 * (new.mc_error + same.mc_error)
 
 
@@ -168,11 +168,10 @@ def test_power_grows_with_documents_and_difference() -> None:
     rng = np.random.default_rng(0)
     ask = {"alpha": 0.05, "studies": 200, "rng": rng}
     small, more, larger = (
-        resampled_power(source, difference=d, documents=n, **ask)[0]  # type: ignore[arg-type]
-        for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
+        resampled_power(source, difference=d, documents=n, **ask)[0] for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
     )
     assert small < more < larger
-    assert resampled_power(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)  # type: ignore[arg-type]
+    assert resampled_power(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)
 
 
 def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:

@@ -21,7 +21,7 @@ def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> Compa
 
 def of(found: Comparisons, **given: object) -> tuple[Pair, ...]:
     kept: dict[str, object] = {"n_systems": 4, "alpha": 0.05, "method": "holm", **given}
-    return pairs(found, **kept)  # type: ignore[arg-type]
+    return pairs(found, **kept)
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (3, 17), (40, 60)])

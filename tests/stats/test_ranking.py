@@ -235,7 +235,7 @@ def test_equal_scores_share_the_mean_rank_and_stand_by_key() -> None:
     )
     ranking = rank(ratings, replace(GOOGLE_MQM, permutations=100))
     assert [(row.system, row.rank) for row in ranking.systems] == [("a", 1.5), ("b", 1.5), ("c", 3.0)]
-    assert [s["rank"] for s in ranking.as_json()["systems"]] == [1.5, 1.5, 3]  # type: ignore[attr-defined]
+    assert [s["rank"] for s in ranking.as_json()["systems"]] == [1.5, 1.5, 3]
 
 
 def unpaired_campaign() -> Ratings:

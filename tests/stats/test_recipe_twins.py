@@ -68,38 +68,38 @@ def by_document(a: dict[tuple[str, ...], float], b: dict[tuple[str, ...], float]
     return np.array([sums[d] for d in sorted(sums)])
 
 
-def rank_sum(a, b, recipe):  # type: ignore[no-untyped-def]
+def rank_sum(a, b, recipe):
     x, y = (np.round(list(units.values()), 10) for units in (a, b))
     return stats.mannwhitneyu(x, y, alternative="greater", method="asymptotic", use_continuity=True).pvalue
 
 
-def marot(a, b, recipe):  # type: ignore[no-untyped-def]
+def marot(a, b, recipe):
     d = apart(a, b)
     signs = np.concatenate(list(drawn_patterns(d.size, 10_000, recipe.seed, 4096))) * 2 - 1
     return (1 + sum(signs @ d >= d.sum() - 1e-9 * max(1, abs(d.sum())))) / 10_001
 
 
-def enumerated(a, b, recipe):  # type: ignore[no-untyped-def]
+def enumerated(a, b, recipe):
     d = by_document(a, b)
     sums = [abs(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in product((1, -1), repeat=d.size)]
     return np.mean([s >= abs(d.sum()) - 1e-9 * max(1, abs(d.sum())) for s in sums])
 
 
-def stouffer(a, b, recipe):  # type: ignore[no-untyped-def]
+def stouffer(a, b, recipe):
     p = [stats.wilcoxon(apart(a, b, domain)).pvalue for domain in sorted(set(DOMAIN.values()))]
     return stats.combine_pvalues(p, method="stouffer").pvalue
 
 
-def signed_rank(a, b, recipe):  # type: ignore[no-untyped-def]
+def signed_rank(a, b, recipe):
     return stats.wilcoxon(apart(a, b), alternative="greater").pvalue
 
 
-def either_t(a, b, recipe):  # type: ignore[no-untyped-def]
+def either_t(a, b, recipe):
     x, y = ([units[u] for u in sorted(units)] for units in (a, b))
     return min(stats.ttest_rel(x, y).pvalue, stats.ttest_ind(x, y, equal_var=False).pvalue)
 
 
-def bootstrap(a, b, recipe):  # type: ignore[no-untyped-def]
+def bootstrap(a, b, recipe):
     d = by_document(a, b)
     picked = np.random.Generator(np.random.PCG64(recipe.seed)).integers(0, d.size, size=(10_000, d.size))
     sums = np.round(d[picked].sum(axis=1) / (3 * d.size), 10)

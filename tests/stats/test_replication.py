@@ -62,7 +62,7 @@ def test_difference_and_error_are_those_of_the_ranking() -> None:
 
 def test_a_wider_margin_is_never_harder() -> None:
     for claim in ("not_worse", "equivalent"):
-        chances = [replication(*F4, claim=claim, margin=m).significant_again for m in (0.5, 1.0, 2.0, 6.0)]  # type: ignore[arg-type]
+        chances = [replication(*F4, claim=claim, margin=m).significant_again for m in (0.5, 1.0, 2.0, 6.0)]
         assert chances == sorted(chances, key=float)
         assert chances[0] < chances[-1]
 

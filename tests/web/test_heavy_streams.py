@@ -37,7 +37,7 @@ def taken(*, heavy: bool) -> tuple[int, list[bytes]]:
 
     async def take() -> None:
         answer = stream(kitchen.pieces(), "text/plain", filename="a", heavy=heavy)
-        came.append(b"".join([bytes(piece) async for piece in answer.body_iterator]))  # type: ignore[arg-type]  # bytes
+        came.append(b"".join([bytes(piece) async for piece in answer.body_iterator]))
 
     async def all_at_once() -> None:
         async with anyio.create_task_group() as group:

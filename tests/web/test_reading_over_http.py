@@ -177,8 +177,8 @@ def test_a_server_that_is_not_there_is_said_in_one_line(command: Command) -> Non
 
 def test_something_else_than_plumbline_is_noticed(serving: Serving, command: Command) -> None:
     async def other(scope: object, receive: object, send: Callable[..., object]) -> None:
-        await send({"type": "http.response.start", "status": 404, "headers": []})  # type: ignore[misc]
-        await send({"type": "http.response.body", "body": b"<html>"})  # type: ignore[misc]
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b"<html>"})
 
     with serving(other, lifespan="off") as (host, port):
         answer = command(NOWHERE, "recipes", "--server", f"http://{host}:{port}")

@@ -41,7 +41,7 @@ class CardAsked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001
+def _prepare(session: Session, about: tuple[Question, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
     found = judged(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     return whole(lambda: view_of(about[0], found, kinds))

@@ -108,4 +108,4 @@ def _names(sheet: Sheet, columns: Sequence[Column], xs: Sequence[float], top: fl
     for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):
         for row, line in enumerate(column.view.systems if column.view else ()):
             color = ORANGE if line.kind == "human" else INK
-            sheet.text(x, top + (row + 0.5) * ROW, label(line), ha=ha, color=color)  # type: ignore[arg-type]
+            sheet.text(x, top + (row + 0.5) * ROW, label(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above

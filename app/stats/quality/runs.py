@@ -111,4 +111,5 @@ def _heaping(score: Floats, scale: Scale | None) -> tuple[float | None, float | 
     levels = np.arange(scale.minimum, scale.maximum + step / 2, step)
     if levels.size < SLIDER_LEVELS:
         return None, None
-    return tuple(float(np.isclose(v / ROUND, np.round(v / ROUND), atol=1e-9).mean()) for v in (score, levels))  # type: ignore[return-value]
+    of_scores, of_levels = (np.isclose(v / ROUND, np.round(v / ROUND), atol=1e-9).mean() for v in (score, levels))
+    return float(of_scores), float(of_levels)

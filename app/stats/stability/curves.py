@@ -66,7 +66,7 @@ class Curve:
     why: str | None = None
 
 
-def _unheard(done: int, total: int) -> None:  # noqa: ARG001
+def _unheard(_done: int, _total: int) -> None:
     return None
 
 

@@ -135,4 +135,4 @@ def _runtime_folder() -> Path:
     if os.geteuid() == 0:
         return Path("/run")
     ours = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
-    return ours if ours.is_dir() and os.access(ours, os.W_OK) and len(os.fsencode(ours)) < 60 else Path("/tmp")  # noqa: S108
+    return ours if ours.is_dir() and os.access(ours, os.W_OK) and len(os.fsencode(ours)) < 60 else Path("/tmp")  # noqa: S108  (as above)

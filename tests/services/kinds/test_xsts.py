@@ -35,7 +35,7 @@ def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str)
 
 
 def order(view: XstsView, method: str) -> list[str]:
-    ranked = sorted(view.systems, key=lambda one: one.under(method).rank or 99)  # type: ignore[arg-type]
+    ranked = sorted(view.systems, key=lambda one: one.under(method).rank or 99)
     return [one.campaign for one in ranked]
 
 

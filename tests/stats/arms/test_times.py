@@ -34,7 +34,7 @@ def drawn(seed: int) -> Work:
                 columns["task"].append(f"t{rater}{document % 2}")
                 columns["whole"].append(position == 0)
     n, whole = len(columns["whole"]), np.array(columns.pop("whole"))
-    rows = Ratings.from_columns(**columns, score=np.zeros(n), higher_is_better=True)  # type: ignore[arg-type]
+    rows = Ratings.from_columns(**columns, score=np.zeros(n), higher_is_better=True)
     kind = np.where(whole, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8)
     rows = replace(rows, kind=kind, segment=np.where(whole, -1, rows.segment).astype(np.int32))
     seconds = np.where(rng.random(n) < 0.05, np.nan, rng.integers(1, 60, size=n).astype(float))
@@ -142,7 +142,7 @@ def paced(*, slope: float, tired: float, raters: int = 4) -> Paced:
     pace = 0.5 * rater + slope * place / 100 + tired * (place % 20) / 100
     order = np.random.default_rng(0).permutation(rater.size)
     columns = (rater, task + 5 * rater, task % 2, place.astype(np.int64), pace)
-    return Paced(*(column[order] for column in columns))  # type: ignore[arg-type]
+    return Paced(*(column[order] for column in columns))
 
 
 def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:

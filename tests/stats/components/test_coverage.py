@@ -60,7 +60,7 @@ def test_a_few_intervals_cover_as_they_should() -> None:
 @pytest.mark.parametrize(("ratings", "raters"), [(1, 8), (2, 8), (2, 4)])
 def test_intervals_of_differences_cover_at_least_near_95_percent(ratings: int, raters: int) -> None:
     found = covered(400, first=5000, ratings=ratings, raters=raters)
-    print(ratings, raters, found)  # noqa: T201
+    print(ratings, raters, found)  # noqa: T201  (the figures)
     assert found["t"] >= 0.935, "t with raters − 1 degrees of freedom is careful"
     assert 0.9 <= found["normal"] <= found["t"]
     assert found["said"] == pytest.approx(found["error"], rel=0.12)

@@ -65,7 +65,7 @@ def test_statsmodels_finds_the_same_on_a_small_crossed_set() -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(reduced.covariance)), theirs.bse_fe, rtol=5e-3)
 
 
-def _mixed(model, score, x, n, designs):  # type: ignore[no-untyped-def]  # statsmodels is untyped
+def _mixed(model, score, x, n, designs):
     from statsmodels.regression.mixed_linear_model import VCSpec
 
     names = sorted(designs)
@@ -192,6 +192,6 @@ def test_what_one_document_would_fill_memory_with_is_refused() -> None:
 
 @pytest.mark.parametrize("how", [{"raters": 1, "ratings": 1}, {"systems": 1}, {"documents": 1, "segments": 9}])
 def test_one_of_a_kind_is_modelled_with_what_is_left(how: dict[str, int]) -> None:
-    found = fit(crossed(3, **how))  # type: ignore[arg-type]
+    found = fit(crossed(3, **how))
     assert np.isfinite([*found.components.values(), *found.means, found.typical_error()]).all()
     assert found.left_out

@@ -54,7 +54,7 @@ def test_what_is_kept_is_what_the_rank_of_the_matrices_says(seed: int) -> None:
         "ratings": int(rng.integers(1, 3)),
         "segments": int(rng.integers(1, 3)),
     }
-    rows = observations(crossed(seed + 50, systems=2, raters=3, missing=0.3, **how))  # type: ignore[arg-type]
+    rows = observations(crossed(seed + 50, systems=2, raters=3, missing=0.3, **how))
     assert identify(rows).terms == by_rank(rows)
 
 

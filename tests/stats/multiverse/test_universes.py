@@ -80,14 +80,14 @@ def check_each_universe(rows: Ratings, documents: Documents, space: Space, every
     number = 0
     for found in made(rows, documents, space):
         excluding = next(one for one in space.excluding if one.name == found.exclusion)
-        recipe = space.branch(excluding, found.normalize)  # type: ignore[arg-type]
+        recipe = space.branch(excluding, found.normalize)
         systems = {s for pair, mark in zip(pairs, found.ahead, strict=True) if mark != ABSENT for s in pair}
         for (test, adjust), claims in zip(found.universes, found.claims, strict=True):
             number += 1
             if number % every:
                 continue
             n_pairs = len(systems) * (len(systems) - 1) // 2
-            asked = space.tested(recipe, TESTS[test], adjust, n_pairs)  # type: ignore[arg-type]
+            asked = space.tested(recipe, TESTS[test], adjust, n_pairs)
             assert claims.tolist() == alone(rows, documents, asked), (found.exclusion, found.normalize, test, adjust)
         for missing in found.missing:
             if "test" in missing.choices and missing.choices.get("adjust") != "maxT":

@@ -64,7 +64,7 @@ def test_conflicts_are_few_edits_with_a_low_score_and_many_with_a_high_one() -> 
 def test_what_does_not_vary_is_no_conflict() -> None:
     same = np.ones(9)
     for rule in ("median", "tercile", "residual"):
-        found = relation.conflicts(same, same, rule)  # type: ignore[arg-type]
+        found = relation.conflicts(same, same, rule)
         assert not (found.low | found.high).any()
 
 

@@ -136,7 +136,7 @@ def changed_slowly(rows: list[Row], change: Change, humans: set[str]) -> list[Ro
 def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...], every: int = 1) -> int:
     """Every change compared with the twin; how many changed the order or the clusters."""
     experiments = Experiments.of(rows, WMT_DA, frozenset(humans))
-    found, _ = experiments.changes(groups)  # type: ignore[arg-type]
+    found, _ = experiments.changes(groups)
     some = found[::every]
     before: dict[frozenset[str], tuple[list[str], list[int]]] = {}
     told = 0

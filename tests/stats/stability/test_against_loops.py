@@ -27,7 +27,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     n_systems = len(data.systems)
     raters = simulate(
         rng,
-        grouping=grouping,  # type: ignore[arg-type]
+        grouping=grouping,
         bucket_of_document=data.bucket[documents],
         n_systems=n_systems,
         pools=data.pools,
@@ -37,7 +37,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     )
     signs = np.concatenate(list(drawn_signs(rng, 1, 200, len(documents))), axis=1)
     found = collect(item_sums(data), documents, raters)
-    sums = document_sums(found, method)  # type: ignore[arg-type]
+    sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
     made = claims(signed, p_values(signed, [signs], exact=False, rule=Rule()), Rule())[:, 0]
@@ -68,7 +68,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
     found = collect(item_sums(data), documents, raters)
-    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()  # type: ignore[arg-type]
+    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
     if method == "z":
@@ -81,5 +81,5 @@ def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method:
     found = everybody(item_sums(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
-    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()  # type: ignore[arg-type]
+    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)

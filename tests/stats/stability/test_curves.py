@@ -18,7 +18,7 @@ from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
 PSXS, APART, NONE = (Assignment(grouping) for grouping in ("psxs", "system_balanced", "none"))
-THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NONE) for method in ("none", "z"))  # type: ignore[arg-type]
+THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NONE) for method in ("none", "z"))
 
 
 def simulator(request: Request, ratings: Ratings | None = None) -> Simulator:
@@ -28,7 +28,7 @@ def simulator(request: Request, ratings: Ratings | None = None) -> Simulator:
 
 def asked(**how: object) -> Request:
     given = {"designs": THREE, "documents": (10, 14), "studies": 40, "per_set": 10, "permutations": 200, **how}
-    return Request(**given)  # type: ignore[arg-type]
+    return Request(**given)
 
 
 def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:

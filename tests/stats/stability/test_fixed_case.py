@@ -53,7 +53,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
     first, second = np.triu_indices(len(systems), k=1)
     assert len(case["expected"]) >= 2
     for name, theirs in case["expected"].items():
-        sums = document_sums(found, METHODS[name])  # type: ignore[arg-type]
+        sums = document_sums(found, METHODS[name])
         means = sums.sum(axis=1) / found.n_segments.sum()
         by_name = [dict(zip(systems, map(float, row), strict=True)) for row in means]
         for ours, wanted in zip(by_name, theirs["means"], strict=True):

@@ -35,7 +35,7 @@ def apart(point: Point, srp: float, error: float) -> float:
 
 
 def of_groupings(sets: int, documents: Sequence[int], methods: Sequence[str]) -> Iterator[Compared]:
-    designs = [StudyDesign(Assignment(g), m) for g in GROUPED for m in methods]  # type: ignore[arg-type]
+    designs = [StudyDesign(Assignment(g), m) for g in GROUPED for m in methods]
     for curve in simulated(designs, documents, sets):
         grouping, method = curve.design.assignment.grouping, curve.design.normalize
         for point in curve.points:
@@ -47,7 +47,7 @@ def of_groupings(sets: int, documents: Sequence[int], methods: Sequence[str]) ->
 
 def of_entropies(sets: int, methods: Sequence[str]) -> Iterator[Compared]:
     theirs = {float(entropy): given for entropy, given in expected("srp_ende.json")["load_balancing"].items()}
-    designs = [StudyDesign(Assignment("psxs", h), m) for h in theirs for m in methods]  # type: ignore[arg-type]
+    designs = [StudyDesign(Assignment("psxs", h), m) for h in theirs for m in methods]
     for curve in simulated(designs, [30], sets):
         assert curve.design.assignment.entropy is not None
         wanted = theirs[curve.design.assignment.entropy][NORMALIZED[curve.design.normalize]]
@@ -85,7 +85,7 @@ def test_a_few_points_of_every_kind_are_met() -> None:
 def test_one_sided_and_without_the_one_are_met() -> None:
     theirs = expected("srp_ende.json")["sensitivity"]
     for name, how in (("one-sided", {"two_sided": False}), ("p without +1", {"plus_one": False})):
-        designs = [StudyDesign(Assignment(g), m) for g in ("psxs", "none") for m in ("none", "z")]  # type: ignore[arg-type]
+        designs = [StudyDesign(Assignment(g), m) for g in ("psxs", "none") for m in ("none", "z")]
         for curve in simulated(designs, [20], 10, **how):
             point = curve.points[0]
             wanted = theirs[name][curve.design.assignment.grouping][NORMALIZED[curve.design.normalize]]

@@ -35,7 +35,7 @@ def study(rng: np.random.Generator, means: np.ndarray, *, alike: bool = False, d
             columns["position"] += range(1, n + 1)
             columns["rater"] += [f"r{r}"] * n
             columns["score"] += list(severity[r] + spread[r] * (value + 1.5 * rng.normal(size=n)))
-    return Ratings.from_columns(**columns, higher_is_better=True)  # type: ignore[arg-type]
+    return Ratings.from_columns(**columns, higher_is_better=True)
 
 
 def ranked(n: int, means: np.ndarray, recipe: Recipe, seed: int, *, alike: bool = False) -> list[Ranking]:
@@ -59,7 +59,7 @@ def test_a_simulated_study_is_what_is_said() -> None:
 @pytest.mark.parametrize("normalize", ["none", "z"])
 def test_permutation_p_is_uniform_when_no_system_is_better(normalize: str) -> None:
     """2,000 studies of two systems; Kolmogorov–Smirnov and the shares below four levels."""
-    recipe = replace(PLAIN, normalize=normalize, permutations=999)  # type: ignore[arg-type]
+    recipe = replace(PLAIN, normalize=normalize, permutations=999)
     p = np.array([one.pairs[0].p_value for one in ranked(2000, np.zeros(2), recipe, 1)])
     shares = {x: float((p <= x).mean()) for x in (0.01, 0.05, 0.1, 0.5)}
     assert stats.kstest(p, "uniform").pvalue > 0.001, shares
@@ -70,7 +70,7 @@ def test_permutation_p_is_uniform_when_no_system_is_better(normalize: str) -> No
 @pytest.mark.soak
 @pytest.mark.parametrize("adjust", ["holm", "maxT"])
 def test_any_false_claim_among_ten_pairs_is_as_rare_as_promised(adjust: str) -> None:
-    recipe = replace(PLAIN, normalize="z", adjust=adjust)  # type: ignore[arg-type]
+    recipe = replace(PLAIN, normalize="z", adjust=adjust)
     n = 800 if adjust == "holm" else 300
     found = ranked(n, np.zeros(5), recipe, 2)
     share = float(np.mean([any(p.significant or p.significant_reverse for p in one.pairs) for one in found]))

@@ -111,10 +111,10 @@ def test_segments_stand_for_documents_where_these_are_unknown() -> None:
 
 
 def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], Rate]:
-    recipe = replace(RECOMMENDED, **changes)  # type: ignore[arg-type]
+    recipe = replace(RECOMMENDED, **changes)
     validation = Validation.of(Population.of(rows), recipe, 7)
-    found = {w: [validation.study(w, n) for n in range(studies)] for w in ("null", "resampled")}  # type: ignore[arg-type]
-    return {(rate.world, rate.what): rate for rate in rates(validation, found)}  # type: ignore[arg-type]
+    found = {w: [validation.study(w, n) for n in range(studies)] for w in ("null", "resampled")}
+    return {(rate.world, rate.what): rate for rate in rates(validation, found)}
 
 
 def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None:
@@ -140,7 +140,7 @@ def test_studies_depend_on_their_seed_and_number_alone() -> None:
 
 def test_a_promise_is_broken_beyond_three_errors_only() -> None:
     def kept(bound: str, rate: float | None) -> bool | None:
-        return Rate("null", "any_claim", 0.05, bound, rate, None if rate is None else 0.01, 100).kept  # type: ignore[arg-type]
+        return Rate("null", "any_claim", 0.05, bound, rate, None if rate is None else 0.01, 100).kept
 
     assert [kept("at most", x) for x in (0.0, 0.079, 0.081)] == [True, True, False]
     assert [kept("at least", x) for x in (0.2, 0.021, 0.019)] == [True, True, False]
