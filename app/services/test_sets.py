@@ -12,7 +12,8 @@ from typing import Any
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols._base import Shown, Span
-from app.services import audit
+from app.services import audit, tutorials
+from app.services.campaigns import get
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
 from app.storage.db import Session
@@ -89,6 +90,8 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
+    if given.kind == tutorials.NAME:
+        tutorials.check(get(session, campaign), [one.meta for one in given.segments])
     texts = [_segment(one) for one in given.segments]
     values = {
         "name": given.name or key,

@@ -32,6 +32,8 @@ LISTS: Mapping[str, str] = MappingProxyType(
         "consents": f"SELECT x.version, x.language, x.at FROM consents x {_HERE} ORDER BY x.version",
         "qualification": f"""SELECT x.n AS attempt, x.version, x.answers, x.share, x.passed, x.waived, x.at
             FROM qualification_attempts x {_HERE} ORDER BY x.n""",
+        "tutorial": f"""SELECT dense_rank() OVER (ORDER BY x.document) AS document, x.position AS segment, x.payload,
+            x."right", x.at FROM tutorial_answers x {_HERE} ORDER BY x.at, 1, x.position""",
         "tasks": f"""SELECT t.public_id AS task, x.leased_at, x.ended_at, x.ended_how, t.completion_code
             FROM leases x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.leased_at, t.id""",
         "judgments": f"""SELECT t.public_id AS task, i.position AS item, g.position AS segment, x.revision, x.payload,

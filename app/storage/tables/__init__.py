@@ -27,6 +27,7 @@ from app.storage.tables.recipes import recipes
 from app.storage.tables.reports import reports
 from app.storage.tables.tasks import item_credits, items, leases, tasks
 from app.storage.tables.texts import documents, outputs, reference_texts, segments, systems
+from app.storage.tables.tutorials import tutorial_answers
 from app.storage.tables.work import (
     activity,
     calibration_pairs,
@@ -87,6 +88,7 @@ __all__ = [
     "tasks",
     "teams",
     "tokens",
+    "tutorial_answers",
     "variants",
     "versions",
     "voids",

@@ -1,0 +1,154 @@
+"""The tutorial before the first task: what raters judge in it, what they are told, and how they did."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from app.api._times import Time
+from app.services import tutorials
+from app.services.tutorials import Course
+from app.web.access import Manager, RaterCaller
+from app.web.bodies import Input, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import shows
+from app.web.lists import Cursor, Limit, Page, after, page_of
+
+router = APIRouter(prefix="/v1", tags=["raters"])
+
+Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
+UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
+
+
+class LessonOut(BaseModel):
+    """A text to be judged."""
+
+    item: int = Field(description="From 1, over all documents.")
+    document: int = Field(description="From 1.")
+    segment: int = Field(description="Position in its document, from 1.")
+    source: str | None
+    text: str | None
+    question: str | None
+    known: bool = Field(description="Whether an answer is told to be right or not.")
+    answered: bool
+
+
+class CourseOut(BaseModel):
+    """The tutorial of a rater."""
+
+    outstanding: bool = Field(description="It is to be done before the first task; leases do not wait for it.")
+    protocol: str
+    items: list[LessonOut]
+
+
+class LessonIn(Input):
+    """A judgment, as the campaign's protocol has it."""
+
+    payload: dict[str, JsonValue]
+
+
+class MarkedOut(BaseModel):
+    """What became of an answer."""
+
+    item: int
+    right: bool | None = Field(description="Null where no right judgment is known.")
+    payload: dict[str, JsonValue] | None = Field(description="The right judgment.")
+    reasons: dict[str, str] = Field(description="Why, by language.")
+
+
+class TutorialResultOut(BaseModel):
+    """How a rater did."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    rater: str
+    team: str | None
+    answered: int
+    marked: int = Field(description="Answers to items whose right judgment is known.")
+    right: int = Field(description="Of these; the first answer to an item counts.")
+    at: Time | None = Field(description="Of the last answer.")
+
+
+COURSE = CourseOut(
+    outstanding=True,
+    protocol="da",
+    items=[
+        LessonOut(
+            item=1,
+            document=1,
+            segment=1,
+            source="The dog barked.",
+            text="Der Hund bellte.",
+            question=None,
+            known=True,
+            answered=False,
+        )
+    ],
+)
+MARKED = MarkedOut(
+    item=1, right=True, payload={"protocol": "da", "score": 95}, reasons={"en": "Nothing is missing and nothing wrong."}
+)
+RESULT = TutorialResultOut.model_validate(
+    {"rater": "r1", "team": None, "answered": 3, "marked": 3, "right": 2, "at": "2026-11-20T12:00:00Z"}
+)
+
+
+@router.get("/me/tutorial", summary="The tutorial before my first task", responses=shows(200, COURSE))
+def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
+    """Texts without their answers; none where the campaign has no tutorial."""
+    return _out(tutorials.course(session, rater))
+
+
+@router.put(
+    "/me/tutorial/answers/{item}",
+    summary="Answer in the tutorial",
+    responses={**shows(200, MARKED, "Judged."), **UNKNOWN},
+)
+def put_tutorial_answer(
+    rater: RaterCaller,
+    item: Number,
+    body: Annotated[LessonIn, json_body(LessonIn, da={"payload": {"protocol": "da", "score": 93}})],
+    session: SessionDep,
+) -> MarkedOut:
+    """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
+    found = tutorials.mark(session, rater, item, body.payload)
+    payload = None if found.payload is None else dict(found.payload)
+    return MarkedOut.model_validate(
+        {"item": found.n, "right": found.right, "payload": payload, "reasons": dict(found.reasons)}
+    )
+
+
+@router.get(
+    "/campaigns/{campaign}/tutorial/results",
+    summary="List how raters did in the tutorial",
+    responses=shows(200, Page[TutorialResultOut](items=[RESULT], next=None)),
+)
+def list_tutorial_results(
+    caller: Manager,  # noqa: ARG001
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[TutorialResultOut]:
+    """Every enrolled rater by key, those who have not begun included."""
+    found = tutorials.results(session, campaign, after=after(cursor), limit=limit + 1)
+    return page_of([TutorialResultOut.model_validate(one) for one in found], limit, lambda one: one.rater)
+
+
+def _out(course: Course) -> CourseOut:
+    items = [
+        LessonOut(
+            item=one.n,
+            document=one.document,
+            segment=one.position,
+            source=one.item.source,
+            text=one.item.text,
+            question=one.item.question,
+            known=one.item.payload is not None,
+            answered=one.n in course.answered,
+        )
+        for one in course.lessons
+    ]
+    return CourseOut(outstanding=course.outstanding, protocol=course.protocol, items=items)

@@ -1,0 +1,23 @@
+"""What raters answered in the tutorial before their first task. No report reads it."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, Table, Text
+
+from app.storage.tables._metadata import campaign, in_campaign, json, metadata, moment
+
+# The first answer to a segment, by the document's key: texts of a tutorial may be written anew. right: none where the
+# tutorial knows no answer.
+tutorial_answers = Table(
+    "tutorial_answers",
+    metadata,
+    campaign(),
+    Column("rater_id", BigInteger, primary_key=True),
+    Column("document", Text, primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    json("payload"),
+    Column("right", Boolean),
+    moment("at", now=True),
+    in_campaign("rater_id", "raters"),
+    CheckConstraint("position >= 1", name="position_from_one"),
+)

@@ -1,0 +1,66 @@
+"""Queries about tutorials: their segments, and what raters answered to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.storage.tables import tutorial_answers
+
+Row = sa.Row[Any]
+MOST = 500  # segments of a tutorial
+
+# Where a document says no text of its own, the output of the first system that has one is judged.
+_SEGMENTS = """
+SELECT d.key AS document, g.position, g.source, g.meta, (
+    SELECT o.text FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
+    WHERE o.campaign_id = :campaign AND o.segment_id = g.id AND s.state = 'active'
+    ORDER BY s.key COLLATE "C" LIMIT 1) AS text
+FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
+WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
+ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
+_RESULTS = """
+SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
+  count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at
+FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
+LEFT JOIN teams t ON t.campaign_id = :campaign AND t.id = e.team_id
+LEFT JOIN tutorial_answers a ON a.campaign_id = :campaign AND a.rater_id = e.rater_id
+WHERE e.campaign_id = :campaign AND e.state <> 'erased' AND (CAST(:after AS text) IS NULL OR r.key COLLATE "C" > :after)
+GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
+_BEGUN = """
+SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AND i.task_id = l.task_id
+    JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater
+    WHERE l.campaign_id = :campaign AND l.rater_id = :rater)"""
+
+
+def segments(session: Session, campaign_id: int) -> Sequence[Row]:
+    """The segments of all tutorial documents, in their order."""
+    return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "most": MOST}).all()
+
+
+def answered(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
+    """The segments that a rater has answered: key of the document, position."""
+    a = tutorial_answers.c
+    query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id)
+    return {(row.document, row.position) for row in session.execute(query)}
+
+
+def record(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
+    """Keep an answer; the first one stays."""
+    row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
+    session.execute(insert(tutorial_answers).values(row).on_conflict_do_nothing())
+
+
+def has_begun(session: Session, campaign_id: int, rater_id: int) -> bool:
+    """Whether a rater has judged anything in a task."""
+    return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
+
+
+def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
+    """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
+    return session.execute(text(_RESULTS), {"campaign": campaign_id, "after": after, "limit": limit}).all()

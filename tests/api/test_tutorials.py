@@ -1,0 +1,105 @@
+"""The tutorial before the first task: known answers are told only once an answer is given, and count nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+TEXTS = "/v1/campaigns/c/documents/tutorial"
+MINE = "/v1/me/tutorial"
+KNOWN = {
+    "text": "Der Hund bellte.",
+    "payload": {"protocol": "da", "score": 90},
+    "tolerance": {"score": 10},
+    "reasons": {"en": "SECRET-REASON"},
+}
+
+
+@pytest.fixture
+def manager(admin: httpx.Client) -> httpx.Client:
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "da"})
+    admin.put("/v1/campaigns/c/raters/r1", json={})
+    return admin
+
+
+@pytest.fixture
+def rater(manager: httpx.Client, secret: Callable[..., str]) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret('rater', campaign='c', rater='r1')}"}
+
+
+def put(client: httpx.Client, *metas: dict[str, Any]) -> httpx.Response:
+    segments = [{"source": "The dog barked.", "meta": meta} for meta in metas]
+    return client.put(TEXTS, json={"kind": "tutorial", "segments": segments})
+
+
+def answer(client: httpx.Client, rater: dict[str, str], n: int, score: object) -> httpx.Response:
+    body = {"payload": {"protocol": "da", "score": score}}
+    return client.put(f"{MINE}/answers/{n}", json=body, headers=rater)
+
+
+def test_an_answer_is_told_to_be_right_or_not_and_the_first_one_is_kept(manager, rater):
+    assert put(manager, {"tutorial": KNOWN}, {"tutorial": {"text": "Er bellte."}}).status_code == 200
+    shown = manager.get(MINE, headers=rater)
+    assert "SECRET" not in shown.text
+    assert shown.json()["outstanding"] is True
+    assert [(one["item"], one["text"], one["known"]) for one in shown.json()["items"]] == [
+        (1, "Der Hund bellte.", True),
+        (2, "Er bellte.", False),
+    ]
+    wrong, better = answer(manager, rater, 1, 20).json(), answer(manager, rater, 1, 85).json()
+    assert (wrong["right"], wrong["reasons"], wrong["payload"]["score"]) == (False, {"en": "SECRET-REASON"}, 90)
+    assert better["right"] is True
+    assert answer(manager, rater, 2, 50).json() == {"item": 2, "right": None, "payload": None, "reasons": {}}
+    assert manager.get(MINE, headers=rater).json()["outstanding"] is False
+    (result,) = manager.get("/v1/campaigns/c/tutorial/results").json()["items"]
+    assert (result["rater"], result["answered"], result["marked"], result["right"]) == ("r1", 2, 1, 0)
+    assert '"score": 20' in manager.get("/v1/me/export", headers=rater).text
+
+
+def test_what_cannot_be_an_answer_is_refused_by_its_place_and_not_kept(manager, rater):
+    put(manager, {"tutorial": KNOWN})
+    refused = answer(manager, rater, 1, 101)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"] == ["body", "payload", "score"]
+    assert answer(manager, rater, 2, 50).status_code == 404
+    assert manager.get(MINE, headers=rater).json()["items"][0]["answered"] is False
+
+
+@pytest.mark.parametrize(
+    ("known", "place"),
+    [
+        ({**KNOWN, "payload": {"protocol": "da", "score": 101}}, ["payload", "score"]),
+        ({**KNOWN, "payload": {"protocol": "mqm", "errors": []}}, ["payload", "protocol"]),
+        ({**KNOWN, "text": None}, ["text"]),
+        ({**KNOWN, "tolerance": {"speed": 1}}, ["tolerance", "speed"]),
+        ({**KNOWN, "hint": "x"}, ["hint"]),
+    ],
+)
+def test_a_tutorial_that_knows_no_possible_answer_is_refused_by_its_place(manager, known, place):
+    refused = put(manager, {}, {"tutorial": known})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"] == ["body", "segments", 1, "meta", "tutorial", *place]
+
+
+def test_a_segment_without_a_text_of_its_own_shows_an_output_and_no_name(manager, rater):
+    put(manager, {})
+    assert manager.get(MINE, headers=rater).json()["items"] == []
+    manager.put("/v1/campaigns/c/systems/secret-sys", json={})
+    outputs = "/v1/campaigns/c/systems/secret-sys/outputs/tutorial"
+    assert manager.put(outputs, json={"segments": ["Ein Hund."]}).status_code == 200
+    shown = manager.get(MINE, headers=rater)
+    assert [one["text"] for one in shown.json()["items"]] == ["Ein Hund."]
+    assert "secret-sys" not in shown.text
+
+
+def test_no_plan_has_a_tutorial_and_whoever_has_judged_need_not_begin_with_it(manager, rater):
+    put(manager, {"tutorial": KNOWN})
+    refused = manager.post("/v1/campaigns/c/plan?dry_run=true", json={"seed": 1})
+    assert refused.status_code == 409  # nothing to judge
+
+
+def test_a_campaign_without_a_tutorial_has_nothing_outstanding(manager, rater):
+    assert manager.get(MINE, headers=rater).json() == {"outstanding": False, "protocol": "da", "items": []}
