@@ -60,8 +60,8 @@ class Bench:
         managed = Managed(self.remote, f"conformance-{secrets.token_hex(6)}")
         body = {"key": managed.campaign, "protocol": setup.protocol, "options": setup.options, "basis": setup.basis}
         settings = {"prefill": "default"}
-        languages = {"source_language": "en", "target_language": "de"}
-        self.remote.write("POST", "/v1/campaigns", {}, {**body, **languages, "settings": settings})
+        about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
+        self.remote.write("POST", "/v1/campaigns", {}, {**body, **about, "settings": settings})
         self.made.append(managed)
         self.remote.write("PUT", f"{managed.path}/systems/{SYSTEM}", {}, {})
         for n, texts in enumerate(setup.texts, 1):

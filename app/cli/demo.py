@@ -59,7 +59,11 @@ def demo(
     The last report tells whether the ranking would be found again.
     """
     settings, console = Settings.load(), Console()
-    with stoppable(), ExitStack() as stack, _context.owner_url() as url:
+    with (
+        stoppable(),
+        _context.owner_url() as url,
+        ExitStack() as stack,
+    ):  # users of the database end before it does
         role = prepare(url, upgrade=True)
         database = stack.enter_context(closing(Database(url, size=2, role=role)))
         campaign = _load(database)
