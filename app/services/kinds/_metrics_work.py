@@ -31,12 +31,16 @@ CHANGED: TypeAdapter[list[Found]] = TypeAdapter(list[Found])
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Scores of one metric, turned so that higher is better. systems: of whole systems. outputs: of outputs."""
+    """Scores of one metric, turned so that higher is better.
+
+    systems: of whole systems. outputs: of outputs. means: over the outputs of each system.
+    """
 
     name: str
     higher_is_better: bool
     systems: Mapping[str, float]
     outputs: Mapping[Output, float]
+    means: Mapping[str, float]
 
 
 def metrics_of(session: Session, about: Question) -> tuple[Metric, ...]:
@@ -53,7 +57,14 @@ def _metric(session: Session, about: Question, row: stored.Row) -> Metric:
             systems[one.system] = sign * one.score
         else:
             outputs[one.system, one.document, one.position] = sign * one.score
-    return Metric(row.metric, row.higher_is_better, systems, outputs)
+    return Metric(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
+
+
+def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for (system, _, _), score in outputs.items():
+        found.setdefault(system, []).append(score)
+    return {system: sum(scores) / len(scores) for system, scores in found.items()}
 
 
 def digest(metrics: Iterable[Metric]) -> str:
@@ -167,10 +178,7 @@ def scores_of(panel: Panel, rows: Ratings, metric: Metric, sign: float) -> Score
 
 
 def _system_score(metric: Metric, key: str) -> float:
-    if key in metric.systems:
-        return metric.systems[key]
-    own = [score for (system, _, _), score in metric.outputs.items() if system == key]
-    return sum(own) / len(own) if own else float("nan")
+    return metric.systems.get(key, metric.means.get(key, float("nan")))
 
 
 def spread_of(parts: Iterable[bytes], metrics: Sequence[Metric], groups: Sequence[Group]) -> list[SpreadLine]:

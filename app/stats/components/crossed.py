@@ -19,7 +19,7 @@ from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = -9.0, 9.0
 """Bounds of log(σ²/σ²_e); a component at the lower one is 0."""
-MOST_DENSE = 1_500
+MOST_DENSE = 800
 """Columns that are left once the largest random term is eliminated."""
 _SMALL, _WORSE = -5.0, 1e-3  # below the first a component is tried at the bound, where it may cost the second
 
@@ -71,7 +71,7 @@ def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mixed:
     Raises
     ------
     TooManyLevels
-        More than 1,500 columns would be left beside the largest term.
+        More than 800 columns would be left beside the largest term.
     """
     equations = _Equations(y, x, levels)
     start = np.full(len(levels), -1.0)
