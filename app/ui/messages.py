@@ -2,7 +2,8 @@
 
 A page has a catalogue of its own, `static/messages/LANGUAGE/PAGE.json`, as `manager/overview.json`; what the pages of
 a folder share stands beside the folder (`manager.json`), and what all pages share in `all.json`. The nearest one
-counts, so one English word can be said differently on two pages. What a catalogue lacks is said in English.
+counts, so one English word can be said differently on two pages; where it means two things on one page, what follows
+a bar in its name (`Rank|by a recipe`) tells which, and is never shown. What a catalogue lacks is said in English.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Words:
 
     def say(self, message: str, **values: object) -> str:
         """A message, with values put in the place of `{name}`."""
-        entry = self.known.get(message, message)
+        entry = self.known.get(message, message.partition("|")[0])
         return _put(entry if isinstance(entry, str) else entry["other"], values)
 
     def count(self, n: int, one: str, many: str, **values: object) -> str:

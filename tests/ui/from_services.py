@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
 from app import protocols
 from app.protocols._forms import LEVEL_SAYS, RESTS_ON
+from app.services import captions, kinds, side_by_side_renderings, stability_renderings, tables
+from app.services.gate import GATE
+from app.ui.manager_forms import fields
+from app.ui.manager_stability import StabilityAsked
+
+KINDS = (*kinds.ALL.values(), GATE)
+REPORTS = {"manager/reports", "manager/report", "manager/print"}
+# Pages that show tables which these modules lay out.
+TABLES = {
+    "manager/ranking": (tables, captions),
+    "manager/print": (tables, captions),
+    "manager/recipes": (side_by_side_renderings,),
+    "manager/stability": (stability_renderings,),
+}
 
 
 def of_services(page: str) -> set[str]:
-    """What a page says that stands in none of its files."""
+    """What a page says that stands in none of its files, and that its catalogue must have."""
     if page.startswith("rater/"):
         return of_forms() | {"Reference", "Text", "Text 1", "Text 2"}
+    if page in REPORTS:
+        return {kind.title for kind in KINDS}
     return set()
+
+
+@cache
+def may_say(page: str) -> frozenset[str]:
+    """What its catalogue may have besides; a page says it in English, and marked so, where it is not there."""
+    found: set[str] = set()
+    if page in REPORTS | {"manager/stability"}:
+        found |= {kind.summary for kind in KINDS}
+        found |= {one.label for kind in KINDS for one in fields(kind.asked, {})}
+        found |= {text for one in fields(StabilityAsked, {}) for text in (one.label, one.help)}
+    if page == "manager/new":
+        found |= {protocol.title for protocol in protocols.ALL.values()}
+    for module in TABLES.get(page, ()):
+        found |= _texts(module) | {"95% interval"}
+    return frozenset(found)
+
+
+def _texts(module: ModuleType) -> set[str]:
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def of_forms() -> set[str]:

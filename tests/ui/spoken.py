@@ -24,15 +24,11 @@ PAGES = sorted(
     name
     for path in TEMPLATES.rglob("*.html")
     if (name := path.relative_to(TEMPLATES).with_suffix("").as_posix()) not in NOT_PAGES
-    and not name.startswith("manager/")
 )
 # Modules that a page runs under another name than its own.
 RUNS = {"manager/all_audit": "manager/audit", "manager/campaigns": "manager/list"}
 PYTHON = sorted(Path(messages.__file__).parent.glob("*.py"))
-MODULES = [
-    FOLDER / "session.js",
-    *sorted((FOLDER / "shared").glob("*.js")),
-]
+MODULES = [FOLDER / "session.js", *sorted((FOLDER / "shared").glob("*.js")), *sorted((FOLDER / "manager").glob("*.js"))]
 
 SAID = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
 COUNTED = re.compile(r'\bcount\([^"]*?"([^"]*)",\s*"([^"]*)"')
@@ -168,9 +164,9 @@ def _literal_constants(tree: nodes.Template) -> list[str]:
 
 
 def _reads(value: object) -> bool:
-    return isinstance(value, str) and bool(
-        re.match(r"[A-Z][a-z]+\b", value) or re.search(r"[a-z]{2,} [a-z]{2,}", value)
-    )
+    if not isinstance(value, str):
+        return False
+    return bool(re.match(r"[A-Z][a-z]+\b", value) or re.search(r"[a-z]{2,} [a-z]{2,}", value))
 
 
 class _Reader(HTMLParser):

@@ -2,7 +2,8 @@
 
 import { call } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
-import { api, change, facts, figure, here, NONE, percent, resting, table } from "./parts.js";
+import { t } from "../shared/messages.js";
+import { api, change, facts, figure, foreign, here, NONE, percent, resting, say, table, warned } from "./parts.js";
 
 const form = $("#design");
 const said = $(".said", form);
@@ -30,7 +31,7 @@ function fromFields() {
     design = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    said.textContent = `The design is no JSON: ${error.message}`;
+    say(said, t("The design is no JSON: {why}", { why: error.message }));
     return;
   }
   for (const field of form.querySelectorAll("[data-path]")) {
@@ -48,7 +49,7 @@ async function compile(dryRun) {
     body = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    said.textContent = `The design is no JSON: ${error.message}`;
+    say(said, t("The design is no JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await change("POST", `${api}/plan?dry_run=${dryRun}`, { body, said, timeout: LONG });
@@ -61,14 +62,15 @@ function rows(table_, systems) {
 
 function together(report) {
   const systems = [...new Set(Object.values(report.rater_system).flatMap((of) => Object.keys(of)))].sort();
-  return [h("h3", {}, "Items of each system by rater"), table("Items of each system by rater",
-    [["Rater", (row) => row[0]], ...systems.map((system, n) => [system, (row) => figure(row[n + 1]), "right"])], rows(report.rater_system, systems))];
+  return [h("h3", {}, t("Items of each system by rater")), table(t("Items of each system by rater"),
+    [[t("Rater"), (row) => row[0]], ...systems.map((system, n) => [system, (row) => figure(row[n + 1]), "right"])], rows(report.rater_system, systems))];
 }
 
 function ahead({ forecast, srp }) {
   return [
-    ["Smallest difference that is found", forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? forecast.reason : "with 80 % power"],
-    ["Forecast SRP", srp.value === null ? NONE : figure(srp.value, 2), srp.value === null ? srp.reason : `${figure(srp.mean_significant_pairs, 1)} of ${figure(srp.pairs)} pairs significant`],
+    [t("Smallest difference that is found"), forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? foreign(forecast.reason) : t("with 80 % power")],
+    [t("Forecast SRP"), srp.value === null ? NONE : figure(srp.value, 2), srp.value === null ? foreign(srp.reason)
+      : t("{n} of {total} pairs significant", { n: figure(srp.mean_significant_pairs, 1), total: figure(srp.pairs) })],
   ];
 }
 
@@ -76,38 +78,38 @@ function draw(plan) {
   const { report, version } = plan;
   const frozen = version !== null;
   fill(place,
-    h("h2", {}, frozen ? `Plan ${version}, frozen` : "The plan as it would be"),
-    plan.stale?.length ? h("p", { class: "note" }, `Since it was compiled: ${plan.stale.join("; ")}.`) : null,
+    h("h2", {}, frozen ? t("Plan {version}, frozen", { version }) : t("The plan as it would be")),
+    plan.stale?.length ? h("p", { class: "note" }, `${t("Since it was compiled:")} `, foreign(`${plan.stale.join("; ")}.`)) : null,
     facts([
-      ["Tasks", figure(report.total.tasks)], ["Items", figure(report.total.items)], ["Segments", figure(report.total.segments)],
-      ["Hours", figure(report.total.hours, 1), "expected, over all raters"],
-      ["Balance", figure(report.balance.normalized_entropy, 3), "normalized entropy"],
-      ["Controls", report.controls ? percent(report.controls.mean_share) : "none", report.controls ? `at least ${percent(report.controls.least_share)} of a task` : null],
-      ["Systems in one task", percent(report.least_together), "of the pair that meets least"],
+      [t("Tasks"), figure(report.total.tasks)], [t("Items"), figure(report.total.items)], [t("Segments"), figure(report.total.segments)],
+      [t("Hours"), figure(report.total.hours, 1), t("expected, over all raters")],
+      [t("Balance"), figure(report.balance.normalized_entropy, 3), t("normalized entropy")],
+      [t("Controls"), report.controls ? percent(report.controls.mean_share) : t("none"), report.controls ? t("at least {share} of a task", { share: percent(report.controls.least_share) }) : null],
+      [t("Systems in one task"), percent(report.least_together), t("of the pair that meets least")],
       ...ahead(report),
     ]),
-    report.unmet.map((one) => h("p", { class: "note" }, `Not met: ${one.what}: ${one.why}`)),
-    report.notes.map((text) => h("p", { class: "note" }, text)),
-    frozen ? h("div", { class: "scroll picture", role: "region", tabindex: "0", "aria-label": "Picture of the plan" },
-      h("img", { src: `${api}/plan.svg`, alt: "Work by rater, and how often each rater judges each system" })) : null,
-    h("h3", {}, "Load"),
-    table("Load of each rater", [
-      ["Rater", (one) => one.rater], ["Tasks", (one) => figure(one.tasks), "right"], ["Groups", (one) => figure(one.groups), "right"],
-      ["Items", (one) => figure(one.items), "right"], ["Segments", (one) => figure(one.segments), "right"],
-      ["Words", (one) => figure(one.words), "right"], ["Hours", (one) => figure(one.hours, 1), "right"],
+    report.unmet.map((one) => h("p", { class: "note" }, `${t("Not met:")} `, foreign(`${one.what}: ${one.why}`))),
+    warned(report.notes),
+    frozen ? h("div", { class: "scroll picture", role: "region", tabindex: "0", "aria-label": t("Picture of the plan") },
+      h("img", { src: `${api}/plan.svg`, alt: t("Work by rater, and how often each rater judges each system") })) : null,
+    h("h3", {}, t("Load")),
+    table(t("Load of each rater"), [
+      [t("Rater"), (one) => one.rater], [t("Tasks"), (one) => figure(one.tasks), "right"], [t("Groups"), (one) => figure(one.groups), "right"],
+      [t("Items"), (one) => figure(one.items), "right"], [t("Segments"), (one) => figure(one.segments), "right"],
+      [t("Words"), (one) => figure(one.words), "right"], [t("Hours"), (one) => figure(one.hours, 1), "right"],
     ], report.raters),
     together(report),
-    report.recommendations.length ? [h("h3", {}, "Recommendations that it does not follow"), table("Recommendations that it does not follow", [
-      ["Recommendation", (one) => one.recommendation, "text"], ["Instead", (one) => one.instead, "text"], ["Cost", (one) => one.cost, "text"],
+    report.recommendations.length ? [h("h3", {}, t("Recommendations that it does not follow")), table(t("Recommendations that it does not follow"), [
+      [t("Recommendation"), (one) => foreign(one.recommendation), "text"], [t("Instead"), (one) => foreign(one.instead), "text"], [t("Cost"), (one) => foreign(one.cost), "text"],
     ], report.recommendations)] : null,
-    h("p", { class: "words" }, `Seed ${plan.seed}, ${plan.hash}, data version ${figure(plan.data_version)}.`),
-    frozen ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, "Go on: open the campaign"), h("a", { href: `${api}/plan` }, "JSON")) : null,
+    h("p", { class: "words" }, t("Seed {seed}, {hash}, data version {version}.", { seed: plan.seed, hash: plan.hash, version: figure(plan.data_version) })),
+    frozen ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, t("Go on: open the campaign")), h("a", { href: `${api}/plan` }, "JSON")) : null,
   );
   place.removeAttribute("aria-busy");
 }
 
 form.addEventListener("change", (event) => {
-  said.textContent = "";
+  say(said, "");
   if (event.target !== json) fromFields();
 });
 form.addEventListener("submit", (event) => {
@@ -119,6 +121,6 @@ $("[data-look]", form).addEventListener("click", (event) => resting(event.curren
 const now = await call("GET", `${api}/plan`);
 if (now.ok && Object.keys(now.body.report).length) draw(now.body);
 else {
-  fill(place, h("p", {}, "There is no plan yet. Look at one before it is frozen: nothing is spent by looking."));
+  fill(place, h("p", {}, t("There is no plan yet. Look at one before it is frozen: nothing is spent by looking.")));
   place.removeAttribute("aria-busy");
 }

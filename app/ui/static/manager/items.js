@@ -2,13 +2,17 @@
 
 import { call } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
 import { pieces } from "../rater/marks.js";
-import { all, api, figure, main, told } from "./parts.js";
+import { all, api, figure, foreign, main, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
 const place = $("#items");
 const said = $("#said");
 const MOST = 2000;
+const SEVERITIES = {
+  minor: t("minor"), major: t("major"), critical: t("critical"), neutral: t("neutral"), undecided: t("undecided"),
+};
 
 async function get(path) {
   const answer = await call("GET", path);
@@ -33,9 +37,10 @@ function marksOf(judgment, side) {
     .map((error) => ({ start: error.start, end: error.end, index: error.index, kinds: [`is-${error.severity}`] }));
 }
 
-function told_(error) {
-  const place_ = error.omission ? "omission, " : error.side === "source" ? "source, " : "";
-  return `${place_}${error.severity}${error.category ? `, ${error.category}` : ""}`;
+// What was marked, and where that is not the output itself.
+function toldOf(error) {
+  const where = error.omission ? `${t("omission")}, ` : error.side === "source" ? `${t("source")}, ` : "";
+  return [`${where}${SEVERITIES[error.severity] ?? error.severity}`, error.category ? [", ", foreign(error.category)] : null];
 }
 
 const drawn = (text, marks, lang) => h("p", { dir: "auto", lang: lang || null, class: "drawn" }, pieces(text ?? "", marks));
@@ -47,7 +52,7 @@ function answersOf({ payload }) {
 }
 
 function judged(one, source, output) {
-  const notes = [one.role === "rating" ? "" : one.role, one.surplus ? "surplus" : "", one.void ? `set aside: ${one.void}` : ""].filter(Boolean);
+  const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("set aside: {why}", { why: one.void }) : ""].filter(Boolean);
   const own = typeof one.payload.text === "string" ? one.payload.text : null;
   const source_ = marksOf(one, "source");
   return h("li", {},
@@ -55,7 +60,7 @@ function judged(one, source, output) {
     source_.length ? drawn(source, source_) : null,
     marksOf(one, "target").length ? drawn(output, marksOf(one, "target")) : null,
     own ? drawn(own, []) : null,
-    errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, told_(error)))) : null);
+    errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, toldOf(error)))) : null);
 }
 
 function latest(judgments) {
@@ -69,19 +74,19 @@ function latest(judgments) {
 
 function segment(n, one, outputs, judgments) {
   const of = (system) => judgments.filter((each) => each.segment === n && each.systems.includes(system));
-  return h("section", {}, h("h2", {}, `Segment ${n}`), h("p", { class: "quiet" }, "Source"), drawn(one.source, []),
+  return h("section", {}, h("h2", {}, t("Segment {n}", { n })), h("p", { class: "quiet" }, t("Source")), drawn(one.source, []),
     outputs.map(([system, texts]) => {
       const text = texts[n - 1]?.text;
       return h("section", { class: "output" }, h("h3", {}, system.name), drawn(text, []), of(system.key).length
         ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one.source, text)))
-        : h("p", { class: "quiet" }, "Not judged."));
+        : h("p", { class: "quiet" }, t("Not judged.")));
     }));
 }
 
 async function show([, systems]) {
-  said.textContent = "";
+  say(said, "");
   const document_ = form.elements.document.value;
-  if (!document_) return fill(place, h("p", {}, "There are no texts yet."));
+  if (!document_) return fill(place, h("p", {}, t("There are no texts yet.")));
   const wanted = systems.filter((one) => [one.key, ""].includes(form.elements.system.value));
   const at = encodeURIComponent(document_);
   const [text, judgments] = [await get(`${api}/documents/${at}`), await all(`${api}/judgments?${new URLSearchParams({ document: document_ })}`, 20_000)];
@@ -91,8 +96,8 @@ async function show([, systems]) {
   const whole = shown.filter((one) => one.segment === null);
   history.replaceState(null, "", `?${new URLSearchParams({ document: document_, system: form.elements.system.value })}`);
   return fill(place, text.segments.map((one, i) => segment(i + 1, one, outputs, shown)),
-    whole.length ? h("section", {}, h("h2", {}, "Document scores"), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null,
-    h("p", { class: "fetch" }, "Fetch:", h("a", { href: `${api}/judgments?${new URLSearchParams({ document: document_ })}` }, "JSON")));
+    whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null,
+    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/judgments?${new URLSearchParams({ document: document_ })}` }, "JSON")));
 }
 
 async function tried(work) {
@@ -100,7 +105,7 @@ async function tried(work) {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    said.textContent = error.message;
+    tell(said, error.message);
     return null;
   } finally {
     place.removeAttribute("aria-busy");

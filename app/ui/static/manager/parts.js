@@ -22,7 +22,10 @@ export function moment(iso) {
 }
 
 // A text of the interface, which is in English: as the page says it where it knows how, else marked as English.
-export const foreign = (text) => (languageOf(text) ? h("span", { lang: "en" }, text) : t(text));
+export function foreign(text) {
+  if (text === null || text === undefined || text === "") return null;
+  return languageOf(text) ? h("span", { lang: "en" }, text) : t(text);
+}
 
 export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, foreign(text)));
 

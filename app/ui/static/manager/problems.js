@@ -1,10 +1,16 @@
 // What raters report: flags of items, and disputes about hours; a manager answers either, and the rater sees the answer.
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
 import { all, api, change, figure, here, moment, table } from "./parts.js";
 
 const place = $("#problems");
 const LONGEST = "4000";
+const REASONS = {
+  bad_source: t("bad source"), wrong_language: t("wrong language"), technical: t("technical"), offensive: t("offensive"), other: t("other"),
+};
+const KINDS = { adjustment: t("adjustment"), refusal: t("refusal") };
+const reasonOf = (one) => REASONS[one.reason] ?? one.reason.replaceAll("_", " ");
 
 // Ask for a text, then do something with it; the dialog stays while that fails.
 function ask(title, label, name, then) {
@@ -12,7 +18,7 @@ function ask(title, label, name, then) {
   const text = h("textarea", { id, rows: "3", maxlength: LONGEST, required: true });
   const wrong = h("p", { class: "said", role: "alert" });
   const form = h("form", { class: "field" }, h("label", { for: id }, label), text, wrong, h("p", { class: "actions" }, h("button", { type: "submit" }, name)));
-  const box = dialog(title, form, { closeLabel: "Back" });
+  const box = dialog(title, form, { closeLabel: t("Back") });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!(await then(text.value.trim(), wrong))) return;
@@ -21,50 +27,50 @@ function ask(title, label, name, then) {
   });
 }
 
-const answerFlag = (one) => ask("Answer a flag", `To ${one.rater}: ${one.reason.replaceAll("_", " ")}`, "Answer",
+const answerFlag = (one) => ask(t("Answer a flag"), t("To {rater}: {reason}", { rater: one.rater, reason: reasonOf(one) }), t("Answer"),
   (answer, said) => change("POST", `${api}/flags/${one.flag}/answer`, { body: { answer }, said }));
 
-const accept = (one) => ask("Accept a dispute", `Why ${figure(one.seconds / 60)} minutes are paid to ${one.rater}`, "Accept",
+const accept = (one) => ask(t("Accept a dispute"), t("Why {n} minutes are paid to {rater}", { n: figure(one.seconds / 60), rater: one.rater }), t("Accept"),
   (reason, said) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, said }));
 
-const refuse = (one) => ask("Refuse a dispute", `Why nothing is paid to ${one.rater}`, "Refuse",
+const refuse = (one) => ask(t("Refuse a dispute"), t("Why nothing is paid to {rater}", { rater: one.rater }), t("Refuse"),
   (reason, said) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, said }));
 
 function where(one) {
-  if (!one.document) return "the whole task";
+  if (!one.document) return t("the whole task");
   const query = new URLSearchParams({ document: one.document, system: one.systems.length === 1 ? one.systems[0] : "" });
-  return h("a", { href: `${here}/items?${query}` }, `${one.document}${one.segment ? `, segment ${one.segment}` : ""}`);
+  return h("a", { href: `${here}/items?${query}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document);
 }
 
 function flags(found) {
-  if (!found.length) return h("p", {}, "No rater has reported a problem with an item.");
-  return table("Problems with items", [
-    ["When", (one) => moment(one.at)], ["Rater", (one) => one.rater], ["Where", where], ["Systems", (one) => one.systems.join(", ") || null],
-    ["Problem", (one) => one.reason.replaceAll("_", " ")], ["Note", (one) => one.note, "text"],
-    ["Answer", (one) => one.answer ?? button("Answer …", () => answerFlag(one), { class: "quiet", "aria-label": `Answer ${one.rater} about ${one.reason}` }), "text"],
+  if (!found.length) return h("p", {}, t("No rater has reported a problem with an item."));
+  return table(t("Problems with items"), [
+    [t("When"), (one) => moment(one.at)], [t("Rater"), (one) => one.rater], [t("Where"), where], [t("Systems"), (one) => one.systems.join(", ") || null],
+    [t("Problem"), reasonOf], [t("Note"), (one) => one.note, "text"],
+    [t("Answer"), (one) => one.answer ?? button(t("Answer …"), () => answerFlag(one), { class: "quiet", "aria-label": t("Answer {rater} about {reason}", { rater: one.rater, reason: reasonOf(one) }) }), "text"],
   ], found);
 }
 
 function steps(one) {
-  if (one.kind !== "dispute") return one.kind;
-  if (one.answered) return one.answered === "adjustment" ? "accepted" : "refused";
+  if (one.kind !== "dispute") return KINDS[one.kind] ?? one.kind;
+  if (one.answered) return one.answered === "adjustment" ? t("accepted") : t("refused");
   return h("span", { class: "actions" },
-    button("Accept …", () => accept(one), { class: "quiet", "aria-label": `Accept the dispute of ${one.rater}` }),
-    button("Refuse …", () => refuse(one), { class: "quiet", "aria-label": `Refuse the dispute of ${one.rater}` }));
+    button(t("Accept …"), () => accept(one), { class: "quiet", "aria-label": t("Accept the dispute of {rater}", { rater: one.rater }) }),
+    button(t("Refuse …"), () => refuse(one), { class: "quiet", "aria-label": t("Refuse the dispute of {rater}", { rater: one.rater }) }));
 }
 
 function hours(found) {
-  if (!found.length) return h("p", {}, "Nothing was said about hours.");
-  return table("What was said about hours", [
-    ["When", (one) => moment(one.at)], ["Rater", (one) => one.rater], ["Minutes", (one) => figure(one.seconds / 60, 1), "right"],
-    ["Reason", (one) => one.reason, "text"], ["Answer", steps],
+  if (!found.length) return h("p", {}, t("Nothing was said about hours."));
+  return table(t("What was said about hours"), [
+    [t("When"), (one) => moment(one.at)], [t("Rater"), (one) => one.rater], [t("Minutes"), (one) => figure(one.seconds / 60, 1), "right"],
+    [t("Reason"), (one) => one.reason, "text"], [t("Answer"), steps],
   ], found);
 }
 
 async function show() {
   const [reported, said] = [await all(`${api}/flags`), await all(`${api}/hours/adjustments`)];
-  fill(place, h("h2", {}, "Items"), flags(reported), h("h2", {}, "Hours"), hours(said),
-    h("p", { class: "fetch" }, "Fetch:", h("a", { href: `${api}/flags` }, "Flags as JSON"), h("a", { href: `${api}/hours.csv` }, "Hours as CSV")));
+  fill(place, h("h2", {}, t("Items")), flags(reported), h("h2", {}, t("Hours")), hours(said),
+    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/flags` }, t("Flags as JSON")), h("a", { href: `${api}/hours.csv` }, t("Hours as CSV"))));
   place.removeAttribute("aria-busy");
 }
 

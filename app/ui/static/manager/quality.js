@@ -2,52 +2,60 @@
 
 import { call } from "../shared/api.js";
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
-import { all, api, change, figure, main, moment, NONE, percent, resting, table, told } from "./parts.js";
+import { count, t } from "../shared/messages.js";
+import { all, api, change, figure, foreign, main, moment, NONE, percent, resting, table, tell, told, warned } from "./parts.js";
 
 const place = $("#quality");
 const said = $("#said");
 const manages = main.dataset.role !== "coordinator";
-const VERDICTS = { passed: "passed", failed: "failed", not_testable: "not testable" };
+const VERDICTS = { passed: t("passed"), failed: t("failed"), not_testable: t("not testable") };
+const NOUNS = { rater: t("rater"), task: t("task"), document: t("document"), system: t("system") };
 const LONG = 120_000; // milliseconds
 
 const verdict = (one) => VERDICTS[one.verdict] ?? one.verdict;
 
 function verdicts(found) {
-  return table("Verdicts of your team", [
-    ["Rater", (one) => one.rater], ["Judgments", (one) => figure(one.n_judgments), "right"],
-    ["Verdict", (one) => verdict(one)], ["Why", (one) => one.why, "text"], ["Checks that failed", (one) => one.beyond.join(", ") || NONE],
+  return table(t("Verdicts of your team"), [
+    [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
+    [t("Verdict"), (one) => verdict(one)], [t("Why"), (one) => foreign(one.why), "text"], [t("Checks that failed"), (one) => (one.beyond.length ? foreign(one.beyond.join(", ")) : NONE)],
   ], found);
 }
 
 function evidence(found, standing) {
-  return table("Quality of each rater's work", [
-    ["Rater", (one) => one.rater], ["Judgments", (one) => figure(one.n_judgments), "right"],
-    ["Verdict", (one) => h("b", {}, verdict(one))],
-    ["What to do", (one) => (standing.has(one.rater) ? "excluded" : button("Exclude …", () => exclude("rater", one.rater), { class: "quiet", "aria-label": `Exclude ${one.rater}` }))],
-    ["Controls", (one) => (one.control ? `${figure(one.control.n_pairs)} pairs, p ${figure(one.control.p_value, 4)}, q ${figure(one.control.q_value, 4)}` : NONE)],
-    ["Scored worse", (one) => percent(one.control?.share_worse), "right"],
-    ["Repeats", (one) => (one.repeats ? `${figure(one.repeats.n)}, ${percent(one.repeats.within)} alike` : NONE)],
-    ["Offset", (one) => (one.panel ? `${figure(one.panel.offset, 2)} (${one.panel.basis}, ${figure(one.panel.n_items)} items)` : NONE)],
-    ["Pace", (one) => (one.speed ? `${figure(one.speed.seconds, 1)} s, ${figure(one.speed.ratio, 2)} of the median` : NONE)],
-    ["Longest run", (one) => `${figure(one.habits.longest_run)} (expected ${figure(one.habits.expected_run, 1)})`],
-    ["Flags", (one) => [one.why, ...one.flags].filter(Boolean).join("; ") || NONE, "text"],
+  return table(t("Quality of each rater's work"), [
+    [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
+    [t("Verdict"), (one) => h("b", {}, verdict(one))],
+    [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
+    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: figure(one.control.p_value, 4), q: figure(one.control.q_value, 4) }) : NONE)],
+    [t("Scored worse"), (one) => percent(one.control?.share_worse), "right"],
+    [t("Repeats"), (one) => (one.repeats ? t("{n}, {share} alike", { n: figure(one.repeats.n), share: percent(one.repeats.within) }) : NONE)],
+    [t("Offset"), (one) => (one.panel ? count(one.panel.n_items, "{offset} ({basis}, {n} item)", "{offset} ({basis}, {n} items)", { offset: figure(one.panel.offset, 2), basis: one.panel.basis }) : NONE)],
+    [t("Pace"), (one) => (one.speed ? t("{seconds} s, {ratio} of the median", { seconds: figure(one.speed.seconds, 1), ratio: figure(one.speed.ratio, 2) }) : NONE)],
+    [t("Longest run"), (one) => t("{n} (expected {expected})", { n: figure(one.habits.longest_run), expected: figure(one.habits.expected_run, 1) })],
+    [t("Flags"), (one) => flagged(one), "text"],
   ], found);
 }
 
+function flagged(one) {
+  const texts = [one.why, ...one.flags].filter(Boolean);
+  return texts.length ? foreign(texts.join("; ")) : NONE;
+}
+
 function where(one) {
-  return one ? `${figure(one.rank, 1)} (cluster ${one.cluster ?? NONE}), ${figure(one.score, 3)}` : "not ranked";
+  if (!one) return t("not ranked");
+  return t("{rank} (cluster {cluster}), {score}", { rank: figure(one.rank, 1), cluster: one.cluster ?? NONE, score: figure(one.score, 3) });
 }
 
 function effect(body) {
   return [
-    h("p", {}, `${figure(body.n_ratings_before)} ratings before, ${figure(body.n_ratings_after)} after. `,
-      h("b", {}, body.order_changed ? "The order of the systems changes." : "The order of the systems stays."),
-      ` ${body.pairs.length ? `${figure(body.pairs.length)} pairs are judged otherwise.` : "No pair is judged otherwise."}`),
-    body.warnings.map((text) => h("p", { class: "note" }, text)),
-    table("Ranking before and after", [
-      ["System", (one) => one.system], ["Before", (one) => where(one.before)], ["After", (one) => where(one.after)],
+    h("p", {}, `${t("{before} ratings before, {after} after.", { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) })} `,
+      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays.")),
+      ` ${body.pairs.length ? count(body.pairs.length, "{n} pair is judged otherwise.", "{n} pairs are judged otherwise.") : t("No pair is judged otherwise.")}`),
+    warned(body.warnings),
+    table(t("Ranking before and after"), [
+      [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
     ], body.systems),
-    body.pairs.length ? table("Pairs that are judged otherwise", [["Pair", (one) => one.pair.join(" / ")], ["What changes", (one) => one.change]], body.pairs) : null,
+    body.pairs.length ? table(t("Pairs that are judged otherwise"), [[t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => foreign(one.change)]], body.pairs) : null,
   ];
 }
 
@@ -59,11 +67,11 @@ function exclude(what, key) {
   const reason = h("textarea", { id: reasonId, rows: "3", maxlength: "2000", required: true });
   const wrong = h("p", { class: "said", role: "alert" });
   const shown = h("div", { role: "status" });
-  const done = h("button", { type: "submit", class: "danger", disabled: true }, "Exclude");
-  const preview = button("See what it does", () => resting(preview, look), { class: "quiet" });
-  const form = h("form", { class: "field" }, h("label", { for: reasonId }, "Reason"), reason, h("label", { for: recipeId }, "Ranking by"), recipe,
+  const done = h("button", { type: "submit", class: "danger", disabled: true }, t("Exclude"));
+  const preview = button(t("See what it does"), () => resting(preview, look), { class: "quiet" });
+  const form = h("form", { class: "field" }, h("label", { for: reasonId }, t("Reason")), reason, h("label", { for: recipeId }, t("Ranking by")), recipe,
     wrong, h("p", { class: "actions" }, preview, done), shown);
-  const box = dialog(`Exclude ${key}`, form, { closeLabel: "Back", wide: true });
+  const box = dialog(t("Exclude {rater}", { rater: key }), form, { closeLabel: t("Back"), wide: true });
   const ask = (query) => change("POST", `${api}/exclusions${query}`, { body: { [what]: key, reason: reason.value.trim() }, said: wrong, timeout: LONG });
 
   async function look() {
@@ -87,9 +95,9 @@ function exclude(what, key) {
 
 function exclusions(found) {
   if (!found.length) return null;
-  return [h("h2", {}, "Exclusions"), table("Exclusions", [
-    ["What", (one) => `${one.what} ${one.key}`], ["Reason", (one) => one.reason, "text"], ["Since", (one) => moment(one.at)],
-    ["Lifted", (one) => (one.lifted ? `${moment(one.lifted.at)}: ${one.lifted.reason}` : button("Lift …", () => lift(one), { class: "quiet", "aria-label": `Lift the exclusion of ${one.key}` })), "text"],
+  return [h("h2", {}, t("Exclusions")), table(t("Exclusions"), [
+    [t("What"), (one) => `${NOUNS[one.what] ?? one.what} ${one.key}`], [t("Reason"), (one) => one.reason, "text"], [t("Since"), (one) => moment(one.at)],
+    [t("Lifted"), (one) => (one.lifted ? `${moment(one.lifted.at)}: ${one.lifted.reason}` : button(t("Lift …"), () => lift(one), { class: "quiet", "aria-label": t("Lift the exclusion of {rater}", { rater: one.key }) })), "text"],
   ], found)];
 }
 
@@ -97,8 +105,8 @@ function lift(one) {
   const id = fresh("reason");
   const reason = h("textarea", { id, rows: "3", maxlength: "2000", required: true });
   const wrong = h("p", { class: "said", role: "alert" });
-  const form = h("form", { class: "field" }, h("label", { for: id }, "Why it no longer holds"), reason, wrong, h("p", { class: "actions" }, h("button", { type: "submit" }, "Lift")));
-  const box = dialog(`Lift the exclusion of ${one.key}`, form, { closeLabel: "Back" });
+  const form = h("form", { class: "field" }, h("label", { for: id }, t("Why it no longer holds")), reason, wrong, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Lift"))));
+  const box = dialog(t("Lift the exclusion of {rater}", { rater: one.key }), form, { closeLabel: t("Back") });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const query = new URLSearchParams({ reason: reason.value.trim() });
@@ -113,27 +121,27 @@ const SHAPES = [["CSV", ".csv"], ["LaTeX", ".tex"], ["Markdown", ".md"], ["SVG",
 function fetched(name, alt) {
   const at = `${api}/reports/${name}`;
   return [
-    h("p", { class: "fetch" }, "Fetch:", SHAPES.map(([label, end]) => h("a", { href: at + end }, label))),
+    h("p", { class: "fetch" }, t("Fetch:"), SHAPES.map(([label, end]) => h("a", { href: at + end }, label))),
     h("div", { class: "scroll picture", role: "region", tabindex: "0", "aria-label": alt }, h("img", { src: `${at}.svg`, alt, loading: "lazy" })),
   ];
 }
 
 function timing() {
   return [
-    h("h2", {}, "How long judging takes"), fetched("timing", "Time of judging by rater"),
-    h("h2", {}, "How often answers change"), fetched("revisions", "Answers that were changed, by rater"),
+    h("h2", {}, t("How long judging takes")), fetched("timing", t("Time of judging by rater")),
+    h("h2", {}, t("How often answers change")), fetched("revisions", t("Answers that were changed, by rater")),
   ];
 }
 
 async function show() {
   const answer = await call("GET", `${api}/reports/quality`, { timeout: LONG });
-  if (!answer.ok) said.textContent = told(answer);
-  else if (!answer.body.raters.length) fill(place, h("p", {}, "Nobody has judged yet."));
+  if (!answer.ok) tell(said, told(answer));
+  else if (!answer.body.raters.length) fill(place, h("p", {}, t("Nobody has judged yet.")));
   else if (!manages) fill(place, verdicts(answer.body.raters));
   else {
     const made = await all(`${api}/exclusions`);
     const standing = new Set(made.filter((one) => one.what === "rater" && !one.lifted).map((one) => one.key));
-    fill(place, answer.body.warnings.map((text) => h("p", { class: "note" }, `Warning: ${text}`)), evidence(answer.body.raters, standing), fetched("quality", "Control items by rater"), exclusions(made), timing());
+    fill(place, answer.body.warnings.map((text) => h("p", { class: "note" }, `${t("Warning:")} `, foreign(text))), evidence(answer.body.raters, standing), fetched("quality", t("Control items by rater")), exclusions(made), timing());
   }
   place.removeAttribute("aria-busy");
 }

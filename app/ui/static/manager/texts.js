@@ -2,7 +2,8 @@
 
 import { call, csrf, Unreachable } from "../shared/api.js";
 import { $, fill, fresh, h } from "../shared/dom.js";
-import { api, change, facts, figure, here, resting, table, told } from "./parts.js";
+import { count, t } from "../shared/messages.js";
+import { api, change, facts, figure, foreign, here, resting, say, table, tell, told } from "./parts.js";
 
 const form = $("#upload");
 const said = $(".said", form);
@@ -14,9 +15,9 @@ function optionFields() {
   const asked = Object.entries(known[form.elements.format.value] ?? {});
   fill($("#format-options"), asked.map(([name, about]) => {
     const [id, help] = [fresh("option"), fresh("help")];
-    return h("div", { class: "field" }, h("label", { for: id }, name.replaceAll("_", " ")),
+    return h("div", { class: "field" }, h("label", { for: id }, foreign(name.replaceAll("_", " "))),
       h("input", { id, data: { option: name }, maxlength: "1000", autocomplete: "off", "aria-describedby": help }),
-      h("p", { class: "help", id: help }, about));
+      h("p", { class: "help", id: help }, foreign(about)));
   }));
 }
 
@@ -45,7 +46,7 @@ async function read(dryRun) {
   fill(result);
   const files = chosen();
   if (!files.length) {
-    said.textContent = "Choose a file, or paste one.";
+    say(said, t("Choose a file, or paste one."));
     return;
   }
   const options = {};
@@ -58,12 +59,16 @@ async function read(dryRun) {
   try {
     for (const [name, content] of files) await send(`${path}/files/${encodeURIComponent(name)}`, content);
   } catch (error) {
-    said.textContent = error instanceof Unreachable ? "The server cannot be reached. Try again in a moment." : error.message;
+    if (error instanceof Unreachable) say(said, t("The server cannot be reached. Try again in a moment."));
+    else tell(said, error.message);
     return;
   }
   const query = new URLSearchParams({ dry_run: dryRun, skip_bad_lines: form.elements.skip.checked });
   const done = await change("POST", `${path}/commit?${query}`, { said, timeout: LONG });
-  if (!done) return;
+  if (!done) {
+    said.append(`\n${t("Is the file of another format? Choose that above.")}`);
+    return;
+  }
   fill(result, report(done.body));
   result.scrollIntoView({ block: "nearest" });
   if (!dryRun) await held();
@@ -71,55 +76,55 @@ async function read(dryRun) {
 
 const counts = (title, found) => {
   const rows = Object.entries(found);
-  return rows.length ? [h("h3", {}, title), table(title, [["What", (row) => row[0].replaceAll("_", " ")], ["n", (row) => figure(row[1]), "right"]], rows)] : null;
+  return rows.length ? [h("h3", {}, title), table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], ["n", (row) => figure(row[1]), "right"]], rows)] : null;
 };
 
 function mapped(found) {
   const rows = Object.entries(found).flatMap(([noun, names]) => Object.entries(names).map(([key, name]) => [noun, key, name]));
-  return rows.length ? [h("h3", {}, "Names that became keys"), table("Names that became keys",
-    [["Noun", (row) => row[0]], ["Key", (row) => row[1]], ["Name", (row) => row[2], "text"]], rows)] : null;
+  return rows.length ? [h("h3", {}, t("Names that became keys")), table(t("Names that became keys"),
+    [[t("Noun"), (row) => row[0]], [t("Key"), (row) => row[1]], [t("Name"), (row) => row[2], "text"]], rows)] : null;
 }
 
-function badLines({ count, first }) {
-  if (!count) return null;
-  return [h("h3", {}, `Lines left out: ${figure(count)}`), table("Lines left out",
-    [["Place", (row) => row.loc.join(" › ")], ["Why", (row) => row.msg, "text"]], first)];
+function badLines({ count: n, first }) {
+  if (!n) return null;
+  return [h("h3", {}, t("Lines left out: {n}", { n: figure(n) })), table(t("Lines left out"),
+    [[t("Place"), (row) => row.loc.join(" › ")], [t("Why"), (row) => foreign(row.msg), "text"]], first)];
 }
 
 function report(body) {
   return [
-    h("h2", {}, body.dry_run ? "As it would be stored" : "Stored"),
-    h("p", {}, `${figure(body.lines)} lines of ${body.files.join(", ")}.`),
-    counts(body.dry_run ? "Would be stored" : "Stored", body.stored), counts("Repaired", body.repaired),
-    counts("Dropped", body.dropped), counts("Notes", body.notes), badLines(body.bad_lines), mapped(body.mapped),
+    h("h2", {}, body.dry_run ? t("As it would be stored") : t("Stored")),
+    h("p", {}, count(body.lines, "{n} line of {files}.", "{n} lines of {files}.", { files: body.files.join(", ") })),
+    counts(body.dry_run ? t("Would be stored") : t("Stored"), body.stored), counts(t("Repaired"), body.repaired),
+    counts(t("Dropped"), body.dropped), counts(t("Notes"), body.notes), badLines(body.bad_lines), mapped(body.mapped),
     body.dry_run ? null : h("p", { class: "actions" },
-      body.stored.judgments ? h("a", { class: "button", href: here }, "See the ranking") : h("a", { class: "button", href: `${here}/raters` }, "Enrol raters")),
+      body.stored.judgments ? h("a", { class: "button", href: here }, t("See the ranking")) : h("a", { class: "button", href: `${here}/raters` }, t("Enrol raters"))),
   ];
 }
 
 async function held() {
   const place = $("#held");
   const answer = await call("GET", `${api}/reports/ingest`);
-  if (!answer.ok) fill(place, h("p", { class: "note" }, told(answer)));
-  else fill(place, answer.body.segments ? ingest(answer.body) : h("p", {}, "Nothing yet. Choose a file above."));
+  if (!answer.ok) fill(place, h("p", { class: "note" }, foreign(told(answer))));
+  else fill(place, answer.body.segments ? ingest(answer.body) : h("p", {}, t("Nothing yet. Choose a file above.")));
   place.removeAttribute("aria-busy");
 }
 
 function ingest(body) {
   return [
     facts([
-      ["Documents", figure(body.documents)], ["Segments", figure(body.segments)], ["Words", figure(body.words)],
-      ["References", body.references.join(", ") || "none"],
+      [t("Documents"), figure(body.documents)], [t("Segments"), figure(body.segments)], [t("Words"), figure(body.words)],
+      [t("References"), body.references.join(", ") || t("none")],
     ]),
-    table("Systems", [
-      ["System", (one) => one.system], ["Outputs", (one) => figure(one.outputs), "right"],
-      ["Missing", (one) => figure(one.missing), "right"], ["Empty", (one) => figure(one.empty), "right"],
-      ["Identical", (one) => figure(one.identical), "right"], ["Words", (one) => figure(one.words), "right"],
+    table(t("Systems"), [
+      [t("System"), (one) => one.system], [t("Outputs"), (one) => figure(one.outputs), "right"],
+      [t("Missing"), (one) => figure(one.missing), "right"], [t("Empty"), (one) => figure(one.empty), "right"],
+      [t("Identical"), (one) => figure(one.identical), "right"], [t("Words"), (one) => figure(one.words), "right"],
     ], body.systems),
-    body.findings.length ? [h("h3", {}, "To look at"), table("To look at", [
-      ["What", (one) => one.what, "text"], ["n", (one) => figure(one.n), "right"], ["Where", (one) => one.examples.join("; "), "text"],
-    ], body.findings)] : h("p", {}, "Nothing to look at was found."),
-    h("p", { class: "fetch" }, "Fetch:", h("a", { href: `${api}/reports/ingest` }, "JSON")),
+    body.findings.length ? [h("h3", {}, t("To look at")), table(t("To look at"), [
+      [t("What"), (one) => foreign(one.what), "text"], ["n", (one) => figure(one.n), "right"], [t("Where"), (one) => one.examples.join("; "), "text"],
+    ], body.findings)] : h("p", {}, t("Nothing to look at was found.")),
+    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/reports/ingest` }, "JSON")),
   ];
 }
 

@@ -14,7 +14,7 @@ export async function loadMessages() {
 }
 
 export function t(message, values = {}) {
-  const entry = known[message] ?? message;
+  const entry = known[message] ?? message.split("|")[0];
   return put(typeof entry === "string" ? entry : entry.other, values);
 }
 
