@@ -24,6 +24,7 @@ Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
 SWAPS = 200
 FEWEST_SYSTEMS = 3
+_EXCHANGES = 0x5A11  # tells the draws of exchanges from those of signs under one seed
 _HELD = 500_000
 """Scores, and permuted sums, of the exchanges that are held at once."""
 
@@ -113,10 +114,12 @@ def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS)
 def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
     """Which outputs' scores change places in each exchange, some at a time: shape (b, S, G).
 
-    An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing.
+    An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing. The signs of
+    SPA come from another one: with the same bits exchanges would not be independent of what they are judged by.
     """
     outputs = int(np.prod(shape))
-    for drawn in drawn_patterns(outputs, swaps, seed, at_once):
+    own = int(np.random.SeedSequence([seed, _EXCHANGES]).generate_state(1, np.uint64)[0])
+    for drawn in drawn_patterns(outputs, swaps, own, at_once):
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 

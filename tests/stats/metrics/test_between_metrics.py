@@ -14,6 +14,7 @@ from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import separation, swaps
 from app.stats.metrics.pairs import PairValues, pair_values
 from app.stats.metrics.swaps import MEASURES, Common, compare, exchanged, exchanges
+from app.stats.permutation import drawn_patterns
 
 
 def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> Common:
@@ -90,6 +91,12 @@ def test_exchanges_are_the_same_however_many_are_made_at_a_time() -> None:
     assert np.array_equal(one, other)
     assert one.shape == (20, 3, 50)
     assert 0.4 < one.mean() < 0.6
+
+
+def test_exchanges_are_drawn_apart_from_the_signs_of_soft_pairwise_accuracy() -> None:
+    masks = next(exchanges((8, 8), 30, 4, 30)).reshape(30, 64)
+    signs = next(drawn_patterns(64, 30, 4, 30)) > 0
+    assert 0.45 < (masks == signs).mean() < 0.55
 
 
 def test_segments_without_every_score_are_left_out_of_the_test() -> None:
