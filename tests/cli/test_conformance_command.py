@@ -34,8 +34,9 @@ def holds(told, names):
         assert sum(check.startswith(f"{name}: example") for check in checks) == len(examples)
 
 
-def test_our_own_server_keeps_the_contract(conformance):
-    holds(conformance("--json", "--protocol", "mqm_reannotation"), ["mqm_reannotation"])
+@pytest.mark.parametrize("name", ["mqm", "mqm_reannotation"])
+def test_our_own_server_keeps_the_contract(conformance, name):
+    holds(conformance("--json", "--protocol", name), [name])
 
 
 @pytest.mark.soak

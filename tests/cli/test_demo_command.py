@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -40,11 +42,16 @@ def running(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def printed(process: subprocess.Popen[str], label: str, *, never: str = "\0") -> str:
-    """What stands behind a label in the output, as soon as it is there. never: what no line before it begins with."""
+def printed(process: subprocess.Popen[str], label: str, *, never: str = "\0", seen: list[str] | None = None) -> str:
+    """What stands behind a label in the output, as soon as it is there. never: what no line before it begins with.
+
+    seen: gets the lines before it.
+    """
     assert process.stdout is not None
     for line in process.stdout:
         assert not line.startswith(never)
+        if seen is not None:
+            seen.append(line)
         if line.startswith(label):
             return line.removeprefix(label).strip()
     raise AssertionError(f"{label} was never printed")
@@ -70,7 +77,9 @@ def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_orde
 
 def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
     with running(environment) as process:
-        page = printed(process, "Ranking: ", never="Judged over HTTP")
+        before: list[str] = []
+        page = printed(process, "Ranking: ", never="Judged over HTTP", seen=before)
+        assert f"{PLANTED_ORDER[0]} (human)" in "".join(before)
         origin, _, fragment = printed(process, "Sign in: ").partition("/#token=")
         secret, _, following = fragment.partition("&next=")
         guest = printed(process, "As a rater: ").partition("/#token=")[2]
@@ -95,3 +104,36 @@ def test_a_taken_port_is_no_obstacle(environment):
         port = taken.getsockname()[1]
         with running({**environment, "PLUMBLINE_PORT": str(port)}) as process:
             assert not printed(process, "Ranking: ").startswith(f"http://127.0.0.1:{port}/")
+
+
+def blocks(text: str) -> Iterator[list[str]]:
+    """Lines of each indented block of a document, without what they are indented by."""
+    for found in re.findall(r"(?:^ {4}.*\n)+", text, re.MULTILINE):
+        yield [line[4:] for line in found.splitlines()]
+
+
+def told(text: str) -> list[tuple[list[str], int, list[str]]]:
+    """The commands of the tutorial in order: words, exit code that is told, and the lines that are quoted below."""
+    found: list[tuple[list[str], int, list[str]]] = []
+    for block in blocks(text):
+        for line in block:
+            if line.startswith("plumbline "):
+                command, _, code = line.partition("# exit code ")
+                found.append((shlex.split(command)[1:], int(code or 0), []))
+            elif found:
+                found[-1][2].append(line)
+    return found
+
+
+def test_the_tutorial_shows_what_its_commands_say(environment, command, monkeypatch, tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    steps = told(text)
+    assert len(steps) >= 9
+    assert sum(len(quoted) for _, _, quoted in steps) >= 15
+    for words, code, quoted in steps:
+        answer = command(environment["PLUMBLINE_DATABASE_URL"], *words)
+        assert answer.returncode == code, (words, answer.stderr)
+        said = " ".join(answer.stdout.decode().split())
+        missing = [line for line in quoted if " ".join(line.split()) not in said]
+        assert (words, missing) == (words, [])
