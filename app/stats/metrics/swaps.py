@@ -17,6 +17,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from app.stats.aggregate import Indices
+from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.permutation import drawn_patterns
 from app.stats.ratings import Bools, Floats
 
@@ -27,6 +28,8 @@ FEWEST_SYSTEMS = 3
 _EXCHANGES = 0x5A11  # tells the draws of exchanges from those of signs under one seed
 _HELD = 500_000
 """Scores, and permuted sums, of the exchanges that are held at once."""
+_SIGNS, _FEWEST_SIGNS = 16_000_000, 100
+"""Signs that are held: of all permutations and units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS)
 
     Parameters
     ----------
-    permutations : signs behind each p of SPA, the same for humans, both metrics and all exchanges. swaps : exchanges.
+    permutations : signs behind each p of SPA, the same for humans, both metrics and all exchanges, which each need all
+        of them: at most 1,000 are taken, and fewer where units are very many. swaps : exchanges.
     """
     if len(common.human) < FEWEST_SYSTEMS or not common.segments:
         return ()
@@ -138,9 +142,10 @@ class _Measured:
         self.human, self.means = common.human, common.human.mean(axis=1)
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
-        self.flips = next(drawn_patterns(self.starts.size, permutations, seed, permutations))
+        signs = min(permutations, PERMUTATIONS, max(_FEWEST_SIGNS, _SIGNS // self.starts.size))
+        self.flips = next(drawn_patterns(self.starts.size, signs, seed, signs))
         systems, segments = common.human.shape
-        self.at_once = max(1, _HELD // (systems * max(segments, permutations)))
+        self.at_once = max(1, _HELD // (systems * max(segments, signs)))
         self.ordered = np.sign(np.round(self.means[self.pairs[0]] - self.means[self.pairs[1]], 10))
         self.p_human = self._p_values(common.human[None])[0]
 

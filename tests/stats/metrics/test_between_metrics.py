@@ -99,6 +99,14 @@ def test_exchanges_are_drawn_apart_from_the_signs_of_soft_pairwise_accuracy() ->
     assert 0.45 < (masks == signs).mean() < 0.55
 
 
+def test_more_signs_than_are_held_change_nothing_but_how_fine_p_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    common = world(3)
+    held = compare(common, permutations=1000, seed=1, swaps=20)
+    assert compare(common, permutations=20_000, seed=1, swaps=20) == held
+    monkeypatch.setattr(swaps, "_SIGNS", 6 * 100)
+    assert compare(common, permutations=1000, seed=1, swaps=20) == compare(common, permutations=100, seed=1, swaps=20)
+
+
 def test_segments_without_every_score_are_left_out_of_the_test() -> None:
     common = world(2)
     present = np.ones(common.human.shape, dtype=np.bool_)
