@@ -63,6 +63,8 @@ def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
                 found += ours
                 log.dropped["sheets without the columns task, item and segment"] += not ours
                 continue
+            if ours and cells.number > MOST_ROWS:
+                refuse(log, at, f"sheet {cells.sheet} has more than {MOST_ROWS:,} rows")
             if ours and any(value is not None for value in cells.values):
                 row = _row(cells, at, log)
                 if row is not None:
@@ -91,7 +93,7 @@ def _all(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
             if len(book.worksheets) > MOST_SHEETS:
                 refuse(log, At(file.name, 0), f"more than {MOST_SHEETS} sheets")
             for sheet in book.worksheets:
-                rows = sheet.iter_rows(max_row=MOST_ROWS, max_col=COLUMNS, values_only=True)
+                rows = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=COLUMNS, values_only=True)
                 for number, values in enumerate(rows, 1):
                     padded = (*values, *(None,) * (COLUMNS - len(values)))
                     yield _Cells(str(sheet.title)[:40], number, padded)

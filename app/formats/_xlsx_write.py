@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 JUDGED_BY = ("da", "xsts")
 NO_TASKS = "tasks that are no rater's yet"
 NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
+LONGEST_CELL = 32_767  # characters, of the format
+NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, §2.2; CR would become a LF
+REPLACED, CUT = "characters that a cell cannot hold: blanks instead", "texts that are too long for a cell: cut"
 SCORE, FIRST_HIDDEN = 4, 5  # columns
 HIDDEN = ("task", "item", "segment")
 WIDTHS = {"A": 6, "B": 60, "C": 60, "D": 10}
@@ -130,16 +134,16 @@ def _write(sheet: Worksheet, number: int, values: Sequence[str | float | None], 
         cell = sheet.cell(number, column)
         if isinstance(value, str):
             lost[NEUTRALIZED] += runs(value)
-            kept = "".join(c if c.isprintable() or c in "\n\t" else " " for c in inert(value))
+            kept, n = NO_XML.subn(" ", inert(value))
+            lost[REPLACED] += n
+            lost[CUT] += len(kept) > LONGEST_CELL
             cell.value = kept[:LONGEST_CELL]
             cell.data_type = "s"
         else:
             cell.value = value
-    if not lost[NEUTRALIZED]:
-        del lost[NEUTRALIZED]
-
-
-LONGEST_CELL = 32_767  # characters, of the format
+    for what in (NEUTRALIZED, REPLACED, CUT):
+        if not lost[what]:
+            del lost[what]
 
 
 def _guard(sheet: Worksheet, last: int, protocol: str) -> None:

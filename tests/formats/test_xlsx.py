@@ -14,6 +14,7 @@ from openpyxl import Workbook, load_workbook
 
 from app import formats
 from app.domain.errors import Invalid
+from app.formats import _xlsx_read
 from app.formats._base import CampaignRow, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record, ShownRow
 from tests.formats.conftest import NOWHERE
 from tests.formats.trees import book, contents
@@ -53,7 +54,34 @@ def test_any_text_is_shown_and_any_score_comes_back(found: list[tuple[str, str, 
     cells = [c for sheet in load_workbook(io.BytesIO(data)) for row in sheet for c in row if isinstance(c.value, str)]
     assert not any(c.data_type == "f" or c.value[:1] in ("=", "+", "-", "@") for c in cells)
     written = {c.value.removeprefix("'") for c in cells}
-    assert {text for a, b, *_ in found for text in (a, b) if text and text.isprintable() and text[0] != "'"} <= written
+    held = (
+        text for a, b, *_ in found for text in (a, b) if text and text[0] != "'" and not set(text) & {*"\ufffe\uffff"}
+    )
+    assert set(held) <= written
+
+
+def test_what_a_cell_cannot_hold_is_counted_and_everything_else_is_shown_as_it_is() -> None:
+    joined = "می\u200cخواهم 👩\u200d🔬 soft\u00adhyphen \u200fmark"
+    lost = Counter[str]()
+    shown = [replace(SHOWN, source=joined, text="a\x0bb\ufffe\r"), replace(SHOWN, position=2, text="x" * 32_768)]
+    data = book("xlsx", contents([CampaignRow(NOWHERE, "xsts")], shown), lost)
+
+    sheet = load_workbook(io.BytesIO(data)).worksheets[0]
+    assert (sheet["C2"].value, sheet["B2"].value) == (joined, "a b  ")
+    assert sheet["B3"].value == "x" * 32_767
+    assert lost == {
+        "characters that a cell cannot hold: blanks instead": 3,
+        "texts that are too long for a cell: cut": 1,
+    }
+
+
+def test_a_sheet_of_more_rows_than_are_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = [replace(SHOWN, position=n) for n in (1, 2)]
+    data = book("xlsx", contents([CampaignRow(NOWHERE, "xsts"), *(judged(row, 3) for row in shown)], shown))
+    assert len(read(data, shown)) == 2
+    monkeypatch.setattr(_xlsx_read, "MOST_ROWS", 2)
+    with pytest.raises(Invalid, match="more than 2 rows"):
+        read(data, shown)
 
 
 def test_what_belongs_to_nobody_or_to_another_protocol_is_counted() -> None:
