@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from app.domain.errors import Invalid
 from app.services.metrics import Output, Scores
 
 MTME = re.compile(r"(?:.*/)?(?P<name>[^/]+)\.(?P<level>seg|sys)\.score")
 NEEDED = ("system", "score")
+Value = TypeVar("Value")
 NONE = frozenset({"", "none", "nan"})
 
 
@@ -42,15 +44,28 @@ def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
         if match is None:
             found = _table(found, path, text)
         elif match["level"] == "sys":
-            found = replace(found, systems={**found.systems, **_of_systems(path, rows)})
+            found = replace(found, systems=_joined(path, found.systems, _of_systems(path, rows)))
         else:
-            found = replace(found, in_order={**found.in_order, **_in_order(path, rows)})
+            found = replace(found, in_order=_joined(path, found.in_order, _in_order(path, rows)))
     return found
 
 
+def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
+    """Both together. Raises Invalid where a system is in both: which of them is meant?"""
+    twice = sorted(before.keys() & new.keys())
+    if twice:
+        raise Invalid(f"{path}: another file scores {twice[0][:80]}, too")
+    return {**before, **new}
+
+
 def _of_systems(path: str, rows: Iterable[list[str]]) -> dict[str, float]:
-    found = ((system, score) for system, score in _pairs(path, rows))
-    return {system: score for system, score in found if score is not None}
+    found: dict[str, float] = {}
+    for n, (system, score) in enumerate(_pairs(path, rows), 1):
+        if system in found:
+            raise Invalid(f"{path}, line {n}: a second score of {system[:80]}")
+        if score is not None:
+            found[system] = score
+    return found
 
 
 def _in_order(path: str, rows: Iterable[list[str]]) -> dict[str, list[float | None]]:
@@ -91,6 +106,8 @@ def _table(before: Scores, path: str, text: str) -> Scores:
             continue
         document, segment = row.get("document") or "", row.get("segment") or ""
         if not document and not segment:
+            if row["system"] in systems:
+                raise Invalid(f"{path}, line {reader.line_num}: a second score of {row['system'][:80]}")
             systems[row["system"]] = score
         elif segment.isascii() and segment.isdigit() and int(segment) > 0:
             outputs.append(Output(row["system"], document, int(segment), score))

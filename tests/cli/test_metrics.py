@@ -69,8 +69,17 @@ def test_a_metric_without_a_name_is_refused(command: Command, database_url: str,
         ("x.csv", "system,score,document,segment\nA,1,d,0\n", "line 2: '0' is no number"),
         ("x.seg.score", "A 1 2\n", "line 1: a system and a score, not 3"),
         ("x.sys.score", "A inf\n", "line 1: 'inf' is no score"),
+        ("x.sys.score", "A 1\nB 2\nA 1\n", "line 3: a second score of A"),
+        ("x.csv", "system,score\nA,1\nA,2\n", "line 3: a second score of A"),
     ],
 )
 def test_what_is_no_score_is_named_by_file_and_line(path: str, text: str, says: str) -> None:
     with pytest.raises(Invalid, match=says):
         metrics_files.read({path: text}, higher_is_better=True)
+
+
+@pytest.mark.parametrize("level", ["seg", "sys"])
+def test_files_of_two_metrics_are_not_taken_for_one(level: str) -> None:
+    files = {f"{name}.{level}.score": "A 1\n" for name in ("BLEU", "COMET")}
+    with pytest.raises(Invalid, match=rf"COMET.{level}.score: another file scores A, too"):
+        metrics_files.read(files, higher_is_better=True)
