@@ -7,11 +7,14 @@ recomputed (annotators, spread of their means, split halves).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
+from statistics import fmean, stdev
 
 import pytest
 
+from app.formats._base import JudgmentRow
 from app.main import create_app
-from app.services import tokens
+from app.services import exports, tokens
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.golden.test_published_agreement import LANGUAGES, NEAR, Asked
@@ -21,6 +24,9 @@ pytestmark = [
     pytest.mark.golden,
     pytest.mark.skipif(not SHARED.is_dir(), reason="the public data are not beside the repository: shared/data"),
 ]
+
+Item = tuple[str, str, int]
+"""System, document and segment."""
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +68,32 @@ def test_severity_is_a_trait_where_several_documents_are_shared(asked: Asked) ->
     for languages, (n, items, low, high, sd, halves) in table.items():
         everybody = asked.report(f"cal-{languages}", "calibration")["severity"]
         assert (everybody["n_raters"], everybody["n_items"]) == (n, items)
-        complete = asked.report(f"cal-{languages}", "calibration", raters="complete")["severity"]
+        report = asked.report(f"cal-{languages}", "calibration", raters="complete")
+        complete = report["severity"]
         assert complete["sd"] == pytest.approx(sd, abs=0.06)
-        # The table's ends are of all ratings, repeats counted as often as they were given; ours of each item once.
-        assert (complete["lowest"], complete["highest"]) == pytest.approx((low, high), abs=1)
         assert complete["split_half"] == pytest.approx(halves, abs=0.03)
+        # The table's ends are of all ratings, repeats counted as often as they were given; ours of each item once.
+        given = _given(asked, languages)
+        every = [fmean(chain.from_iterable(items.values())) for items in given.values()]
+        assert (min(every), max(every)) == pytest.approx((low, high), abs=0.051)
+        assert stdev(every) == pytest.approx(sd, abs=0.0051)
+        theirs = [given[one["rater"]] for one in report["raters"]]
+        shared_by_all = set.intersection(*map(set, theirs))
+        assert (len(theirs), len(shared_by_all)) == (complete["n_raters"], complete["n_items"])
+        once = [fmean(fmean(items[item]) for item in shared_by_all) for items in theirs]
+        assert (complete["lowest"], complete["highest"]) == pytest.approx((min(once), max(once)), abs=1e-9)
+        assert complete["sd"] == pytest.approx(stdev(once), abs=1e-9)
+
+
+def _given(asked: Asked, languages: str) -> dict[str, dict[Item, list[float]]]:
+    """All scores of segments by rater and item, as they are stored."""
+    found: dict[str, dict[Item, list[float]]] = {}
+    with asked.database.transaction(snapshot=True) as session:
+        for one in exports.records(session, f"cal-{languages}"):
+            if isinstance(one, JudgmentRow) and one.position is not None:
+                item = one.systems[0], one.document, one.position
+                found.setdefault(one.rater, {}).setdefault(item, []).append(float(one.payload["score"]))
+    return found
 
 
 def test_seconds_of_a_rating_that_counts(asked: Asked) -> None:
