@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 PY := .venv/bin/python
 PLUMBLINE := .venv/bin/plumbline
 CONTRACTS := .venv/bin/lint-imports
-SOURCES := $(wildcard app migrations tests benchmarks .ci/*.py)
+SOURCES := $(wildcard app migrations tests benchmarks screenshots .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
 T ?=
 # Tests in as many processes as there are cores, each with a Postgres of its own; the files of one stay together.
@@ -72,10 +72,9 @@ migration: setup ## write a migration for what changed in app/storage/tables (m=
 openapi: setup ## write openapi.json anew
 	@$(PLUMBLINE) openapi >openapi.json.new && mv openapi.json.new openapi.json
 
-.PHONY: pictures
-pictures: setup ## draw the pictures of the documents anew, from the demo campaign
-	@scratch=$$(mktemp -d) && export PLUMBLINE_DATA_DIR="$$scratch" && $(PLUMBLINE) demo --exit >/dev/null \
-		&& $(PLUMBLINE) rank demo --svg >docs/pictures/demo-ranking.svg; status=$$?; rm -rf "$$scratch"; exit $$status
+.PHONY: screenshots
+screenshots: setup ## make every picture of README and documents anew, from a new demo (needs /usr/bin/chromium)
+	@$(PY) -m screenshots.run
 
 .PHONY: constraints
 constraints: ## pin the newest fitting versions of what requirements.in names (needs uv; see CONTRIBUTING.md)
@@ -86,7 +85,7 @@ constraints: ## pin the newest fitting versions of what requirements.in names (n
 .PHONY: clean
 clean: ## remove what these targets made, but no database
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
-	@find app tests benchmarks migrations -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find app tests benchmarks migrations screenshots -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: setup
 setup: ## make .venv from constraints.txt (PYTHON=/path/to/python3 chooses the interpreter)

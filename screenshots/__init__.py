@@ -1,0 +1,1 @@
+"""The pictures of README and documents, made anew from the demo: `make screenshots`."""

@@ -1,0 +1,140 @@
+"""What the guides show is run: modules to extend the program with, and a front-end that keeps the contract."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+
+from app.formats._base import Input, JudgmentRow, Limits, ReadContext, ReadLog
+from app.protocols._base import options_of
+from app.services import tokens
+from tests.collecting import collect
+from tests.load.server import Served, serving
+from tests.spine import Spine, fresh
+
+GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
+PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r" -d '(.*?)'$", re.MULTILINE | re.DOTALL)
+
+
+def programs(guide: str) -> list[str]:
+    """The Python of a guide."""
+    return PROGRAM.findall((GUIDES / guide).read_text(encoding="utf-8"))
+
+
+def load(text: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The text as a module, from a file as it would be."""
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_protocol_that_is_shown_scores_its_examples_as_stated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = load(programs("extend.md")[0], "adequacy", tmp_path, monkeypatch).PROTOCOL
+    assert protocol.name == "adequacy"
+    assert len(protocol.examples) == 3
+    for example in protocol.examples:
+        options = options_of(protocol, example.options)
+        protocol.check(example.payload, example.shown, options)
+        assert protocol.score(example.payload, example.shown, options).score == example.score
+        assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload
+    fields = [field for widget in protocol.form for field in widget.fields]
+    assert sorted(fields) == sorted(set(protocol.payload.model_fields) - {"protocol"})
+
+
+def test_the_format_that_is_shown_reads_judgments_and_names_bad_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    format = load(programs("extend.md")[1], "pairs", tmp_path, monkeypatch).FORMAT
+    log = ReadLog(skip_bad_lines=True)
+    file = Input("some.tsv", lambda: io.BytesIO(b"A\td1\t1\tr1\t70\nA\td1\tx\tr1\t70\nB\td1\t1\tr1\t80\n"))
+    found = [row for row in format.read([file], ReadContext({}, Limits()), log) if isinstance(row, JudgmentRow)]
+    assert [(row.systems, row.position, row.rater, row.payload["score"]) for row in found] == [
+        (("A",), 1, "r1", 70.0),
+        (("B",), 1, "r1", 80.0),
+    ]
+    assert [place.loc for place in log.bad] == [("some.tsv", 2)]
+
+
+@pytest.fixture(scope="module")
+def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
+    with fresh(postgres, migrated_template) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def served(spine: Spine) -> Iterator[Served]:
+    with serving(spine.url) as found:
+        yield found
+
+
+def test_the_front_end_that_is_shown_judges_all_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spine: Spine, served: Served
+) -> None:
+    live = collect(spine.database, key="guide", raters=("anna",), documents=2, segments=3)
+    with spine.database.transaction() as session:
+        secret = tokens.issue(session, role="frontend", campaign=live.key).secret
+    seen: list[tuple[str, str]] = []
+
+    def ask(source: str, text: str) -> dict[str, object]:
+        seen.append((source, text))
+        return {"score": 70}
+
+    (text,) = programs("own-front-end.md")
+    work = load(text, "front_end", tmp_path, monkeypatch).work
+    assert work(served.url, secret, live.key, "anna", ask) == "finished"
+    assert len(seen) == 2 * 2 * 3
+    assert work(served.url, secret, live.key, "anna", ask) == "finished"
+    assert len(seen) == 2 * 2 * 3
+    progress = served.managed(live.key).remote.body(f"/v1/campaigns/{live.key}/progress", accept="application/json")
+    assert json.loads(progress)["share"] == 1
+
+
+def test_the_bodies_of_requests_that_are_shown_are_json() -> None:
+    shown = [(guide.name, body) for guide in sorted(GUIDES.glob("*.md")) for body in SHELL.findall(guide.read_text())]
+    assert len(shown) > 8
+    for name, body in shown:
+        try:
+            json.loads(body)
+        except json.JSONDecodeError as error:
+            raise AssertionError(f"{name}: {body[:60]}: {error}") from None
+
+
+# Guides whose requests are sent, and what the ends of their addresses answer.
+SENT = {
+    "invite-raters.md": {"guidelines": 200, "consent": 200, "invitations": 201},
+    "compare-languages.md": {"calibration-sets/anchors": 200, "calibration": 200},
+}
+CURL = re.compile(r"curl (-X PUT)?.*?\$B(/v1/[^\s\"]+).*?-d '(.*?)'$", re.MULTILINE | re.DOTALL)
+
+
+def test_what_the_guides_send_is_taken(served: Served) -> None:
+    head = {"Authorization": f"Bearer {served.secret}"}
+    with httpx.Client(base_url=served.url, headers=head) as client:
+        for key, protocol in (("try", "esa"), ("en-hi", "xsts")):
+            assert client.post("/v1/campaigns", json={"key": key, "protocol": protocol}).status_code == 201
+        for guide, wanted in SENT.items():
+            sent = CURL.findall((GUIDES / guide).read_text(encoding="utf-8"))
+            assert len(sent) == len(wanted)
+            for (put, path, body), (end, status) in zip(sent, wanted.items(), strict=True):
+                assert path.endswith(end)
+                answer = client.request("PUT" if put else "POST", path, json=json.loads(body))
+                assert answer.status_code == status, (guide, end, answer.text)
