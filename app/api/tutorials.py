@@ -126,7 +126,7 @@ def put_tutorial_answer(
     responses=shows(200, Page[TutorialResultOut](items=[RESULT], next=None)),
 )
 def list_tutorial_results(
-    caller: Manager,  # noqa: ARG001
+    caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
