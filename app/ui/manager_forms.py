@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from app.ui.messages import ENGLISH, LANGUAGES
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -29,9 +31,15 @@ def fields(model: type[BaseModel], given: Mapping[str, str]) -> list[Field]:
     return [_field(name, one, given, name in required) for name, one in schema.get("properties", {}).items()]
 
 
-def answered(model: type[BaseModel], given: Mapping[str, str]) -> dict[str, str]:
-    """What was given of a question: an empty field is one that was not answered."""
-    return {name: text.strip() for name, text in given.items() if name in model.model_fields and text.strip()}
+def answered(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
+    """What was given of a question: an empty field is one that was not answered.
+
+    language: whose mark numbers may have before decimals. A point is right in all.
+    """
+    mark = LANGUAGES[language].decimal
+    numeric = {one.name for one in fields(model, {}) if one.numeric}
+    texts = {name: text.strip() for name, text in given.items() if name in model.model_fields and text.strip()}
+    return {name: text.replace(mark, ".") if name in numeric else text for name, text in texts.items()}
 
 
 def _field(name: str, schema: Mapping[str, Any], given: Mapping[str, str], required: bool) -> Field:

@@ -20,6 +20,7 @@ from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
 from app.ui.manager_pages import desk
+from app.ui.messages import language_of
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksIt
 from app.web.deps import CampaignKey, DatabaseDep
@@ -70,7 +71,7 @@ def _page(
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answered(kind.asked, request.query_params)
+    given = answered(kind.asked, request.query_params, language_of(request))
     check_naming(caller, kind, given)
     values = {
         "heading": kind.title,

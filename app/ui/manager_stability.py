@@ -21,7 +21,7 @@ from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import words
-from app.ui.messages import message
+from app.ui.messages import language_of, message
 from app.ui.pages import PageRoute
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
@@ -85,7 +85,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job or the report."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answered(StabilityAsked, request.query_params)
+    given = answered(StabilityAsked, request.query_params, language_of(request))
     begun = "designs" in request.query_params
     values = {"fields": fields(StabilityAsked, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "again": False}

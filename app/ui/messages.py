@@ -24,7 +24,7 @@ ENGLISH = "en"
 ALL = "all"
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
-NUMBER = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d.,]*\d)")
+NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d.,]*\d|\w)")
 FIGURES = re.compile(r"[\d\s.,;()\[\]–−<>≤≥±%*/+-]+")
 Entry = str | Mapping[str, str]
 """How a message is said: in one way, or, of a message that counts something, in one way for each form of plural."""
@@ -109,25 +109,32 @@ class Words:
             text = entry.get(form, entry["other"])
         return _put(text, {"n": self.figure(n), **values})
 
+    def foreign(self, text: str) -> bool:
+        """Whether a text of the services stays in English on a page of another language."""
+        return self.language != ENGLISH and text not in self.known
+
     def told(self, text: str) -> Markup:
         """A text of the services, whose language is English: translated where it is known, else marked as English."""
-        if self.language == ENGLISH or text in self.known:
-            return Markup("{}").format(self.say(text))
-        return Markup('<span lang="en">{}</span>').format(text)
+        if self.foreign(text):
+            return Markup('<span lang="en">{}</span>').format(text)
+        return Markup("{}").format(self.say(text) if text in self.known else text)
 
     def shown(self, cell: str) -> Markup:
         """A cell of a table of the services: figures with the marks of the language, words as `told`.
 
-        >>> str(Words("de", {}).shown("[0.12, 1,234.50]")), str(Words("de", {}).shown("1.5 (2)"))
-        ('[0,12; 1.234,50]', '1,5 (2)')
+        >>> [str(Words("de", {}).shown(cell)) for cell in ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")]
+        ['[0,12; 1.234,50]', '1,5 (2)', '2026-11-20', '1.0.2']
         """
-        if not FIGURES.fullmatch(cell):
-            return self.told(cell) if any(map(str.isalpha, cell)) else Markup("{}").format(cell)
-        if self.language == ENGLISH:
-            return Markup("{}").format(cell)
+        if self.language == ENGLISH or cell in self.known:
+            return self.told(cell)
+        text = self._marked(cell)
+        return self.told(text) if any(map(str.isalpha, text)) else Markup("{}").format(text)
+
+    def _marked(self, cell: str) -> str:
+        """A cell with the marks of the language in its numbers, and a semicolon between them."""
         marks = str.maketrans(",.", LANGUAGES[self.language].thousands + LANGUAGES[self.language].decimal)
-        there = NUMBER.sub(lambda found: found[0].translate(marks), cell.replace(", ", "; "))
-        return Markup("{}").format(there)
+        text = cell.replace(", ", "; ") if FIGURES.fullmatch(cell) else cell
+        return NUMBER.sub(lambda found: found[0].translate(marks), text)
 
     def figure(self, n: int) -> str:
         """A whole number.

@@ -76,6 +76,7 @@ def page(
         "catalogue": address_of(catalogue) if catalogue else None,
         "_": words.say,
         "count": words.count,
+        "foreign": words.foreign,
         "told": words.told,
         "shown": words.shown,
         "figure": words.figure,

@@ -3,7 +3,7 @@
 import { call } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, facts, figure, foreign, here, NONE, percent, resting, say, table, warned } from "./parts.js";
+import { api, change, facts, figure, foreign, here, NONE, numeral, percent, resting, say, table, warned } from "./parts.js";
 
 const form = $("#design");
 const said = $(".said", form);
@@ -36,7 +36,7 @@ function fromFields() {
   }
   for (const field of form.querySelectorAll("[data-path]")) {
     const given = field.value.trim();
-    const value = given === "" ? null : "number" in field.dataset ? Number(given) : given;
+    const value = given === "" ? null : "number" in field.dataset ? numeral(given) : given;
     put(design, field.dataset.path, Number.isNaN(value) ? given : value);
   }
   if (design.overlap && !("share" in design.overlap)) design.overlap = null;

@@ -24,10 +24,15 @@ export function moment(iso) {
 // A text of the interface, which is in English: as the page says it where it knows how, else marked as English.
 export function foreign(text) {
   if (text === null || text === undefined || text === "") return null;
-  return languageOf(text) ? h("span", { lang: "en" }, text) : t(text);
+  if (languageOf(text)) return h("span", { lang: "en" }, text);
+  return language() === "en" ? text : t(text);
 }
 
 export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, foreign(text)));
+
+// A number as it was typed: with the mark that the page's language has before decimals, or with a point.
+const MARK = new Intl.NumberFormat(language()).formatToParts(1.5).find((part) => part.type === "decimal").value;
+export const numeral = (text) => Number(text.replace(MARK, "."));
 
 // Say something in the page's own language …
 export function say(place, text) {

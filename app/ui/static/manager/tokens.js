@@ -16,7 +16,7 @@ async function show() {
   const found = await all("/v1/tokens");
   fill(place, found.length ? table(t("Tokens"), [
     [t("Token"), (one) => `plb_${one.prefix}_…`], [t("Role"), (one) => ROLES[one.role] ?? one.role], [t("Campaign"), (one) => one.campaign ?? t("all")], [t("Team"), (one) => one.team],
-    [t("Rater"), (one) => one.rater], [t("For"), (one) => one.name, "text"], [t("Made"), (one) => moment(one.created_at)], [t("Ends"), (one) => moment(one.expires_at)],
+    [t("Rater"), (one) => one.rater], [t("For"), (one) => one.name || null, "text"], [t("Made"), (one) => moment(one.created_at)], [t("Ends"), (one) => moment(one.expires_at)],
     [t("State"), (one) => (one.live ? revoke(one) : one.revoked_at ? t("revoked") : t("ended"))],
   ], found) : h("p", {}, t("There are no tokens that you manage.")));
   place.removeAttribute("aria-busy");

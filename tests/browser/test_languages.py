@@ -1,0 +1,91 @@
+"""The pages of a manager in German in a real browser: they fit, axe-core finds nothing wrong, modules speak it too."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.desk import Desk, sign_in
+from tests.browser.test_accessible import check
+from tests.judged_demo import load_judged
+
+PATHS = ("", "/overview", "/recipes", "/reports", "/stability", "/texts", "/raters", "/design", "/quality", "/items")
+
+
+@pytest.fixture(scope="module")
+def demo(spine):
+    """A campaign with judgments."""
+    return load_judged(spine.database)
+
+
+@pytest.fixture
+def german(open_context, served, spine) -> Desk:
+    """A manager whose browser asks for German."""
+    return sign_in(open_context(locale="de-DE").new_page(), served.url, spine, "manager")
+
+
+def test_german_pages_fit_a_phone_and_a_desk_and_axe_finds_nothing(german, demo):
+    page = german.page
+    for path in ("/campaigns", "/tokens", "/new-campaign", *(f"/campaigns/{demo}{end}" for end in PATHS)):
+        german.open(path)
+        assert page.locator("html").get_attribute("lang") == "de"
+        check(page, path)
+
+
+def test_modules_speak_german_with_its_figures_and_dates(german, demo):
+    page = german.page
+    german.open(f"/campaigns/{demo}/overview")
+    expect(page.locator("#state")).to_have_text("Entwurf")
+    facts = page.locator("#live .facts")
+    expect(facts).to_contain_text("1.544")
+    expect(facts).to_contain_text("0,997")
+    expect(page.locator("#live")).to_contain_text("Datenstand 2")
+    german.open(f"/campaigns/{demo}/quality")
+    expect(page.locator(".note")).to_contain_text("Achtung:")
+    expect(page.locator(".note [lang=en]")).to_contain_text("no degraded items")
+
+
+def test_what_the_interface_refuses_is_read_aloud_in_english_and_our_own_words_are_not(german):
+    page = german.page
+    german.open("/new-campaign")
+    page.get_by_label("Schlüssel").fill("demo-2")
+    page.get_by_label("Protokoll", exact=True).select_option("mqm")
+    page.get_by_label("Optionen").fill("{")
+    page.get_by_role("button", name="Anlegen").click()
+    said = page.locator(".said")
+    expect(said).to_contain_text("kein JSON")
+    assert said.get_attribute("lang") is None
+    page.get_by_label("Optionen").fill('{"weights": "no such"}')
+    page.get_by_role("button", name="Anlegen").click()
+    expect(said).to_have_attribute("lang", "en")
+    assert said.inner_text()
+
+
+def test_a_share_may_be_typed_with_a_comma(german, demo):
+    page = german.page
+    german.open(f"/campaigns/{demo}/design")
+    page.get_by_label("Anteil der Wiederholungen").fill("0,1")
+    page.get_by_text("Das ganze Design als JSON").click()
+    share = json.loads(page.locator("#json").input_value())
+    assert share["controls"] == {"repeat": {"rate": 0.1}}
+    assert share["overlap"]["share"] == 0.15
+
+
+def test_a_choice_of_language_is_kept(german):
+    page = german.page
+    page.get_by_role("link", name="English", exact=True).click()
+    expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
+    german.open("/tokens")
+    expect(page.get_by_role("heading", name="Tokens")).to_be_visible()
+
+
+def test_modules_count_in_every_form_of_plural_that_a_catalogue_has(german, demo):
+    page = german.page
+    forms = {"one": "{share} of one", "other": "{share} of several: {n}"}
+    page.route(
+        "**/messages/de/manager/campaigns.json", lambda route: route.fulfill(json={"{share} of {n} tasks": forms})
+    )
+    page.goto(f"{german.url}/campaigns")
+    expect(page.locator("[data-progress]").first).to_contain_text("100 % of several: 28")
