@@ -17,6 +17,7 @@ MOST_METADATA = 4 << 20
 LONGEST_NOTE = 4000
 LONGEST_CATEGORY = 256
 SIDES = ("target", "source")
+ONE_SPAN = len("0000003-0000005")
 Made = JudgmentRow | Given
 Found = tuple[Mark, dict[str, object]]
 FLAWLESS: dict[str, object] = {"protocol": "mqm", "errors": []}  # one object, for whoever knows it again
@@ -40,17 +41,20 @@ class JudgmentMaker:
         self._log = log
 
     def of(self, where: Where, rater: str, rows: Iterator[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
-        """The judgment of all rows of one rater on one output; None where none of them can be read."""
-        first = next(rows)
-        second = next(rows, None)
-        if second is None and not first.metadata and len(first.category) <= LONGEST_CATEGORY:  # what most are
-            if first.what == NO_ERROR:
-                return rater, first.file, int(first.line), FLAWLESS
-            if first.what == ERROR:
-                rest: dict[str, object] = {}
-                span = self._span(where, first, rest, tokens)
-                return self._judgment(where, rater, [(first, rest)], [span], {"errors": [rest]} if rest else None)
-        return self._together(where, rater, chain((first,), (second,) if second else (), rows), tokens)
+        """The judgment of all rows, as sorted, of one rater on one output; None where none of them can be read."""
+        seen: list[Mark] = []
+        for row in rows:
+            seen.append(row)
+            if not _is_plain(row) or len(seen) > MOST_ROWS:
+                break
+        else:
+            return rater, *_line(min(seen, key=_line) if len(seen) > 1 else seen[0]), _plainly(seen)
+        if len(seen) == 1 and row.what == NO_ERROR and not row.metadata and len(row.category) <= LONGEST_CATEGORY:
+            second = next(rows, None)
+            if second is None:
+                return rater, *_line(row), FLAWLESS
+            seen.append(second)
+        return self._together(where, rater, chain(seen, rows), tokens)
 
     def _together(self, where: Where, rater: str, rows: Iterable[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
         taken = self._take(rows)
@@ -186,6 +190,35 @@ class JudgmentMaker:
         at = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None
         place, (item, systems, document, position, *_) = At(line.file, int(line.line)), where
         return JudgmentRow(place, rater, item, systems, document, position, rater, payload, submitted_at=at, meta=meta)
+
+
+def _is_plain(row: Mark) -> bool:
+    """Whether a row is an error at one place of the target and nothing else, as most errors are."""
+    return (
+        len(row.target_spans) == ONE_SPAN
+        and row.what == ERROR
+        and not row.source_spans
+        and not row.metadata
+        and len(row.category) <= LONGEST_CATEGORY
+    )
+
+
+def _plainly(rows: Sequence[Mark]) -> dict[str, object]:
+    """The payload of plain rows, which stand as `_order` would put their errors."""
+    errors = []
+    for row in rows:
+        place = row.target_spans
+        span: dict[str, object] = {"severity": row.severity, "start": int(place[:7]), "end": int(place[8:])}
+        if row.category:
+            span["category"] = row.category
+            if "omission" in row.category.casefold():
+                span["omission"] = True
+        errors.append(span)
+    return {"protocol": "mqm", "errors": errors}
+
+
+def _line(row: Mark) -> tuple[str, int]:
+    return row.file, int(row.line)
 
 
 def _order(marked: tuple[dict[str, object], dict[str, object]]) -> tuple[object, ...]:

@@ -27,6 +27,7 @@ from app.formats._sorting import Sorter
 from app.formats._split import OPTION
 
 Languages = dict[tuple[str, str], At]
+RATER, METADATA = Row._fields.index("rater"), Row._fields.index("metadata")
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
@@ -39,23 +40,23 @@ class MQMPart:
             raise Invalid("with the option split the files make several campaigns; this is about one")
         self._log, self._rows = log, Sorter()
         self._languages: dict[tuple[str, str], At] = {}
-        self._read: Callable[[int, str], Row | None]
+        self._fields: Callable[[int, str], tuple[str, ...] | None]
 
     def open(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its first line; whether that is data too. Raises Invalid."""
         reader, is_header = _opened(file, number, line, self._log)
-        self._read = reader.read
+        self._fields = reader.fields
         return not is_header
 
     def take(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
-        row = self._read(number, line)
-        if row is None:
+        fields = self._fields(number, line)
+        if fields is None:
             return
-        if row.rater and not row.metadata:
-            self._rows.add(row.pack())
+        if fields[RATER] and not fields[METADATA]:
+            self._rows.add("\0".join(fields).encode())
             return
-        for one in _with_metadata(row, self._log, self._languages):
+        for one in _with_metadata(Row._make(fields), self._log, self._languages):
             self._rows.add(one.pack())
 
     def told(self) -> Languages:

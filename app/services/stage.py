@@ -52,10 +52,17 @@ class OtherProtocol(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What follows from a payload alone. derived: the last columns of its COPY line. unmatched: as in `Scored`."""
+    """What follows from a payload alone.
+
+    derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
+    same columns for marks that are known to lie within their texts, which nobody has to look at again. unmatched: as
+    in `Scored`.
+    """
 
     derived: str
     unmatched: tuple[str, ...]
+    ends: tuple[int, int]
+    fitting: str
 
 
 @dataclass
@@ -78,6 +85,8 @@ class Stage:
     n_items: int = 0
     n_held: int = 0
     last: tuple[str, int | None] = ("", None)
+    output: tuple[tuple[Systems, str, int], int] = (((), "", 0), 0)
+    source: tuple[tuple[str, int], int] = (("", 0), 0)
     places: set[tuple[str, int]] = field(default_factory=set)
     items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
     remembered: dict[str, Known] = field(default_factory=dict)
@@ -116,11 +125,13 @@ class Stage:
             return
         if isinstance(record, OutputRow):
             _place(self, record.at, (record.document, record.position))
+            self.output = ((record.system,), record.document, record.position), len(record.text)
             if record.prefill_origin is not None or record.written is not None:
                 where = (record.system, record.document, record.position)
                 self.lines.add("staged_origins", copy_text.line((*where, record.prefill_origin, record.written)))
         elif isinstance(record, SegmentRow):
             _known_place(self, (record.document, record.position))
+            self.source = (record.document, record.position), len(record.source or "")
         self.lines.add(*declared)
 
     def ends_before(self, record: Record | Answers, *, by_segment: bool) -> bool:
@@ -139,6 +150,7 @@ class Stage:
     def begin(self) -> None:
         """Forget what the lines so far declare."""
         self.n_held = 0
+        self.output, self.source = (((), "", 0), 0), (("", 0), 0)
         self.places.clear()
         self.items.clear()
 
@@ -165,10 +177,13 @@ def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
     """Take judgments of one output that hold nothing but payloads."""
     place = stage.last = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
+    target, source = _lengths(stage, row)
+    named, name = "", ""
     for rater, file, line, said in row.given:
         stage.n_records += 1
+        same = stage.seen.get(id(said))
         try:
-            payload, known = _remembered(stage, said)
+            payload, known = same[1:] if same is not None else _remembered(stage, said)
         except Invalid as error:
             _refuse(At(file, line), error, log)
             continue
@@ -179,13 +194,21 @@ def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
         facts: Facts = systems, document, rater, "rating", True, None, None, None
         number = _item(stage, file, line, (rater, item), facts)
         stage.n_judgments += 1
-        name = file if file.isalnum() else copy_text.escape(file)
+        if file != named:
+            named, name = file, copy_text.escape(file)
         lines.append(
             f"{stage.n_judgments}\t{name}\t{line}\t{number}\t{row.position}\t{copy_text.NULL}\t{payload}\t{UNSAID}"
-            f"{known.derived}"
+            f"{known.fitting if known.ends[0] <= target and known.ends[1] <= source else known.derived}"
         )
     stage.n_held += len(lines)
     stage.lines.extend("staged_judgments", lines)
+
+
+def _lengths(stage: Stage, row: Answers) -> tuple[int, int]:
+    """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
+    place = row.document, row.position
+    target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
+    return target, stage.source[1] if stage.source[0] == place else 0
 
 
 def _judgment_line(stage: Stage, row: JudgmentRow, log: ReadLog) -> str | None:
@@ -287,7 +310,10 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
     for name in stage.span_fields:
         for span in getattr(payload, name):
             ends[span.side] = max(ends[span.side], span.end or 0)
-    return Known(f"\t{scored.score!r}\t{scored.n_errors}\t{ends['target']}\t{ends['source']}\n", scored.unmatched)
+    columns = f"\t{scored.score!r}\t{scored.n_errors}"
+    target, source = ends["target"], ends["source"]
+    derived = f"{columns}\t{target}\t{source}\n"
+    return Known(derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived)
 
 
 def _declaration(record: Record) -> tuple[str, str]:
