@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from app.services.progress_view import (
     Amount,
     Balance,
+    Deadline,
     Expired,
     Forecast,
     Groups,
@@ -36,6 +37,7 @@ EXAMPLE = Progress(
     ],
     pace=Pace(began_at=_AT, judgments_last_day=310, tasks_last_day=6, judgments_a_day=295.5, tasks_a_day=6.2),
     forecast=Forecast(median=_END, low=_AT, high=_END, level=0.8),
+    deadline=Deadline(at=_END, days_left=4.0, tasks_left=21, tasks_a_day=5.25, on_time=True),
     balance=Balance(normalized_entropy=0.981, planned=1.0, raters=4, least=31, most=48),
     groups=Groups(finished=19, half_done=2, untouched=19),
     leases=Leases(held=2, n_expired=1, expired=[Expired(task="t_" + "0" * 32, rater="r1", since=_AT)]),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from app.domain.languages import has_spaces
 from app.services import progress_counts as counted
 from app.services.campaigns import get
+from app.services.deadlines import deadline_of
 from app.services.plan_material import CHARACTERS_A_WORD
 from app.services.progress_counts import DAY, Task
-from app.services.progress_view import Glance, Groups, OfSystem, Progress, Sight
+from app.services.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
 from app.storage import progress
 from app.storage.db import Session
 
@@ -34,6 +36,7 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
     tasks = found.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
     plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.balance(raters, tasks, plan) if sight.team is None else None
+    forecast = counted.forecast(raters, tasks, seen)
     return Progress(
         campaign=seen.key,
         state=seen.state,
@@ -43,7 +46,8 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
         share=counted.share(tasks),
         states=counted.states(tasks),
         pace=counted.pace(tasks, seen.at),
-        forecast=counted.forecast(raters, tasks, seen),
+        forecast=forecast,
+        deadline=_deadline(deadline_of(get(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,
         groups=found.groups() if sight.team is None else None,
         leases=counted.leases(tasks, raters, sight),
@@ -53,6 +57,19 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
         systems=found.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=counted.warnings(balance),
     )
+
+
+def _deadline(at: datetime | None, seen: Glance, tasks: Sequence[Task], forecast: Forecast | None) -> Deadline | None:
+    """What the deadline asks for from now on, and whether raters who go on as before meet it."""
+    if at is None:
+        return None
+    days = (at - seen.at) / DAY
+    left = sum(one.row.state not in counted.DONE for one in tasks)
+    needed = left / days if days > 0 else None if left else 0.0
+    on_time = True if tasks and not left else False if days <= 0 else None
+    if on_time is None and forecast is not None:
+        on_time = forecast.median <= at
+    return Deadline(at=at, days_left=max(days, 0.0), tasks_left=left, tasks_a_day=needed, on_time=on_time)
 
 
 @dataclass(frozen=True, slots=True)

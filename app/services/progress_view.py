@@ -120,6 +120,16 @@ class Forecast(Frozen):
     level: float
 
 
+class Deadline(Frozen):
+    """How the work stands against the deadline of the settings."""
+
+    at: datetime
+    days_left: float = Field(description="0 once it is over.")
+    tasks_left: int
+    tasks_a_day: float | None = Field(description="Needed from now on; null where the time is over.")
+    on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
+
+
 class Balance(Frozen):
     """Who did how much of what is done. least, most: items by rater."""
 
@@ -166,6 +176,7 @@ class Progress(Frozen):
     states: list[OfState]
     pace: Pace
     forecast: Forecast | None
+    deadline: Deadline | None = Field(None, description="Null where the settings have none.")
     balance: Balance | None
     groups: Groups | None
     leases: Leases

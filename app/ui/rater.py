@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from app.services import campaigns, guidelines
+from app.services import campaigns, guidelines, tutorials
 from app.services.guidelines import Texts
 from app.services.raters import ActingRater
 from app.storage.db import Database
@@ -17,7 +17,7 @@ from app.ui.pages import RATERS, PageRoute, page
 from app.ui.rater_forms import forms
 from app.web.deps import DatabaseDep
 
-BEFORE_A_TASK = ("guidelines", "test")
+BEFORE_A_TASK = ("guidelines", "test", "tutorial")
 router = APIRouter(prefix=RATERS, route_class=PageRoute, include_in_schema=False)
 
 
@@ -50,6 +50,12 @@ def test(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Respons
     return _page(request, "test", rater, database, {})
 
 
+@router.get("/tutorial")
+def tutorial(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+    """Texts with known answers before the first task."""
+    return _page(request, "tutorial", rater, database, {})
+
+
 @router.get("/hours")
 def hours(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The rater's own hours by day, and what was said about them."""
@@ -67,7 +73,7 @@ def _page(
 ) -> Response:
     """A page with what its modules need to know; of the campaign only its address and its languages."""
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, rater.campaign)
+        about, course = campaigns.get(session, rater.campaign), tutorials.course(session, rater)
     shared = {
         "here": name,
         "home": RATERS,
@@ -76,6 +82,7 @@ def _page(
         "source_language": about.source_language or "",
         "target_language": about.target_language or "",
         "protocol": about.protocol,
+        "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
         "forms": forms(about) if name in BEFORE_A_TASK else None,
     }
     return page(request, f"rater/{name}.html", {**shared, **values}, who="rater")

@@ -2,6 +2,7 @@
 // it is exchanged for a cookie that scripts cannot read, and leaves the address before anything else happens.
 // An invitation (#invitation=ID.SECRET) is claimed under the id that a crowd platform put into query or fragment.
 
+import { forgetKept } from "./shared/forget.js";
 import { loadMessages, t } from "./shared/messages.js";
 
 const HOME = "/campaigns";
@@ -59,7 +60,8 @@ async function takeSeat(seat, next) {
 }
 
 // What staff see is not for raters, and the other way round.
-function goOn(role, next) {
+async function goOn(role, next) {
+  await forgetKept(); // by whoever was here before
   const ofRaters = next === RATERS || next?.startsWith(`${RATERS}/`);
   if (role === "rater") location.replace(ofRaters ? insideOnly(next) : RATERS);
   else location.replace(insideOnly(ofRaters ? HOME : next));
@@ -82,6 +84,7 @@ async function tried(form, enters) {
 }
 
 async function signOut() {
+  await forgetKept();
   const proof = document.querySelector("meta[name=csrf]").content;
   await fetch("/v1/session", { method: "DELETE", headers: { "X-CSRF-Token": proof } });
   location.replace("/");

@@ -3,6 +3,7 @@
 import { call } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
+import { fact } from "./deadline.js";
 import { api, change, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, warned } from "./parts.js";
 
 const live = $("#live");
@@ -43,6 +44,7 @@ function whole(progress) {
         forecast && progress.share < 1 ? moment(forecast.median) : NONE,
         ending(progress),
       ],
+      fact(progress.deadline),
       [t("Leases"), figure(leases.held), t("{n} expired", { n: figure(leases.n_expired) })],
       [t("Open flags"), MANAGES ? h("a", { href: `${here}/problems` }, figure(progress.open_flags)) : figure(progress.open_flags)],
       balance && [t("Balance"), figure(balance.normalized_entropy, 3), balance.planned === null ? null : t("planned {figure}", { figure: figure(balance.planned, 3) })],

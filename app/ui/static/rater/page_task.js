@@ -1,14 +1,15 @@
 // The task page: get a task, show it, hand it in, go on.
 
-import { insist } from "../shared/api.js";
+import { call, comesBack, insist, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import * as keep from "./keep.js";
 import { loadMessages, t } from "../shared/messages.js";
 import { clear, clearAll, notice } from "./notices.js";
+import { forgetTask, keepTask, keptTask, noteStored, startWorker } from "./offline.js";
 import { Outbox } from "./outbox.js";
 import { Work } from "./work.js";
 
-const { campaign, rater, home } = $("main").dataset;
+const { campaign, rater, home, tutorial } = $("main").dataset;
 const TO_DO_FIRST = { consent: `${home}/consent`, qualification: `${home}/test` };
 
 const WHY = {
@@ -22,6 +23,10 @@ const WHY = {
 await loadMessages();
 keepFor();
 const outbox = new Outbox();
+outbox.addEventListener("stored", (event) => {
+  noteStored(event.detail);
+  clear("kept");
+});
 await next();
 
 function keepFor() {
@@ -32,17 +37,45 @@ async function next() {
   clearAll();
   const away = t("The server cannot be reached. Trying again …");
   const unreachable = () => notice("unreachable", away, { close: false });
-  const answer = await insist("POST", `/v1/campaigns/${encodeURIComponent(campaign)}/lease`, {}, unreachable);
+  const path = `/v1/campaigns/${encodeURIComponent(campaign)}/lease`;
+  const kept = await keptTask(campaign, rater);
+  const answer = kept ? await once(path) : await insist("POST", path, {}, unreachable);
   clear("unreachable");
+  if (answer === null) return goOnWith(kept);
   if (answer.status === 401) return location.replace("/");
   if (!answer.ok) return stuck(answer);
   const { task, why, retry_after: retryAfter } = answer.body;
   if (task === null) return nothing(why, retryAfter);
   if (task.guidelines !== null && keep.get("guidelines") !== task.guidelines) return first(task.guidelines);
+  if (tutorial === "outstanding") return location.replace(`${home}/tutorial`);
   const forms = await insist("GET", `/v1/tasks/${task.task}/forms`, {}, unreachable);
   clear("unreachable");
   explainAnother(task);
+  await keepTask(campaign, rater, task, forms.body.forms);
   new Work({ task, forms: forms.body.forms, outbox, next }).show();
+  startWorker();
+  return outbox.begin();
+}
+
+// → the answer, or null where there is none now.
+async function once(path) {
+  try {
+    const answer = await call("POST", path);
+    return comesBack(answer.status) ? null : answer;
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    return null;
+  }
+}
+
+// The page was loaded while the server is away: the task is as the browser kept it.
+function goOnWith({ task, forms }) {
+  notice(
+    "kept",
+    t("The server cannot be reached. This is your task as this browser kept it; what you judge is sent once it is back."),
+    { close: false },
+  );
+  new Work({ task, forms, outbox, next }).show();
   return outbox.begin();
 }
 
@@ -74,6 +107,7 @@ function explainAnother(task) {
 }
 
 function nothing(why, retryAfter) {
+  forgetTask();
   if (TO_DO_FIRST[why]) return location.replace(TO_DO_FIRST[why]);
   outbox.begin();
   fill($("#status"));

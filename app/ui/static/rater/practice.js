@@ -71,7 +71,8 @@ export function practiceAll(examples, form, locale) {
   return place;
 }
 
-function worked(example, form, locale) {
+// How an example was judged, drawn under the same widgets, where nothing can be changed.
+export function worked(example, form, locale) {
   const made = practice({ ...example, prefill: null }, form, locale);
   const { protocol, ...values } = example.payload;
   Object.assign(made.answer.values, values);

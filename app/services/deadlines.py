@@ -1,0 +1,31 @@
+"""The deadline of a campaign, as its settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from app.domain.errors import Place
+
+NAME = "deadline"
+WHEN = "must be a time with its zone, such as 2026-11-30T18:00:00Z, or null"
+
+
+def wrong(settings: Mapping[str, object]) -> Iterator[Place]:
+    """The place of a deadline that is no time."""
+    if settings.get(NAME) is not None and deadline_of(settings) is None:
+        yield Place(("settings", NAME), WHEN)
+
+
+def deadline_of(settings: Mapping[str, object]) -> datetime | None:
+    """When all is to be handed in; None where nothing is said, or nothing that is a time.
+
+    >>> deadline_of({"deadline": "2026-11-30T18:00:00+02:00"}).isoformat()
+    '2026-11-30T16:00:00+00:00'
+    """
+    value = settings.get(NAME)
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return None if found is None or found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

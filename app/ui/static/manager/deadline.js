@@ -1,0 +1,25 @@
+// How the work stands against the deadline.
+
+import { h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { figure, moment } from "./parts.js";
+
+const verdict = ({ on_time: onTime, tasks_left: left }) => {
+  if (onTime === null) return t("whether in time is not known yet");
+  if (left === 0) return t("all is handed in");
+  return onTime ? t("in time, if raters go on so") : t("too late, if raters go on so");
+};
+
+// Of a list: when, and whether it will be met.
+export function held(deadline) {
+  if (!deadline) return null;
+  return h("span", {}, t("deadline {when}: {verdict}", { when: moment(deadline.at), verdict: verdict(deadline) }));
+}
+
+// Of a page: [name, value, beside].
+export function fact(deadline) {
+  if (!deadline) return null;
+  const { tasks_a_day: needed, tasks_left: left } = deadline;
+  const pace = left === 0 ? "" : needed === null ? t("it is over") : t("{n} tasks a day are needed", { n: figure(needed, 1) });
+  return [t("Deadline"), moment(deadline.at), [verdict(deadline), pace].filter(Boolean).join("; ")];
+}

@@ -1,0 +1,112 @@
+// Leaving something out, after a look at what it does to the ranking; what is left out, and lifting it.
+
+import { $, button, fill, h } from "../shared/dom.js";
+import { count, t } from "../shared/messages.js";
+import { ask } from "./asking.js";
+import { all, api, change, figure, foreign, moment, NONE, resting, table, warned } from "./parts.js";
+
+const form = $("#exclude");
+const place = $("#exclusions");
+const shown = $("#effect");
+const done = $("button[type=submit]", form);
+const said = $(".said", form);
+const LONG = 120_000; // milliseconds
+const LISTS = { rater: "raters", system: "systems", document: "documents", task: "tasks" };
+const KEYS = { task: "task" };
+const WHAT = { rater: t("rater"), system: t("system"), document: t("document"), task: t("task") };
+const CHANGES = { reversed: t("the better one is the other"), significance: t("significance"), order: t("order") };
+
+async function suggest() {
+  const what = form.elements.what.value;
+  const found = await all(`${api}/${LISTS[what]}`, 200);
+  fill($("#known"), found.map((one) => h("option", { value: one[KEYS[what] ?? "key"] })));
+}
+
+const where = (one) => (one ? t("{rank} (cluster {cluster}), {score}", { rank: figure(one.rank, 1), cluster: one.cluster ?? NONE, score: figure(one.score, 3) }) : t("not ranked"));
+
+function stable(one) {
+  if (one.srp === null) return foreign(one.why);
+  return t("{srp}, with {claims} significant pairs", { srp: figure(one.srp, 2), claims: figure(one.claims, 1) });
+}
+
+function effect(body) {
+  const n = { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) };
+  return [
+    h("h2", {}, t("What it would do")),
+    h("p", {}, t("{before} ratings before, {after} after.", n), " ",
+      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays."))),
+    h("p", {}, body.pairs.length ? count(body.pairs.length, "{n} pair is judged otherwise.", "{n} pairs are judged otherwise.") : t("No pair is judged otherwise.")),
+    warned(body.warnings),
+    table(t("Ranking before and after"), [
+      [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
+    ], body.systems),
+    body.pairs.length ? table(t("Pairs that are judged otherwise"), [
+      [t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => CHANGES[one.change] ?? one.change],
+    ], body.pairs) : null,
+    table(t("Forecast SRP"), [[t("Forecast SRP"), (row) => row[0]], ["", (row) => row[1], "text"]].map(([head, ...rest]) => [head || t("Value"), ...rest]),
+      [[t("Before"), stable(body.stability.before)], [t("After"), stable(body.stability.after)]]),
+  ];
+}
+
+function asked(query) {
+  const { what, key, reason } = form.elements;
+  const body = { [what.value]: key.value.trim(), reason: reason.value.trim() };
+  return change("POST", `${api}/exclusions${query}`, { body, said, timeout: LONG });
+}
+
+// Nothing can be excluded before its preview was seen, and what is changed in the form is to be seen again.
+async function look() {
+  if (!form.reportValidity()) return;
+  const answer = await asked(`?${new URLSearchParams({ dry_run: true, recipe: form.elements.recipe.value })}`);
+  if (!answer) return;
+  fill(shown, effect(answer.body));
+  done.disabled = false;
+}
+
+function forget() {
+  done.disabled = true;
+  fill(shown);
+}
+
+function lift(one) {
+  ask(t("Lift the exclusion of {key}", { key: one.key }), t("Why it no longer holds"), t("Lift"), async (reason, wrong) => {
+    const query = new URLSearchParams({ reason });
+    if (!(await change("DELETE", `${api}/exclusions/${one.exclusion}?${query}`, { said: wrong }))) return false;
+    await show();
+    return true;
+  });
+}
+
+function ending(one) {
+  if (one.lifted) return `${moment(one.lifted.at)}: ${one.lifted.reason}`;
+  return button(t("Lift …"), () => lift(one), { class: "quiet", "aria-label": t("Lift the exclusion of {key}", { key: one.key }) });
+}
+
+async function show() {
+  const found = await all(`${api}/exclusions`);
+  fill(place, found.length ? table(t("What is left out"), [
+    [t("What"), (one) => `${WHAT[one.what]} ${one.key}`], [t("Reason"), (one) => one.reason, "text"], [t("Since"), (one) => moment(one.at)],
+    [t("By"), (one) => one.actor], [t("Lifted"), ending, "text"],
+  ], found) : h("p", {}, t("Nothing is left out.")),
+  h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/exclusions` }, "JSON")));
+  place.removeAttribute("aria-busy");
+}
+
+form.elements.what.addEventListener("change", () => {
+  form.elements.key.value = "";
+  suggest();
+});
+form.addEventListener("input", forget);
+$("[data-look]", form).addEventListener("click", (event) => resting(event.currentTarget, look));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (done.disabled) return;
+  resting(done, async () => {
+    if (!(await asked(""))) return;
+    form.reset();
+    await show();
+    await suggest();
+  }).then(forget);
+});
+await show();
+await suggest();

@@ -1,0 +1,68 @@
+// Invitations by count: made, with a link that is shown once; looked at and ended; and codes of completion, to pay by.
+
+import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { absolute } from "./asking.js";
+import { all, api, change, figure, moment, resting, sure, table } from "./parts.js";
+
+const form = $("#invite");
+const said = $("#said");
+const MOST = 10_000;
+
+async function make() {
+  const { count, platform, team, completion_url: address, expires_at: end } = form.elements;
+  const body = { count: Number(count.value) };
+  if (platform.value) body.platform = platform.value;
+  if (team.value) body.team = team.value;
+  if (address.value.trim()) body.completion_url = address.value.trim();
+  if (end.value) body.expires_at = absolute(end.value);
+  const answer = await change("POST", `${api}/invitations`, { body, said: $(".said", form) });
+  if (!answer) return;
+  fill($("#made"), h("p", {}, t("The link for the platform, shown this once:")), h("p", { class: "secret" }, answer.body.link));
+  form.reset();
+  await show();
+}
+
+function state(one) {
+  if (one.revoked_at) return t("ended {when}", { when: moment(one.revoked_at) });
+  return one.live ? t("open") : t("expired");
+}
+
+function end(one) {
+  if (!one.live) return null;
+  const then = async () => {
+    if (await change("DELETE", `${api}/invitations/${one.invitation}`, { said })) await show();
+  };
+  const ask = () => sure(t("End this invitation?"), t("Nobody new can come by it; who came stays."), t("End it"), then);
+  return button(t("End …"), ask, { class: "quiet", "aria-label": t("End the invitation of {when}", { when: moment(one.created_at) }) });
+}
+
+async function show() {
+  const place = $("#invitations");
+  const found = await all(`${api}/invitations`);
+  fill(place, found.length ? table(t("Invitations"), [
+    [t("Made"), (one) => moment(one.created_at)], [t("Platform"), (one) => one.platform], [t("Seats"), (one) => figure(one.count), "right"],
+    [t("Taken"), (one) => figure(one.taken), "right"], [t("Team"), (one) => one.team], [t("Ends"), (one) => moment(one.expires_at)],
+    [t("State"), state], [t("What to do"), end],
+  ], found) : h("p", {}, t("There are no invitations.")));
+  place.removeAttribute("aria-busy");
+}
+
+async function completions() {
+  const place = $("#completions");
+  const found = await all(`${api}/completions`, MOST);
+  fill(place, found.length ? table(t("Codes of completion"), [
+    [t("Handed in"), (one) => moment(one.handed_in_at)], [t("Rater"), (one) => one.rater], [t("Id on the platform"), (one) => one.external_id],
+    [t("Code"), (one) => one.code], [t("Platform"), (one) => one.platform],
+  ], found) : h("p", {}, t("No task is handed in yet.")),
+  h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/completions` }, "JSON")));
+  place.removeAttribute("aria-busy");
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  resting($("button", form), make);
+});
+form.elements.team.append(...(await all(`${api}/teams`)).map((one) => h("option", { value: one.key }, one.name)));
+await show();
+await completions();

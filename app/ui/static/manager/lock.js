@@ -1,0 +1,76 @@
+// What is locked, every entry with what it says; for managers a form to lock and amend.
+
+import { call } from "../shared/api.js";
+import { $, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { lines } from "./asking.js";
+import { api, change, facts, figure, moment, resting, table, tell, told } from "./parts.js";
+
+const form = $("#lock");
+const place = $("#entries");
+const said = $("#said");
+
+const list = (texts) => (texts.length ? h("ul", {}, texts.map((text) => h("li", { dir: "auto" }, text))) : h("p", {}, t("none")));
+
+function choices(recipe) {
+  const rows = Object.entries(recipe).map(([name, value]) => [name, value === null ? null : typeof value === "object" ? JSON.stringify(value) : String(value)]);
+  return h("details", {}, h("summary", {}, t("Every choice of the recipe")), table(t("Every choice of the recipe"), [[t("Choice"), (row) => row[0]], [t("Value"), (row) => row[1], "text"]], rows));
+}
+
+function entry(one) {
+  return h("section", { class: "output" },
+    h("h2", {}, one.n === 1 ? t("The lock") : t("Amendment {n}", { n: one.n - 1 }), " · ", moment(one.at)),
+    facts([
+      [t("Recipe"), one.recipe.name], [t("Made"), one.before_judgments ? t("before the first judgment") : t("after the first judgment")],
+      [t("By"), one.actor], [t("Data version"), figure(one.data_version)],
+    ]),
+    one.reason ? h("p", {}, h("b", {}, t("Reason")), ": ", h("span", { dir: "auto" }, one.reason)) : null,
+    h("h3", {}, t("Hypotheses")), list(one.hypotheses),
+    h("h3", {}, t("Rules of exclusion")), list(one.exclusion_rules),
+    h("h3", {}, t("When collecting ends")), h("p", { dir: "auto" }, one.stopping_rule ?? t("not said")),
+    choices(one.recipe),
+    h("p", { class: "words" }, h("code", {}, one.hash)));
+}
+
+function draw(chain) {
+  fill(place,
+    chain.preregistered ? h("p", {}, t("This analysis was registered before the first judgment.")) : h("p", { class: "note" }, t("It was locked after the first judgment: this is no pre-registration.")),
+    chain.intact ? null : h("p", { class: "note" }, t("Warning: an entry was changed after it was sealed.")),
+    [...chain.entries].reverse().map(entry),
+    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/lock` }, "JSON")));
+  if (!form) return;
+  const last = chain.entries.at(-1);
+  form.elements.hypotheses.value = last.hypotheses.join("\n");
+  form.elements.rules.value = last.exclusion_rules.join("\n");
+  form.elements.stopping.value = last.stopping_rule ?? "";
+  form.elements.reason.required = true;
+}
+
+async function show() {
+  const answer = await call("GET", `${api}/lock`);
+  if (answer.ok) draw(answer.body);
+  else if (answer.status !== 404) tell(said, told(answer));
+  else {
+    fill(place, h("p", {}, t("Nothing is locked. A ranking says so, too.")));
+    if (form) $("#change").open = true;
+  }
+  place.removeAttribute("aria-busy");
+}
+
+form?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { recipe, normalize, hypotheses, rules, stopping, reason } = form.elements;
+  const body = { hypotheses: lines(hypotheses.value), exclusion_rules: lines(rules.value) };
+  const more = { recipe: recipe.value, normalize: normalize.value, stopping_rule: stopping.value.trim(), reason: reason.value.trim() };
+  for (const [name, value] of Object.entries(more)) if (value) body[name] = value;
+  resting($("button", form), async () => {
+    const answer = await change("POST", `${api}/lock`, { body, said: $(".said", form) });
+    if (!answer) return;
+    reason.value = "";
+    recipe.value = "";
+    $("#change").open = false;
+    draw(answer.body);
+    place.scrollIntoView({ block: "nearest" });
+  });
+});
+await show();

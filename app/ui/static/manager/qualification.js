@@ -1,0 +1,71 @@
+// The test before the first task as a form; who passed it, and sparing somebody the test.
+
+import { call } from "../shared/api.js";
+import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { ask } from "./asking.js";
+import { Items, NoJson } from "./known.js";
+import { all, api, change, figure, moment, percent, resting, say, table, tell, told } from "./parts.js";
+
+const form = $("#test");
+const said = $(".said", form);
+const items = new Items($("#items"), form.dataset, (n) => t("Item {n}", { n }));
+
+function show(test) {
+  $("#version").textContent = t("Version {n} of {when}", { n: figure(test.version), when: moment(test.at) });
+  form.elements.pass_mark.value = test.pass_mark;
+  form.elements.attempts.value = test.attempts ?? "";
+  items.set(test.items);
+}
+
+async function save() {
+  let body;
+  try {
+    const { pass_mark: mark, attempts } = form.elements;
+    body = { items: items.values, pass_mark: Number(mark.value), attempts: attempts.value.trim() ? Number(attempts.value) : null };
+  } catch (error) {
+    if (!(error instanceof NoJson)) throw error;
+    say(said, error.message);
+    return;
+  }
+  const answer = await change("PUT", `${api}/qualification`, { body, said });
+  if (!answer) return;
+  show(answer.body);
+  await results();
+}
+
+function waive(one) {
+  ask(t("Spare {rater} the test", { rater: one.rater }), t("Reason"), t("Spare the test"), async (reason, wrong) => {
+    const path = `${api}/raters/${encodeURIComponent(one.rater)}/qualification/waive`;
+    if (!(await change("POST", path, { body: { reason }, said: wrong }))) return false;
+    await results();
+    return true;
+  });
+}
+
+function outcome(one) {
+  if (one.waived) return t("spared: {reason}", { reason: one.waived });
+  return one.passed ? t("passed version {n}", { n: figure(one.version) }) : one.attempts ? t("not passed") : t("not tried");
+}
+
+async function results() {
+  const place = $("#results");
+  const found = items.items.length ? await all(`${api}/qualification/results`) : [];
+  fill(place, found.length ? table(t("Who passed"), [
+    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Attempts"), (one) => figure(one.attempts), "right"],
+    [t("Best"), (one) => percent(one.best), "right"], [t("Outcome"), outcome, "text"], [t("When"), (one) => moment(one.at)],
+    [t("What to do"), (one) => (one.passed ? null : button(t("Spare the test …"), () => waive(one), { class: "quiet", "aria-label": t("Spare {rater} the test", { rater: one.rater }) }))],
+  ], found) : h("p", {}, items.items.length ? t("Nobody is enrolled yet.") : t("There is no test yet: raters get tasks without one.")));
+  place.removeAttribute("aria-busy");
+}
+
+for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  resting($("button[type=submit]", form), save);
+});
+const now = await call("GET", `${api}/qualification`);
+if (now.ok) show(now.body);
+else if (now.status !== 404) tell(said, told(now));
+$("#items").removeAttribute("aria-busy");
+await results();

@@ -1,0 +1,183 @@
+// A new plan in the middle: what is so now, changing it, a look at what a new plan moves, and then doing it.
+
+import { call } from "../shared/api.js";
+import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
+import { count, t } from "../shared/messages.js";
+import { all, api, change, facts, figure, foreign, here, moment, NONE, percent, resting, sure, table, tell, told, warned } from "./parts.js";
+
+const said = $("#said");
+const form = $("#replan");
+const wrong = $(".said", form);
+const done = $("button[type=submit]", form);
+const place = $("#plan");
+const LONG = 300_000; // milliseconds
+const MOST_SHOWN = 200;
+const STATES = { active: t("active"), paused: t("paused"), left: t("left"), withdrawn: t("withdrawn") };
+const MOVES = { stayed: t("stay as they are"), moved: t("go to another rater"), redone: t("are judged again"), new: t("are new"), dropped: t("are dropped") };
+const MOVED = { stayed: t("stays"), moved: t("moves"), redone: t("again"), new: t("new"), dropped: t("dropped") };
+const inPlan = new Set(JSON.parse(form.dataset.documents));
+const ranked = new Set(JSON.parse(form.dataset.systems));
+let plan = null;
+
+// What is changed is to be looked at again before it is done.
+function forget() {
+  done.disabled = true;
+}
+
+async function put(path, body, headers = {}) {
+  if (!(await change("PUT", path, { body, said, headers }))) return;
+  forget();
+  fill(place);
+  await show();
+}
+
+const enrolled = ({ capacity, capacity_unit, team, buckets, languages, attributes, state }) => ({ capacity, capacity_unit, team, buckets, languages, attributes, state });
+const enrol = (one, news) => put(`${api}/raters/${encodeURIComponent(one.key)}`, { ...enrolled(one), ...news }, { "If-Match": `"${one.settings_version}"` });
+
+function bound(one) {
+  const id = fresh("capacity");
+  const input = h("input", { id, inputmode: "numeric", pattern: "[0-9]*", autocomplete: "off", value: one.capacity === null ? "" : String(one.capacity) });
+  const unit = h("select", { id: fresh("unit"), "aria-label": t("Counted in") }, [["items", t("items")], ["segments", t("segments")], ["words", t("words")]].map(([value, name]) => h("option", { value, selected: value === one.capacity_unit }, name)));
+  const inside = h("form", { class: "field" }, h("label", { for: id }, t("The most that they will do; empty for no bound")), input, unit, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Save"))));
+  const box = dialog(t("Capacity of {rater}", { rater: one.key }), inside, { closeLabel: t("Back") });
+  inside.addEventListener("submit", (event) => {
+    event.preventDefault();
+    box.close();
+    enrol(one, { capacity: input.value.trim() ? Number(input.value) : null, capacity_unit: unit.value });
+  });
+}
+
+function leave(one) {
+  sure(t("Has {rater} left?", { rater: one.key }), t("Their link ends. What they handed in counts; the rest goes to others with the new plan."), t("They have left"), () => enrol(one, { state: "left" }));
+}
+
+function raterSteps(one) {
+  if (!["active", "paused"].includes(one.state)) return one.state === "left" ? button(t("Is back"), () => enrol(one, { state: "active" }), { class: "quiet", "aria-label": t("{rater} is back", { rater: one.key }) }) : null;
+  return h("span", { class: "actions" },
+    button(t("Has left …"), () => leave(one), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) }),
+    button(t("Capacity …"), () => bound(one), { class: "quiet", "aria-label": t("Capacity of {rater}", { rater: one.key }) }));
+}
+
+const UNITS = { items: t("items"), segments: t("segments"), words: t("words") };
+
+function raters(found) {
+  return [h("h2", {}, t("Raters")), found.length ? table(t("Raters"), [
+    [t("Rater"), (one) => one.key], [t("State"), (one) => STATES[one.state] ?? t("not enrolled")],
+    [t("Capacity"), (one) => (one.capacity === null ? t("no bound") : `${figure(one.capacity)} ${UNITS[one.capacity_unit]}`)], [t("What to do"), raterSteps],
+  ], found) : h("p", {}, t("Nobody is enrolled.")), h("p", {}, h("a", { href: `${here}/raters` }, t("Enrol raters")))];
+}
+
+function systems(found) {
+  const turn = (one) => {
+    const { key, name, kind, lab, tags } = one;
+    const state = one.state === "active" ? "withdrawn" : "active";
+    return put(`${api}/systems/${encodeURIComponent(key)}`, { name, kind, lab, tags, state });
+  };
+  const step = (one) => (one.state === "active"
+    ? button(t("Withdraw"), () => turn(one), { class: "quiet", "aria-label": t("Withdraw {system}", { system: one.key }) })
+    : button(t("Takes part"), () => turn(one), { class: "quiet", "aria-label": t("{system} takes part", { system: one.key }) }));
+  return [h("h2", {}, t("Systems")), table(t("Systems"), [
+    [t("System"), (one) => one.name], [t("State"), (one) => STATES[one.state] ?? one.state], [t("In the plan"), (one) => (ranked.has(one.key) ? t("yes") : t("no"))], [t("What to do"), step],
+  ], found), h("p", {}, h("a", { href: `${here}/texts` }, t("Add a system that came late, or documents")))];
+}
+
+function documents(found) {
+  const legend = h("legend", {}, t("Documents to take in"));
+  const fresh_ = found.filter((one) => one.kind === "test" && !inPlan.has(one.key));
+  if (!fresh_.length) return h("p", { class: "quiet" }, t("No document is there that the plan does not know."));
+  return h("fieldset", { class: "boxes" }, legend, fresh_.map((one) => h("label", {}, h("input", { type: "checkbox", name: "document", value: one.key, checked: true }), one.name)));
+}
+
+function asked() {
+  const boxes = [...form.querySelectorAll("[name=document]")];
+  const body = { reason: form.elements.reason.value.trim() };
+  if (boxes.length) body.documents = boxes.filter((box) => box.checked).map((box) => box.value);
+  return body;
+}
+
+function moves({ counts }) {
+  const found = Object.entries(MOVES).filter(([name]) => counts[name]);
+  return found.length ? table(t("What becomes of the ratings"), [[t("Ratings"), ([name]) => figure(counts[name]), "right"], [t("What becomes of them"), ([, text]) => text]], found) : h("p", {}, t("Nothing changes."));
+}
+
+function oneByOne({ changes }) {
+  const moving = changes.filter((one) => one.what !== "stayed");
+  if (!moving.length) return null;
+  return h("details", {}, h("summary", {}, count(moving.length, "{n} change, one by one", "{n} changes, one by one")), table(t("Changes one by one"), [
+    [t("Document"), (one) => one.document], [t("Segments"), (one) => `${one.first}–${one.last}`], [t("Rating"), (one) => figure(one.nth), "right"],
+    [t("What"), (one) => MOVED[one.what]], [t("From"), (one) => one.before ?? NONE], [t("To"), (one) => one.after ?? NONE],
+  ], moving.slice(0, MOST_SHOWN)));
+}
+
+function load(report) {
+  const before = new Map(plan.report.raters.map((one) => [one.rater, one]));
+  const now = new Map(report.raters.map((one) => [one.rater, one]));
+  const names = [...new Set([...before.keys(), ...now.keys()])].sort();
+  return table(t("Load before and after"), [
+    [t("Rater"), (rater) => rater], [t("Tasks before"), (rater) => figure(before.get(rater)?.tasks ?? 0), "right"], [t("Tasks after"), (rater) => figure(now.get(rater)?.tasks ?? 0), "right"],
+    [t("Segments before"), (rater) => figure(before.get(rater)?.segments ?? 0), "right"], [t("Segments after"), (rater) => figure(now.get(rater)?.segments ?? 0), "right"],
+    [t("Hours after"), (rater) => figure(now.get(rater)?.hours ?? 0, 1), "right"],
+  ], names);
+}
+
+function draw(found) {
+  const { report, version, change: what } = found;
+  const was = plan.report;
+  const both = (before, after, digits = 0) => t("{before} → {after}", { before: figure(before, digits), after: figure(after, digits) });
+  fill(place, h("h2", {}, version === null ? t("What a new plan would move") : t("Plan {n} is in force", { n: figure(version) })),
+    moves(what), oneByOne(what),
+    facts([
+      [t("Tasks"), both(was.total.tasks, report.total.tasks)], [t("Items"), both(was.total.items, report.total.items)],
+      [t("Hours"), both(was.total.hours, report.total.hours, 1), t("expected, over all raters")],
+      [t("Balance"), both(was.balance.normalized_entropy, report.balance.normalized_entropy, 3), t("normalized entropy")],
+      [t("Systems in one task"), percent(report.least_together), t("of the pair that meets least")],
+    ]),
+    warned(report.unmet.map((one) => `${one.what}: ${one.why}`)), load(report));
+}
+
+async function compile(dryRun) {
+  const answer = await change("POST", `${api}/plan/replan?dry_run=${dryRun}`, { body: asked(), said: wrong, timeout: LONG });
+  if (!answer) return null;
+  draw(answer.body);
+  place.scrollIntoView({ block: "nearest" });
+  return answer.body;
+}
+
+async function show() {
+  const now = await call("GET", `${api}/plan`);
+  const where = $("#now");
+  if (!now.ok) {
+    form.hidden = true;
+    if (now.status === 404) fill(where, h("p", {}, t("There is no plan to go on from."), " ", h("a", { href: `${here}/design` }, t("Make one"))));
+    else tell(said, told(now));
+    return where.removeAttribute("aria-busy");
+  }
+  plan = now.body;
+  const [people, there, texts] = [await all(`${api}/raters`), await all(`${api}/systems`), await all(`${api}/documents`, 5000)];
+  fill(where, h("p", {}, t("Plan {n} of {when}.", { n: figure(plan.version), when: moment(plan.at) })),
+    plan.stale?.length ? h("p", { class: "note" }, t("Since it was compiled:"), " ", foreign(`${plan.stale.join("; ")}.`)) : h("p", {}, t("Nothing has changed since it was compiled.")),
+    raters(people), systems(there));
+  fill($("#documents"), documents(texts));
+  return where.removeAttribute("aria-busy");
+}
+
+form.addEventListener("input", (event) => {
+  if (event.target !== form.elements.reason) forget();
+});
+$("[data-look]", form).addEventListener("click", (event) => resting(event.currentTarget, async () => {
+  if (!form.reportValidity()) return;
+  if (await compile(true)) done.disabled = false;
+}));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (done.disabled) return;
+  resting(done, async () => {
+    const made = await compile(false);
+    if (!made) return;
+    for (const key of asked().documents ?? []) inPlan.add(key);
+    for (const row of Object.values(made.report.rater_system)) for (const system of Object.keys(row)) ranked.add(system);
+    form.elements.reason.value = "";
+    await show();
+  }).then(forget);
+});
+await show();

@@ -1,0 +1,84 @@
+// Tutorial documents: what there are, a form to write one, and how raters did.
+
+import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { call } from "../shared/api.js";
+import { Items, NoJson } from "./known.js";
+import { all, api, change, figure, moment, resting, say, sure, table, tell, told } from "./parts.js";
+
+const form = $("#tutorial");
+const said = $(".said", form);
+const place = $("#documents");
+const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }));
+const path = (key) => `${api}/documents/${encodeURIComponent(key)}`;
+const MOST = 5000;
+
+async function edit(key) {
+  const answer = await call("GET", path(key));
+  if (!answer.ok) return tell($("#said"), told(answer));
+  form.elements.key.value = key;
+  items.set(answer.body.segments.map(({ source, references, meta }) => ({ ...(meta.tutorial ?? {}), source, rest: { references, meta } })));
+  form.scrollIntoView({ block: "nearest" });
+  return form.elements.key.focus();
+}
+
+function remove(one) {
+  const end = async () => {
+    if (await change("DELETE", path(one.key), { said: $("#said") })) await show();
+  };
+  sure(t("Delete {key}?", { key: one.key }), t("Only a draft lets go of documents."), t("Delete it"), end);
+}
+
+const steps = (one) => h("span", { class: "actions" },
+  button(t("Change"), () => edit(one.key), { class: "quiet", "aria-label": t("Change {key}", { key: one.key }) }),
+  button(t("Delete …"), () => remove(one), { class: "quiet", "aria-label": t("Delete {key}", { key: one.key }) }));
+
+async function show() {
+  const found = (await all(`${api}/documents`, MOST)).filter((one) => one.kind === "tutorial");
+  fill(place, found.length ? table(t("Tutorial documents"), [
+    [t("Document"), (one) => one.name], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
+  ], found) : h("p", {}, t("There is no tutorial yet: raters begin with their first task.")));
+  place.removeAttribute("aria-busy");
+}
+
+function segment({ source, text, question, payload, tolerance, reasons }, rest) {
+  const known = { text, question, payload, tolerance: payload ? tolerance : null, reasons };
+  return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, tutorial: known } };
+}
+
+async function save() {
+  let segments;
+  try {
+    segments = items.items.map((item) => segment(item.value, item.rest));
+  } catch (error) {
+    if (!(error instanceof NoJson)) throw error;
+    say(said, error.message);
+    return;
+  }
+  if (!segments.length) {
+    say(said, t("Add a segment."));
+    return;
+  }
+  const key = form.elements.key.value.trim();
+  if (!(await change("PUT", path(key), { body: { kind: "tutorial", segments }, said }))) return;
+  items.set([]);
+  await show();
+}
+
+async function results() {
+  const found = await all(`${api}/tutorial/results`);
+  const right = (one) => (one.marked ? t("{right} of {n}", { right: figure(one.right), n: figure(one.marked) }) : null);
+  fill($("#results"), found.length ? table(t("How raters did"), [
+    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Answered"), (one) => figure(one.answered), "right"],
+    [t("Right at first"), right, "right"], [t("When"), (one) => moment(one.at)],
+  ], found) : h("p", {}, t("Nobody is enrolled yet.")));
+  $("#results").removeAttribute("aria-busy");
+}
+
+for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  resting($("button[type=submit]", form), save);
+});
+await show();
+await results();

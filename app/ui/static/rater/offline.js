@@ -1,0 +1,70 @@
+// The task at hand, kept in the browser, so that a page that is loaded without a network goes on with it. It is what the
+// server told this rater, and no more: no system, no role, no control. Where the browser has no such storage, as on
+// plain HTTP, nothing is kept and the page waits for the server.
+
+import * as keep from "./keep.js";
+
+const CACHE = "plumbline-task";
+const PLACE = "/rate/kept";
+const STORED = "s:";
+const works = "caches" in globalThis;
+
+export async function keepTask(campaign, rater, task, forms) {
+  for (const key of keep.keys(STORED)) keep.drop(key); // they are in the task
+  if (!works) return;
+  try {
+    const cache = await caches.open(CACHE);
+    await cache.put(PLACE, Response.json({ campaign, rater, task, forms }));
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error; // no room
+  }
+}
+
+// What the server has on disk since the task was fetched.
+export function noteStored({ task, place, payload, revision }) {
+  if (works) keep.put(`${STORED}${task}:${place}`, { payload, revision });
+}
+
+// → {task, forms} as they stand, or null.
+export async function keptTask(campaign, rater) {
+  if (!works) return null;
+  const answer = await caches.match(PLACE, { cacheName: CACHE });
+  const found = answer ? await answer.json() : null;
+  if (!found || found.campaign !== campaign || found.rater !== rater || keep.get("task") !== found.task.task) return null;
+  for (const one of judged(found.task)) {
+    const said = keep.get(`${STORED}${found.task.task}:${one.place}`);
+    if (said) one.of.judgment = said;
+  }
+  return found;
+}
+
+// Whatever of a task can be judged, by the place that its answer has.
+function judged(task) {
+  return [
+    ...task.items.map((item) => ({ place: `${item.item}`, of: item })),
+    ...task.items.flatMap((item) => item.segments.map((segment) => ({ place: `${item.item}/${segment.segment}`, of: segment }))),
+    ...task.screens.map((screen) => ({ place: `screens/${screen.screen}`, of: screen })),
+  ];
+}
+
+export async function forgetTask() {
+  if (works) await caches.delete(CACHE);
+}
+
+const loaded = () =>
+  performance.getEntriesByType("resource").map((one) => new URL(one.name))
+    .filter((url) => url.origin === location.origin && url.pathname.startsWith("/assets/")).map((url) => url.pathname);
+
+// Let the page itself be there without a network, too.
+export async function startWorker() {
+  if (!works || !("serviceWorker" in navigator)) return;
+  const version = new URL(import.meta.url).pathname.split("/")[2];
+  try {
+    await navigator.serviceWorker.register(`/rate/worker.js?v=${version}`, { scope: "/rate" });
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof DOMException)) throw error; // switched off, or no network
+    return;
+  }
+  const { active } = await navigator.serviceWorker.ready;
+  active.postMessage({ keep: [location.pathname, ...new Set(loaded())] });
+}

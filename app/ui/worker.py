@@ -1,0 +1,20 @@
+"""The service worker of the rater's pages: a page that is loaded without a network comes from the browser's cache."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from app.ui.assets import assets
+from app.ui.pages import HEADERS, RATERS
+
+NAME = "worker.js"
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(f"{RATERS}/{NAME}")
+async def worker() -> Response:
+    """Under the address of the pages that it serves, which is all that it may look after."""
+    script = assets()[NAME]
+    headers = {**HEADERS, "Cache-Control": "no-cache", "Service-Worker-Allowed": RATERS}
+    return Response(script.content, media_type=script.media_type, headers=headers)

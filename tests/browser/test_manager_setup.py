@@ -1,0 +1,215 @@
+"""Setting a campaign up from its pages: lock, settings, clone, texts for raters, invitations, test and tutorial."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.asking import Interface
+from tests.browser.desk import glance, sign_in
+from tests.browser.test_accessible import check
+
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+
+
+@pytest.fixture(scope="module")
+def ask(served):
+    """The interface, for somebody who may do everything."""
+    found = Interface(served)
+    yield found
+    found.client.close()
+
+
+@pytest.fixture
+def manager(page, served, spine):
+    """A manager of all campaigns."""
+    return sign_in(page, served.url, spine, "manager")
+
+
+@pytest.mark.parametrize("path", ["/new-campaign", "/audit", "/tokens"])
+def test_pages_of_no_campaign_are_right_for_everybody(manager, path):
+    manager.open(path)
+    check(manager.page, path)
+
+
+def test_recipe_and_rules_are_locked_then_amended_with_a_reason(manager, ask):
+    ask("POST", "/campaigns", {"key": "locked", "protocol": "da"})
+    page = manager.page
+    manager.open("/campaigns/locked/lock")
+    page.get_by_label("Recipe", exact=True).select_option("wmt-da")
+    page.get_by_label("Hypotheses").fill("A is better than B.\n" + HOSTILE)
+    page.get_by_label("Rules of exclusion").fill("Raters below half of their controls are left out.")
+    page.get_by_role("button", name="Lock", exact=True).click()
+    expect(page.get_by_text("This analysis was registered before the first judgment.")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text=HOSTILE)).to_be_visible()
+    page.get_by_text("Lock, or amend the lock").click()
+    page.get_by_label("When collecting ends").fill("When all is handed in.")
+    page.get_by_label("Reason", exact=True).fill("it was forgotten")
+    page.get_by_role("button", name="Lock", exact=True).click()
+    expect(page.get_by_role("heading", name="Amendment 1")).to_be_visible()
+    glance(page, "lock")
+    entries = ask("GET", "/campaigns/locked/lock").json()["entries"]
+    assert [one["stopping_rule"] for one in entries] == [None, "When all is handed in."]
+    assert entries[1]["hypotheses"] == ["A is better than B.", HOSTILE]
+    assert page.evaluate("window.hacked") is None
+
+
+def test_a_deadline_is_saved_and_what_somebody_else_changed_meanwhile_is_not_overwritten(manager, ask):
+    key = ask.opened("dated", raters=("r1",))
+    page = manager.page
+    manager.open(f"/campaigns/{key}/settings")
+    page.get_by_label("Deadline").fill("2031-05-04T12:00")
+    page.get_by_label("Notes").fill("Ask Bonn for two more.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    expect(page.get_by_text("Days left")).to_be_visible()
+    expect(page.get_by_label("Source language")).to_be_disabled()
+    glance(page, "settings")
+    stored = ask("GET", f"/campaigns/{key}")
+    assert stored.json()["settings"]["notes"] == "Ask Bonn for two more."
+    assert stored.json()["settings"]["deadline"].startswith("2031-05-04T")
+    ask("PATCH", f"/campaigns/{key}", {"name": "From elsewhere"}, If_Match=stored.headers["ETag"])
+    page.get_by_label("Name", exact=True).fill("From the page")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#settings .said")).to_contain_text("Somebody changed these settings meanwhile")
+    assert ask("GET", f"/campaigns/{key}").json()["name"] == "From elsewhere"
+
+
+def test_a_campaign_is_cloned_and_judgments_are_taken_over(manager, ask):
+    key = ask.draft("model")
+    page = manager.page
+    manager.open(f"/campaigns/{key}/clone")
+    page.get_by_label("Key", exact=True).fill("copy")
+    page.get_by_label("Series").fill("pairs")
+    page.get_by_role("button", name="Make it").click()
+    page.wait_for_url("**/campaigns/copy/overview")
+    assert len(ask("GET", "/campaigns/copy/systems").json()["items"]) == 3
+    manager.open("/campaigns/copy/clone")
+    page.get_by_label("From the campaign").fill(key)
+    page.get_by_role("button", name="Take over").click()
+    expect(page.locator("#carried")).to_contain_text("0 judgments were taken over.")
+    page.get_by_label("From the campaign").fill("nowhere")
+    page.get_by_role("button", name="Take over").click()
+    expect(page.locator("#carry .said")).not_to_be_empty()
+    glance(page, "clone")
+
+
+def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versions(manager, ask):
+    ask("POST", "/campaigns", {"key": "texts", "protocol": "da"})
+    page = manager.page
+    manager.open("/campaigns/texts/guidelines")
+    guide = page.get_by_role("region", name="Guidelines")
+    for n, text in enumerate(("# Read\n\n" + HOSTILE, "# Read *all*"), 1):
+        guide.get_by_label("Text in en").fill(text)
+        guide.get_by_role("button", name=f"Save as version {n}").click()
+        expect(guide.get_by_text(f"Version {n}, as raters see it:")).to_be_visible()
+        assert page.locator("img[src=x]").count() == 0
+    guide.get_by_label("Another language").fill("no language!")
+    guide.get_by_role("button", name="Add").click()
+    expect(guide.locator(".said")).to_contain_text("A language is a code")
+    guide.get_by_label("Another language").fill("de")
+    guide.get_by_role("button", name="Add").click()
+    guide.get_by_label("Text in de").fill("# Lesen")
+    guide.get_by_role("button", name="Save as version 3").click()
+    guide.get_by_text("de", exact=True).click()
+    expect(guide.get_by_role("heading", name="Lesen")).to_be_visible()
+    check(page, "guidelines")
+    guide.get_by_role("button", name="Earlier versions").click()
+    expect(page.get_by_role("dialog").locator("pre")).to_have_text("# Read *all*")
+    glance(page, "earlier versions")
+    page.keyboard.press("Escape")
+    consent = page.get_by_role("region", name="Text of consent")
+    consent.get_by_label("Text in en").fill("I take part.")
+    consent.get_by_role("button", name="Save as version 1").click()
+    expect(consent.get_by_text("Version 1, as raters see it:")).to_be_visible()
+    assert ask("GET", "/campaigns/texts/guidelines").json()["texts"] == {"en": "# Read *all*", "de": "# Lesen"}
+
+
+def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
+    ask.draft("crowd")
+    page = manager.page
+    manager.open("/campaigns/crowd/invitations")
+    page.get_by_label("Seats").fill("40")
+    page.get_by_label("Platform").select_option("prolific")
+    page.get_by_label("Address after the last page").fill("https://app.prolific.com/done?cc={code}")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.locator(".secret")).to_contain_text("#invitation=i_")
+    check(page, "invitations")
+    page.get_by_role("button", name="End the invitation").click()
+    page.get_by_role("button", name="End it", exact=True).click()
+    row = page.get_by_role("region", name="Invitations").locator("tbody tr")
+    expect(row).to_contain_text("ended")
+    (one,) = ask("GET", "/campaigns/crowd/invitations").json()["items"]
+    assert (one["count"], one["platform"], one["live"]) == (40, "prolific", False)
+    manager.open("/campaigns/crowd/invitations")
+    assert page.locator(".secret").count() == 0
+
+
+def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
+    ask("POST", "/campaigns", {"key": "tested", "protocol": "da"})
+    ask("PUT", "/campaigns/tested/raters/r1", {})
+    page = manager.page
+    manager.open("/campaigns/tested/qualification")
+    page.get_by_role("button", name="Add a judgment").click()
+    first = page.get_by_role("group", name="Item 1")
+    expect(first.get_by_label("Source")).to_be_focused()
+    first.get_by_label("Source").fill("The dog barked.")
+    first.get_by_label("Output that is judged").fill("Der Hund bellte.")
+    first.get_by_label("The right judgment").fill("{no json")
+    page.get_by_role("button", name="Save the test").click()
+    expect(page.locator("#test .said")).to_contain_text("The right judgment, as JSON")
+    first.get_by_label("The right judgment").fill('{"protocol": "da", "score": 90}')
+    first.get_by_label("Why it is so").fill("en: Nothing is wrong.\nde: Nichts ist falsch.")
+    page.get_by_role("button", name="Add a choice").click()
+    second = page.get_by_role("group", name="Item 2")
+    second.get_by_label("Question").fill("Which?")
+    second.get_by_label("Choices, one a line").fill("good\nbad")
+    second.get_by_label("The right one").fill("neither")
+    page.get_by_role("button", name="Save the test").click()
+    expect(page.locator("#test .said")).to_contain_text("must be one of the choices")
+    second.get_by_label("The right one").fill("bad")
+    page.get_by_role("button", name="Save the test").click()
+    expect(page.locator("#version")).to_contain_text("Version 1")
+    check(page, "qualification")
+    stored = ask("GET", "/campaigns/tested/qualification").json()["items"]
+    assert [one["choice"] for one in stored] == [None, "bad"]
+    assert stored[0]["reasons"] == {"en": "Nothing is wrong.", "de": "Nichts ist falsch."}
+    page.get_by_role("button", name="Spare r1 the test").click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("judged before")
+    page.get_by_role("button", name="Spare the test", exact=True).click()
+    expect(page.get_by_role("cell", name="spared: judged before")).to_be_visible()
+
+
+def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, served, open_context):
+    key = ask.opened("taught", raters=("r1",))
+    page = manager.page
+    manager.open(f"/campaigns/{key}/tutorial")
+    page.get_by_role("button", name="Add a segment").click()
+    first = page.get_by_role("group", name="Segment 1")
+    first.get_by_label("Source").fill("The dog barked.")
+    first.get_by_label("Output that is judged").fill("Der Hund bellte nicht.")
+    first.get_by_label("The right judgment").fill('{"protocol": "da", "score": 10}')
+    first.get_by_label("Why it is so").fill(f"en: It says the opposite. {HOSTILE}")
+    page.get_by_role("button", name="Save the document").click()
+    page.get_by_role("button", name="Change tutorial").click()
+    expect(page.get_by_role("group", name="Segment 1").get_by_label("Source")).to_have_value("The dog barked.")
+    check(page, "tutorial of a manager")
+    learner = open_context().new_page()
+    assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
+    learner.goto(f"{served.url}/rate")
+    learner.wait_for_url("**/rate/tutorial")
+    learner.get_by_role("button", name="See how it is judged").click()
+    expect(learner.locator(".said")).to_contain_text("Still missing: the score")
+    learner.locator("input[type=range]").focus()
+    learner.keyboard.type("80")
+    check(learner, "tutorial of a rater")
+    learner.get_by_role("button", name="See how it is judged").click()
+    expect(learner.locator(".verdict.wrong")).to_contain_text("It says the opposite.")
+    expect(learner.locator("output").last).to_have_text("10")
+    glance(learner, "tutorial, judged")
+    assert learner.evaluate("window.hacked") is None
+    learner.get_by_role("button", name="End of the tutorial").click()
+    learner.get_by_role("link", name="Go to the task").first.click()
+    expect(learner.locator("#work .row").first).to_be_visible()
+    manager.open(f"/campaigns/{key}/tutorial")
+    expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
