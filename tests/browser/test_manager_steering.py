@@ -1,0 +1,230 @@
+"""Steering a campaign from its pages: a new plan, exclusions, jobs; comparisons, series, files; and who sees what."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.asking import Interface
+from tests.browser.conftest import changing
+from tests.browser.desk import glance, sign_in
+from tests.browser.test_accessible import check
+from tests.judged_demo import load_judged
+from tests.working import draining
+
+LONG = 60_000  # milliseconds: of what is worked out while the page waits
+FORBIDDEN = 403
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+SEEN = ("lock", "jobs", "comparisons", "comparisons/xsts", "series")
+MANAGED = (
+    "settings",
+    "guidelines",
+    "tutorial",
+    "qualification",
+    "invitations",
+    "replan",
+    "exclusions",
+    "exports",
+    "clone",
+)
+
+
+@pytest.fixture(scope="module")
+def demo(spine):
+    """A campaign with judgments."""
+    return load_judged(spine.database)
+
+
+@pytest.fixture(scope="module")
+def ask(served):
+    """The interface, for somebody who may do everything."""
+    found = Interface(served)
+    yield found
+    found.client.close()
+
+
+@pytest.fixture
+def manager(page, served, spine):
+    """A manager of all campaigns."""
+    return sign_in(page, served.url, spine, "manager")
+
+
+def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
+    key = ask.opened("moving")
+    ask("PUT", f"/campaigns/{key}/documents/late", {"segments": [{"source": "It came late."}]})
+    for system in ("good", "fair", "poor"):
+        ask("PUT", f"/campaigns/{key}/systems/{system}/outputs/late", {"segments": [f"Spät, {system}."]})
+    page = manager.page
+    manager.open(f"/campaigns/{key}/replan")
+    done = page.get_by_role("button", name="Plan anew")
+    expect(done).to_be_disabled()
+    page.get_by_role("button", name="r2 has left").click()
+    page.get_by_role("button", name="They have left").click()
+    expect(page.get_by_text("raters gone: r2")).to_be_visible()
+    page.get_by_role("button", name="Withdraw poor").click()
+    expect(page.get_by_role("button", name="poor takes part")).to_be_visible()
+    page.get_by_role("button", name="Capacity of r3").click()
+    page.get_by_label("The most that they will do").fill("500")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("cell", name="500 items")).to_be_visible()
+    check(page, "what changed")
+    page.get_by_label("Reason", exact=True).fill("r2 has left")
+    page.get_by_role("button", name="Look at what it moves").click()
+    moves = page.get_by_role("region", name="What becomes of the ratings")
+    expect(moves).to_contain_text("go to another rater", timeout=LONG)
+    expect(moves).to_contain_text("are new")
+    glance(page, "what a new plan would move")
+    assert ask("GET", f"/campaigns/{key}/plan").json()["version"] == 1
+    page.get_by_role("checkbox", name="late").uncheck()
+    expect(done).to_be_disabled()  # what was looked at was another plan
+    page.get_by_role("checkbox", name="late").check()
+    page.get_by_role("button", name="Look at what it moves").click()
+    expect(done).to_be_enabled(timeout=LONG)
+    done.click()
+    expect(page.get_by_role("heading", name="Plan 2 is in force")).to_be_visible(timeout=LONG)
+    plan = ask("GET", f"/campaigns/{key}/plan").json()
+    assert (plan["version"], plan["change"]["reason"]) == (2, "r2 has left")
+    assert not [one for one in plan["report"]["raters"] if one["rater"] == "r2" and one["tasks"]]
+    assert {one["document"] for one in plan["change"]["changes"] if one["what"] == "new"} == {"late"}
+
+
+def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
+    ask.draft("unplanned")
+    manager.open("/campaigns/unplanned/replan")
+    expect(manager.page.get_by_text("There is no plan to go on from.")).to_be_visible()
+    expect(manager.page.get_by_role("button", name="Plan anew")).to_be_hidden()
+
+
+def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(manager, demo, ask):
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/exclusions")
+    done = page.get_by_role("button", name="Exclude", exact=True)
+    page.get_by_label("Leave out a").select_option("system")
+    expect(page.locator("#known option")).not_to_have_count(0)
+    page.get_by_label("Key").fill("Birke")
+    page.get_by_label("Reason", exact=True).fill(HOSTILE)
+    expect(done).to_be_disabled()
+    page.get_by_role("button", name="See what it does").click()
+    expect(page.get_by_role("region", name="Ranking before and after")).to_contain_text("not ranked", timeout=LONG)
+    glance(page, "what an exclusion would do")
+    page.get_by_label("Key").fill("Eibe")
+    expect(done).to_be_disabled()  # its preview was another one's
+    page.get_by_label("Key").fill("Birke")
+    page.get_by_role("button", name="See what it does").click()
+    expect(done).to_be_enabled(timeout=LONG)
+    done.click()
+    standing = page.get_by_role("region", name="What is left out")
+    expect(standing).to_contain_text("system Birke")
+    page.get_by_role("button", name="Lift the exclusion of Birke").click()
+    page.get_by_label("Why it no longer holds").fill("it is back")
+    page.get_by_role("button", name="Lift", exact=True).click()
+    expect(standing).to_contain_text("it is back")
+    assert page.evaluate("window.hacked") is None
+    (one,) = ask("GET", f"/campaigns/{demo}/exclusions").json()["items"]
+    assert (one["key"], one["lifted"]["reason"]) == ("Birke", "it is back")
+
+
+def test_jobs_are_listed_with_how_far_they_are_and_cancelled(manager, demo, ask):
+    ask("GET", f"/campaigns/{demo}/reports/validation?studies=3", Prefer="wait=0")
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/jobs")
+    row = page.get_by_role("row", name="validation").first
+    expect(row).to_contain_text("waiting")
+    check(page, "jobs")
+    row.get_by_role("button", name="Cancel the job for validation").click()
+    page.get_by_role("button", name="Cancel it").click()
+    expect(row).to_contain_text("cancelled")
+    assert ask("GET", f"/campaigns/{demo}/jobs").json()["items"][0]["state"] == "cancelled"
+
+
+def test_campaigns_are_compared_with_a_picture(manager, demo, ask, spine):
+    ask("POST", f"/campaigns/{demo}/clone", {"key": "twin", "systems": True})
+    ask("POST", "/campaigns/twin/carry-over", {"from": demo})
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/comparisons")
+    page.get_by_role("link", name="Agreement of campaigns").click()
+    page.get_by_role("checkbox", name="twin").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#job progress")).to_be_visible()
+    with draining(spine.database):
+        expect(page.locator(".fetch a")).to_have_count(5, timeout=LONG)
+    expect(page.locator(".picture img").first).to_have_js_property("complete", value=True)
+    assert page.locator(".picture img").first.evaluate("image => image.naturalWidth") > 0
+    check(page, "a comparison")
+    for kind in ("linking", "protocols", "postediting_da", "robustness", "ui", "xsts"):
+        manager.open(f"/campaigns/{demo}/comparisons/{kind}?with=twin")
+        expect(page.locator(".fetch a, .note[role=status], #job").first).to_be_visible()
+        glance(page, f"comparison {kind}")
+    manager.open(f"/campaigns/{demo}/comparisons/linking?with=nowhere")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("no such campaign")
+
+
+def test_the_campaigns_of_a_series_stand_in_one_table(manager, demo, ask):
+    for key in ("pair-a", "pair-b"):
+        ask("POST", f"/campaigns/{demo}/clone", {"key": key, "series": "pairs-of-two", "systems": True})
+        ask("POST", f"/campaigns/{key}/carry-over", {"from": demo})
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/series")
+    expect(page.get_by_text("This campaign is in no series.")).to_be_visible()
+    manager.open("/campaigns/pair-a/series?recipe=google-mqm")
+    table = page.get_by_role("region", name="Rank, and cluster in brackets, by campaign")
+    expect(table.get_by_role("columnheader", name="pair-b")).to_be_visible()
+    assert page.locator(".picture img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    check(page, "a series")
+
+
+def test_files_are_fetched_from_the_page_that_lists_them(manager, demo):
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/exports")
+    with page.expect_download() as waited:
+        page.get_by_role("link", name="jsonl", exact=True).click()
+    path = waited.value.path()
+    assert json.loads(path.read_text().splitlines()[0])["version"] == 1
+    assert page.get_by_role("link", name="Fetch the bundle").get_attribute("href").endswith("/exports/bundle")
+
+
+def test_a_viewer_sees_what_is_locked_and_compared_and_who_nobody_is(page, served, spine, demo):
+    desk = sign_in(page, served.url, spine, "viewer")
+    for way in SEEN:
+        desk.open(f"/campaigns/{demo}/{way}")
+        shown = page.content()
+        assert "rater-1" not in shown
+        assert page.locator("main form[id]").count() == 0
+    for way in MANAGED:
+        assert page.goto(f"{served.url}/campaigns/{demo}/{way}").status == FORBIDDEN
+
+
+def test_a_coordinator_opens_none_of_them(page, served, spine, ask):
+    key = ask.draft("teamed")
+    ask("PUT", f"/campaigns/{key}/teams/bonn", {"name": "Bonn"})
+    sign_in(page, served.url, spine, "coordinator", campaign=key, team="bonn")
+    for way in (*SEEN, *MANAGED):
+        assert page.goto(f"{served.url}/campaigns/{key}/{way}").status == FORBIDDEN
+
+
+def test_whose_credential_is_good_for_one_campaign_is_told_so(page, served, spine, ask):
+    key = ask.draft("bound")
+    desk = sign_in(page, served.url, spine, "manager", campaign=key)
+    for way in ("clone", "comparisons"):
+        desk.open(f"/campaigns/{key}/{way}")
+        expect(page.get_by_text("Your credential is good for this campaign only.")).to_be_visible()
+    assert page.goto(f"{served.url}/campaigns/{key}/comparisons/linking").status == FORBIDDEN
+
+
+def test_hostile_names_are_text_on_these_pages_too(manager, spine, ask):
+    key = ask.opened("hostile-too")
+    found = ask("GET", f"/campaigns/{key}").json()
+    assert found["state"] == "open"
+    ((identity,),) = spine.ask(f"SELECT id FROM campaigns WHERE key = '{key}'")
+    with changing(spine) as run:
+        for table in ("campaigns", "systems", "documents"):
+            column = "id" if table == "campaigns" else "campaign_id"
+            run(f"UPDATE {table} SET name = '{HOSTILE}' WHERE {column} = %(id)s", identity)
+    page = manager.page
+    for way in (*SEEN, *MANAGED):
+        manager.open(f"/campaigns/{key}/{way}")
+        assert HOSTILE in page.locator("h1").inner_text()
+        assert page.locator("img[src=x]").count() == 0
+    assert page.evaluate("window.hacked") is None
