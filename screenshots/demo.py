@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 PROGRAM: Final = (sys.executable, "-c", "from app.cli import main; main()")
-MANAGER, RATER, READY = "Sign in: ", "As a rater: ", "Ctrl+C ends it."
+MANAGER, RATER, READY = "As its manager: ", "As a rater: ", "Ctrl+C ends it."
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,8 +155,7 @@ def _say_where(console: Console, origin: str, managed: Managed, secret: str) -> 
     guest = managed.links([GUEST])[GUEST]
     for line in (
         "",
-        f"Ranking: {origin}{page}",
-        f"Sign in: {origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
+        f"As its manager: {origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
         f"As a rater: {origin}/#{urlencode({'token': guest})}",
         "Ctrl+C ends it.",
     ):

@@ -72,20 +72,20 @@ def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_orde
         assert float(pairs) > 10  # of 28: studies that claim nothing would be stable, too
         assert vacuous == "0"
     assert done.stdout.index("pSxS") < done.stdout.index("No grouping")
-    assert "Sign in" not in done.stdout
+    assert "As its manager" not in done.stdout
 
 
 def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
     with running(environment) as process:
         before: list[str] = []
-        page = printed(process, "Ranking: ", never="Judged over HTTP", seen=before)
+        manager = printed(process, "As its manager: ", never="Judged over HTTP", seen=before)
         assert f"{PLANTED_ORDER[0]} (human)" in "".join(before)
-        origin, _, fragment = printed(process, "Sign in: ").partition("/#token=")
+        origin, _, fragment = manager.partition("/#token=")
         secret, _, following = fragment.partition("&next=")
         guest = printed(process, "As a rater: ").partition("/#token=")[2]
         with httpx.Client(base_url=origin, transport=httpx.HTTPTransport(retries=20)) as browser:
             assert browser.post("/v1/session", json={"token": secret}).status_code == 201
-            assert f"{origin}{following}" == page
+            assert following == "/campaigns/demo"
             assert PLANTED_ORDER[0] in browser.get(following, headers={"Accept": "text/html"}).text
             me = browser.get("/v1/me").json()
             rater = {"Authorization": f"Bearer {guest}"}
@@ -103,7 +103,7 @@ def test_a_taken_port_is_no_obstacle(environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with running({**environment, "PLUMBLINE_PORT": str(port)}) as process:
-            assert not printed(process, "Ranking: ").startswith(f"http://127.0.0.1:{port}/")
+            assert not printed(process, "As its manager: ").startswith(f"http://127.0.0.1:{port}/")
 
 
 def blocks(text: str) -> Iterator[list[str]]:
