@@ -44,6 +44,22 @@ class NotStorable(Invalid):
     """A value cannot be stored."""
 
 
+class _Pool(sa.QueuePool):
+    """A pool that, once disposed of, keeps nothing: what was in use then is closed as it comes back."""
+
+    _over = False
+
+    def dispose(self) -> None:
+        """Close what is not in use now, and the rest when it is given back."""
+        self._over = True
+        super().dispose()
+
+    def _do_return_conn(self, record: sa.pool.ConnectionPoolEntry) -> None:
+        super()._do_return_conn(record)
+        if self._over:  # looked at afterwards, so that nothing slips in while the pool is being emptied
+            super().dispose()
+
+
 class Database:
     """A pool of connections to one Postgres, named by a libpq URL.
 
@@ -63,6 +79,7 @@ class Database:
         options = "-c timezone=UTC" + (f" -c role={role}" if role else "")
         return sa.create_engine(
             sqlalchemy_url(self.url),
+            poolclass=_Pool,
             pool_size=size,
             max_overflow=0,
             pool_timeout=POOL_TIMEOUT,
@@ -107,7 +124,7 @@ class Database:
             return str(connection.execute(found).scalar()) if there else None
 
     def close(self) -> None:
-        """Close every pooled connection."""
+        """Close every connection, those in use when their transaction ends. A later transaction opens new ones."""
         self._engine.dispose()
         self._probe.dispose()
 

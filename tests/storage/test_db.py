@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.domain.errors import Invalid
 from app.storage import db
-from app.storage.db import APP_ROLE, Database
+from app.storage.db import APP_ROLE, Database, driver
 
 
 @pytest.fixture
@@ -90,3 +90,18 @@ def test_numbers_in_json_come_back_as_they_were(database: Database, number: floa
 def test_another_kind_of_address_is_refused(url: str) -> None:
     with pytest.raises(Invalid, match="postgresql://"):
         Database(url)
+
+
+def test_a_connection_in_use_while_the_database_is_closed_is_closed_when_it_comes_back(database: Database) -> None:
+    """Else whoever collects the pool of then finds it open, at any time."""
+    with database.transaction() as session:
+        connection = driver(session)
+        database.close()
+        assert session.execute(text("SELECT 1")).scalar() == 1
+        assert not connection.closed
+    assert connection.closed
+    with database.transaction() as session:
+        again = driver(session)
+    assert not again.closed, "a later transaction's stays, for the next one"
+    database.close()
+    assert again.closed
