@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -98,25 +98,44 @@ def find(session: Session, asking: Asking) -> Found:
     if len(asking.campaigns) > 1 and isinstance(asking.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = tuple(question(session, campaign, asking.as_of) for campaign in asking.campaigns)
+    about = told(asking.kind, [question(session, campaign, asking.as_of) for campaign in asking.campaigns])
     key = key_of(session, asking.kind, about, asking.asked)
     return Found(key, about, reports.find(session, key))
+
+
+def told(kind: Kind[Any, Any], about: Sequence[Question]) -> tuple[Question, ...]:
+    """The campaigns with those of their settings that a report of this kind reads, and no others."""
+    return tuple(replace(one, campaign=replace(one.campaign, settings=_read(kind, one))) for one in about)
+
+
+def _read(kind: Kind[Any, Any], one: Question) -> dict[str, object]:
+    return {name: value for name, value in sorted(one.campaign.settings.items()) if name in kind.settings}
+
+
+def _beside(session: Session, kind: Kind[Any, Any], one: Question) -> list[object]:
+    """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
+    settings = _read(kind, one)
+    more = [] if kind.beside is None else list(kind.beside(session, one))
+    return [*([one.unsettled] if one.unsettled else []), *([settings] if settings else []), *more]
 
 
 def key_of(session: Session, kind: Kind[Any, Any], about: Sequence[Question], asked: BaseModel) -> reports.ReportKey:
     """What a report is a pure function of. Raises NoSuchRecipe.
 
-    A campaign's own recipe can be given other choices under its name: what it stands for now is in the key.
+    A campaign's own recipe can be given other choices under its name: what it stands for now is in the key, and so are
+    the settings that the kind reads.
     """
     versions = [[one.campaign.key, one.version] for one in about]
     named = [name for name in str(getattr(asked, "recipe", None) or "").split(",") if name]
     hashes = [recipes.named(session, one.campaign.key, name).hash for one in about for name in named]
-    told = json_text([versions, asked.model_dump(mode="json"), hashes])
+    beside = [_beside(session, kind, one) for one in about]
+    parts = [versions, asked.model_dump(mode="json"), hashes, *([beside] if any(beside) else [])]
+    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
     return reports.ReportKey(
         campaign_id=about[0].campaign_id,
         kind=f"{kind.over}/{kind.name}",
         data_version=about[0].version,
-        recipe_hash="sha256:" + hashlib.sha256(told.encode()).hexdigest(),
+        recipe_hash=f"sha256:{digest}",
         seed=int(getattr(asked, "seed", 0)),
         method_version=kind.version,
     )

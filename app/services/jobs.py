@@ -266,12 +266,12 @@ def give_up(database: Database, job_id: int, why: str, *, entry: int | None = No
             jobs_queue.give_up(session, entry)
 
 
-def refuse(database: Database, job_id: int, error: AppError) -> None:
-    """End a job whose question does not fit the data: asked again it would be refused again."""
+def refuse(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
+    """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
     with database.transaction() as session:
         row = jobs.held(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.fail(session, job_id, problem(error))
+            jobs.fail(session, job_id, problem(error, again=again))
             jobs_queue.withdraw(session, job_id)
 
 

@@ -63,7 +63,7 @@ def kept(
     """
     with database.transaction(snapshot=True) as session:
         about = question(session, campaign, as_of)
-        key = reports.ReportKey(about.campaign_id, kind, about.version, asked, 0, METHOD_VERSION)
+        key = reports.ReportKey(about.campaign_id, kind, about.version, asked + about.unsettled, 0, METHOD_VERSION)
         body = reports.find(session, key)
     if body is None:
         with database.transaction() as session:

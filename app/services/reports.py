@@ -46,6 +46,15 @@ class Question:
     campaign_id: int
     version: int
 
+    @property
+    def unsettled(self) -> str:
+        """What a campaign without data may still change without a data version; empty once each change is one."""
+        if self.version:
+            return ""
+        one = self.campaign
+        told = [one.protocol, dict(one.options), one.source_language, one.target_language, one.basis]
+        return "+" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
 
 def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> StoredReport:
     """The ranking of a campaign under a recipe, as it stood at a data version or a time.
@@ -177,7 +186,7 @@ def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:
         campaign_id=asked.campaign_id,
         kind=BYTES_KIND,
         data_version=asked.version,
-        recipe_hash=f"{recipe.name}@{recipe.hash}",
+        recipe_hash=f"{recipe.name}@{recipe.hash}{asked.unsettled}",
         seed=recipe.seed,
         method_version=METHOD_VERSION,
     )

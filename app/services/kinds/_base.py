@@ -92,5 +92,9 @@ class Kind(Generic[Asked, View]):
     """Further pictures by name, for `?picture=`."""
     naming: frozenset[str] = frozenset()
     """Fields of the question in which raters are named: viewers may not ask by these."""
+    settings: frozenset[str] = frozenset()
+    """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
+    beside: Callable[[Session, Question], Sequence[object]] | None = None
+    """What else it reads that no data version counts: plain values of it, for the report's key."""
     blind: Callable[[View], View] | None = None
     """What viewers see; None: without the values under `rater` and without `rater:KEY` and `task:KEY` in texts."""

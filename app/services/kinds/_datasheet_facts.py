@@ -84,6 +84,13 @@ def facts(session: Session, about: Question, card: CardView, attributes: Mapping
     )
 
 
+def versions_beside(session: Session, about: Question) -> list[int | None]:
+    """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
+    text = guidelines.find(session, about.campaign_id, "guidelines")
+    test = qualification.find(session, about.campaign_id)
+    return [text.version if text else None, test.version if test else None]
+
+
 def attributes_of(raters: Raters) -> dict[str, int]:
     """Of how many raters each attribute is stored; not what it says."""
     counts: dict[str, int] = {}

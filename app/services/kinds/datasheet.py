@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from app.services import captions
 from app.services.judged import judged
 from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._datasheet_facts import Facts, answers, attributes_of, facts
+from app.services.kinds._datasheet_facts import Facts, answers, attributes_of, facts, versions_beside
 from app.services.kinds._datasheet_view import Answer, DatasheetView, Point, caption, completeness, csv, tables
 from app.services.kinds._heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.services.kinds.card import view_of
@@ -148,4 +148,5 @@ KIND = Kind(
     csv=csv,
     picture=completeness,
     caption=caption,
+    beside=versions_beside,
 )

@@ -234,4 +234,5 @@ KIND: Kind[ComparedAsked, ComparedView] = Kind(
     ),
     over="campaigns",
     long=True,
+    settings=frozenset({"style", "platform"}),
 )

@@ -301,4 +301,5 @@ KIND: Kind[XstsAsked, XstsView] = Kind(
     picture=_picture,
     caption=caption,
     over="campaigns",
+    settings=frozenset({"automatic_score", "language"}),
 )
