@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from screenshots.demo import Demo, demo
 from screenshots.shots import DRAWN, LOOKS, PAGES, Look, Shot, files
-from screenshots.small import small_png
+from screenshots.small import alike, small_png
 from screenshots.steady import steady_pictures, steady_svg, steady_words
 
 PICTURES: Final = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -119,8 +119,9 @@ def _others(chromium: Browser, served: Demo) -> Sequence[Shot]:
 
 
 def write(path: Path, picture: bytes) -> None:
-    """Write a picture and say so."""
-    path.write_bytes(picture)
+    """Write a picture and say so; one that looks as before stays as it is."""
+    if not (path.suffix == ".png" and path.exists() and alike(path.read_bytes(), picture)):
+        path.write_bytes(picture)
     print(f"{path.name}: {len(picture) / 1024:,.0f} kB")
 
 

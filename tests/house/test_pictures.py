@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 import struct
 from pathlib import Path
 
+import pytest
+from PIL import Image
+
 from screenshots.shots import DRAWN, LOOKS, PAGES
 from screenshots.shots import files as made
-from screenshots.small import small_png
+from screenshots.small import alike, small_png
 from screenshots.steady import steady_svg
 
 LARGEST = 150_000  # bytes
@@ -72,3 +76,17 @@ def test_a_phone_and_a_desk_in_light_and_in_dark_are_pictured() -> None:
 def test_a_picture_made_small_is_the_same_again(repository: Path) -> None:
     picture = (repository / "docs" / "pictures" / PAGES[0].file(PAGES[0].looks[0])).read_bytes()
     assert small_png(picture) == small_png(small_png(picture))
+
+
+@pytest.mark.parametrize(("level", "same"), [(245, True), (200, False)])
+def test_only_what_can_be_seen_makes_a_picture_another(level: int, same: bool) -> None:
+    white, other = Image.new("RGB", (8, 8), "white"), Image.new("RGB", (8, 8), "white")
+    other.putpixel((3, 3), (level, level, level))
+    assert alike(as_png(white), as_png(other)) is same
+    assert not alike(as_png(white), as_png(Image.new("RGB", (8, 9), "white")))
+
+
+def as_png(picture: Image.Image) -> bytes:
+    made = io.BytesIO()
+    picture.save(made, "PNG")
+    return made.getvalue()
