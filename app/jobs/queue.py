@@ -20,7 +20,7 @@ from app.services.jobs import CHUNK, FINISH, MOST_TRIES, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database
-from app.storage.jobs_queue import QUEUE, SEARCH_PATH, Entry
+from app.storage.jobs_queue import QUEUE, SEARCH_PATH, UNHURRIED, Entry
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -83,7 +83,10 @@ class Worker:
                 raise error
 
     def _app(self) -> App:
-        options = f"-c search_path={SEARCH_PATH}" + (f" -c role={self._database.role}" if self._database.role else "")
+        # What an entry says is in our tables: one that a crash of the server takes is entered again by the sweep.
+        options = f"-c search_path={SEARCH_PATH} -c {UNHURRIED}=off"
+        if self._database.role:
+            options += f" -c role={self._database.role}"
         app = App(
             connector=PsycopgConnector(
                 conninfo=self._database.url.replace("postgresql+psycopg://", "postgresql://", 1),

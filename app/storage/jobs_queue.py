@@ -20,6 +20,7 @@ from app.storage.queue_schema import SCHEMA
 
 QUEUE = "jobs"
 SEARCH_PATH = f"{SCHEMA},public"
+UNHURRIED = "synchronous_commit"  # off for entries and results of chunks alone
 SWEEP_LOCK = 7_215_340_914  # any constant: one sweep at a time, however many workers there are
 
 
@@ -54,6 +55,15 @@ def _manager() -> JobManager:
 def look_into(session: Session) -> None:
     """Let the functions of the queue find its tables, until this transaction ends."""
     session.execute(sa.text(f"SET LOCAL search_path = {SEARCH_PATH}"))
+
+
+def unhurried(session: Session) -> None:
+    """Let this transaction's commit not wait for the disk, so that raters who wait for it need not wait for us.
+
+    For what is computed again where a crash of the server takes it: the log is kept in order, so a result is never
+    without what it entered into the queue, nor the other way round.
+    """
+    session.execute(sa.text(f"SET LOCAL {UNHURRIED} = off"))
 
 
 def enter(session: Session, entries: Iterable[Entry]) -> None:
