@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from app.domain.errors import AppError, Invalid
+from app.domain.errors import AppError, Conflict, Invalid
 from app.services import asked, jobs, kinds, stability
 from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, Request
 from app.services.kinds._base import Work
@@ -25,6 +25,10 @@ PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a la
 
 class TooManyChunks(Invalid):
     """This is more than a job may take."""
+
+
+class AskedOtherwise(Conflict):
+    """What this report reads beside the data was changed after it was asked for; ask again."""
 
 
 class Results(Sequence[bytes]):
@@ -78,6 +82,8 @@ class Computer:
                 self._chunk(row, n)
             elif task == FINISH:
                 self._finish(row)
+        except AskedOtherwise as error:
+            jobs.refuse(self._database, job_id, error, again=True)
         except AppError as error:
             if error.kind in PASSING:
                 raise
@@ -148,5 +154,7 @@ def work_of(database: Database, request: Request) -> Work[Any]:
     kind = kinds.ALL[request.kind]
     given = asked.asked_of(kind, request.given)
     with database.transaction() as session:
-        about = tuple(question(session, campaign, version) for campaign, version in request.campaigns.items())
+        about = asked.told(kind, [question(session, key, version) for key, version in request.campaigns.items()])
+        if asked.key_of(session, kind, about, given) != request.key:
+            raise AskedOtherwise
         return kind.prepare(session, about, given)
