@@ -598,6 +598,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("group_id IS NOT NULL"),
     )
     op.create_index(
+        "ix_raters_person_id",
+        "raters",
+        ["person_id", "campaign_id"],
+        unique=False,
+        postgresql_where=sa.text("person_id IS NOT NULL"),
+    )
+    op.create_index(
         "ix_items_of_item_id",
         "items",
         ["campaign_id", "of_item_id"],
@@ -749,6 +756,7 @@ def downgrade() -> None:
     op.drop_constraint(op.f("fk_items_campaign_id_group_id_groups"), "items", type_="foreignkey")
     op.drop_constraint(op.f("fk_items_campaign_id_surplus_from_versions"), "items", type_="foreignkey")
     op.drop_constraint(op.f("fk_items_campaign_id_of_item_id_items"), "items", type_="foreignkey")
+    op.drop_index("ix_raters_person_id", table_name="raters", postgresql_where=sa.text("person_id IS NOT NULL"))
     op.drop_index("ix_items_of_item_id", table_name="items", postgresql_where=sa.text("of_item_id IS NOT NULL"))
     op.drop_index("ix_items_group_id", table_name="items", postgresql_where=sa.text("group_id IS NOT NULL"))
     op.drop_column("items", "surplus_from")
