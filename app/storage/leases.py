@@ -65,13 +65,13 @@ SELECT FROM tasks WHERE campaign_id = %(campaign)s AND state = 'leased' AND leas
 
 # What a rater, by any account of the same person, was given of each stretch, and in which task.
 _TAKEN = """
-SELECT g.plan, g.unit, t.id AS task_id, t.chain
+SELECT g.plan, g.unit, t.id AS task_id, t.chain, m.id AS account
 FROM mine m JOIN tasks t ON t.campaign_id = %(campaign)s AND t.rater_id = m.id AND t.plan IS NOT NULL
      AND t.state <> 'withdrawn'
 JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
 JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id
 UNION
-SELECT g.plan, g.unit, t.id, t.chain
+SELECT g.plan, g.unit, t.id, t.chain, m.id
 FROM mine m JOIN leases l ON l.campaign_id = %(campaign)s AND l.rater_id = m.id
 JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = l.task_id
 JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
@@ -98,6 +98,9 @@ _CLASH = """EXISTS (SELECT FROM items i JOIN groups g ON g.campaign_id = %(campa
     JOIN taken k ON k.plan = g.plan AND k.unit = g.unit
     WHERE i.campaign_id = %(campaign)s AND i.task_id = {task} AND k.task_id <> {task}
       AND (k.chain = t.chain) IS NOT TRUE)"""
+# Another account of the same person began it, or its chain, and lost it: it may come back to that account only.
+_BEGUN_ELSEWHERE = """EXISTS (SELECT FROM taken k WHERE k.account <> %(rater)s
+    AND (k.task_id = t.id OR k.plan = t.plan AND k.chain = t.chain))"""
 _FITS = """(%(room)s::bigint IS NULL OR %(room)s >= CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0)
     WHEN 'segments' THEN coalesce(t.segments, 0)
     ELSE (SELECT count(*) FROM items i WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) END)"""
@@ -133,7 +136,7 @@ SELECT f.id, f.fits FROM bucket_raters b CROSS JOIN LATERAL (
       AND t.plan = b.plan AND (%(again)s OR NOT EXISTS (
           SELECT FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = t.id AND l.rater_id = %(rater)s
             AND l.ended_how = 'released'))
-      AND NOT {_CLASH.format(task="t.id")}
+      AND NOT {_BEGUN_ELSEWHERE} AND NOT {_CLASH.format(task="t.id")}
       AND (t.chain IS NULL OR NOT EXISTS (
           SELECT FROM tasks c WHERE c.campaign_id = %(campaign)s AND c.plan = t.plan AND c.chain = t.chain
             AND {_CLASH.format(task="c.id")}))

@@ -100,6 +100,23 @@ def test_what_a_rater_lost_does_not_come_back_once_another_account_of_theirs_has
     assert task_of(anonymous, live, "c") == first
 
 
+@pytest.mark.parametrize("chain", [1, 2])
+def test_what_one_account_of_a_person_began_and_lost_is_not_given_to_another_of_theirs(
+    anonymous: httpx.Client, database: Database, ask: Ask, chain: int
+) -> None:
+    live = collect(
+        database, key="begun", documents=1, raters=("a", "b", "c"), persons={"a": "ann", "b": "ann"}, chain=chain
+    )
+    first = task_of(anonymous, live, "a")
+    assert judge(anonymous, live, first, "a").status_code == 200
+    ask(EXPIRE)
+
+    assert lease(anonymous, live, "b")["task"] is None, "the same person would judge the same stretch twice"
+    assert task_of(anonymous, live, "a") == first, "whose work is still there"
+    ask(EXPIRE)
+    assert lease(anonymous, live, "c")["task"] is not None, "somebody else may have it"
+
+
 def test_what_a_rater_lost_comes_back_to_them_while_nobody_has_it(
     anonymous: httpx.Client, database: Database, ask: Ask
 ) -> None:
