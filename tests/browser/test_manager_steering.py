@@ -185,6 +185,19 @@ def test_files_are_fetched_from_the_page_that_lists_them(manager, demo):
     assert page.get_by_role("link", name="Fetch the bundle").get_attribute("href").endswith("/exports/bundle")
 
 
+def test_on_a_phone_the_way_to_this_page_is_in_sight(manager, demo):
+    page = manager.page
+    page.set_viewport_size({"width": 360, "height": 740})
+    for way in ("audit", "exclusions", "overview"):
+        manager.open(f"/campaigns/{demo}/{way}")
+        ways, here = page.locator(".tabs").bounding_box(), page.locator(".tabs [aria-current]").bounding_box()
+        assert ways
+        assert here
+        assert ways["y"] <= here["y"] <= ways["y"] + ways["height"] - here["height"]
+        assert ways["height"] < 160  # the page itself begins on the first screen
+        assert page.evaluate("window.scrollY") == 0
+
+
 def test_a_viewer_sees_what_is_locked_and_compared_and_who_nobody_is(page, served, spine, demo):
     desk = sign_in(page, served.url, spine, "viewer")
     for way in SEEN:

@@ -4,6 +4,7 @@
 
 import { forgetKept } from "./shared/forget.js";
 import { loadMessages, t } from "./shared/messages.js";
+import "./shared/ways.js";
 
 const HOME = "/campaigns";
 const RATERS = "/rate";

@@ -79,7 +79,7 @@ async function pace() {
     const { deadline, pace: now, forecast } = answer.body;
     fill(place, h("h2", {}, t("Against the deadline")), facts([
       fact(deadline), [t("Days left"), figure(deadline.days_left, 1)], [t("Tasks left"), figure(deadline.tasks_left)],
-      [t("Pace"), t("{n} tasks a day", { n: figure(now.tasks_a_day, 1) })],
+      [t("Pace"), now.tasks_a_day === null ? NONE : t("{n} tasks a day", { n: figure(now.tasks_a_day, 1) })],
       [t("End, if raters go on so"), forecast ? moment(forecast.median) : NONE],
     ]));
   } else fill(place);
