@@ -15,12 +15,13 @@ from app.ui.manager_forms import fields
 from app.ui.manager_stability import StabilityAsked
 
 KINDS = (*kinds.ALL.values(), GATE)
-REPORTS = {"manager/reports", "manager/report", "manager/print"}
+REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {
     "manager/ranking": (tables, captions),
     "manager/print": (tables, captions),
     "manager/recipes": (side_by_side_renderings,),
+    "manager/series": (side_by_side_renderings,),
     "manager/stability": (stability_renderings,),
 }
 

@@ -34,6 +34,20 @@ PATHS = {
     "/campaigns/demo/items": "Items",
     "/campaigns/demo/print": "Bericht",
     "/campaigns/demo/audit": "Änderungen",
+    "/campaigns/demo/comparisons": "Vergleiche",
+    "/campaigns/demo/comparisons/linking": "Kampagnen auf einer Skala durch gemeinsame Items",
+    "/campaigns/demo/series": "Reihe",
+    "/campaigns/demo/lock": "Festlegung",
+    "/campaigns/demo/jobs": "Aufträge",
+    "/campaigns/demo/settings": "Einstellungen",
+    "/campaigns/demo/guidelines": "Anleitung und Einwilligung",
+    "/campaigns/demo/tutorial": "Einführung",
+    "/campaigns/demo/qualification": "Test",
+    "/campaigns/demo/invitations": "Einladungen",
+    "/campaigns/demo/replan": "Neu planen",
+    "/campaigns/demo/exclusions": "Ausschlüsse",
+    "/campaigns/demo/exports": "Formate",
+    "/campaigns/demo/clone": "Noch eine Kampagne wie diese",
 }
 VOID = {"meta", "link", "img", "input", "br"}
 
