@@ -16,6 +16,7 @@ from app.formats._base import At, JudgmentRow, ReadLog
 from app.protocols._base import Shown
 from app.services.campaigns import get
 from app.services.intake import Intake, take_in
+from app.services.recording_people import look_ahead, refuse_second
 from app.services.recording_planned import planned
 from app.storage import campaigns, elsewhere
 from app.storage.db import Session
@@ -73,8 +74,12 @@ def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bo
     The same answer again changes nothing; another answer of a rater for the same output is a revision, unless an
     external_id says that it is the one from before. declare: create what is named and unknown, as an import does.
 
-    Raises NotFound, NamedOtherwise, TaskHandedIn, or Invalid; places are `("body", i, field, …)` with i from 0.
+    Nobody judges an output twice, by whichever account: what a person's other account has or did is refused.
+
+    Raises NotFound, NamedOtherwise, TaskHandedIn, JudgedByThePerson, or Invalid; places are `("body", i, field, …)`
+    with i from 0.
     """
+    several = look_ahead(session, campaign, sent)
     row = campaigns.get(session, campaign, lock=True)
     view = get(session, campaign)
     intake = Intake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
@@ -89,6 +94,8 @@ def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bo
     known = _known(session, row.id, sent)
     there = planned(session, row.id, intake.judged_by()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
+    if several:
+        refuse_second(session, row.id, sent, there, left)
     rows = [_row(i, sent[i], there.at.get(i)) for i in left]
     try:
         counts = take_in(intake, rows, ReadLog())

@@ -1,0 +1,75 @@
+"""What other accounts of a person have or did: whom judgments that come by name must be checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+_LINKED = """
+SELECT r.key AS rater, r.person_id AS person, EXISTS (
+    SELECT FROM raters x WHERE x.campaign_id = :campaign AND x.person_id = r.person_id AND x.id <> r.id) AS several
+FROM raters r WHERE r.campaign_id = :campaign AND r.key = ANY(:raters) AND r.person_id IS NOT NULL"""
+
+# As HAS_ANOTHER has it (`one_person`): what is only dealt to another account does not count, nor what no ranking
+# counts. Every rater judges what calibrates, by each account.
+_HELD = """
+SELECT me.key AS rater, d.key AS document, coalesce(i.first_segment, 1) AS first,
+       coalesce(i.last_segment, 2147483647) AS last, s.key AS system
+FROM raters me JOIN raters r ON r.campaign_id = :campaign AND r.person_id = me.person_id AND r.id <> me.id
+JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = r.id AND t.state IN ('leased', 'handed_in')
+     AND t.plan IS NOT NULL
+JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.role = 0 AND i.surplus_from IS NULL
+JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id AND d.key = ANY(:documents)
+JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id JOIN systems s ON s.id = c.system_id
+WHERE me.campaign_id = :campaign AND me.key = ANY(:raters)"""
+_DONE = """
+SELECT DISTINCT me.key AS rater, d.key AS document, coalesce(g.position, 1) AS first,
+       coalesce(g.position, 2147483647) AS last, s.key AS system
+FROM raters me JOIN raters r ON r.campaign_id = :campaign AND r.person_id = me.person_id AND r.id <> me.id
+JOIN judgments j ON j.campaign_id = :campaign AND j.rater_id = r.id AND NOT j.surplus
+JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id AND i.role = 0 AND i.surplus_from IS NULL
+JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id AND d.key = ANY(:documents)
+JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id JOIN systems s ON s.id = c.system_id
+LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
+WHERE me.campaign_id = :campaign AND me.key = ANY(:raters)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """The person behind an account. several: whether the person has other accounts in the campaign."""
+
+    person: int
+    several: bool
+
+
+def linked(session: Session, campaign_id: int, raters: Sequence[str]) -> dict[str, Linked]:
+    """Those of the raters, by key, who are linked to a person."""
+    rows = session.execute(sa.text(_LINKED), {"campaign": campaign_id, "raters": list(raters)})
+    return {row.rater: Linked(row.person, row.several) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Segments from first to last of one system's output on a document."""
+
+    first: int
+    last: int
+
+    def meets(self, segment: int | None) -> bool:
+        """Whether a segment is of it; None: the document as a whole."""
+        return segment is None or self.first <= segment <= self.last
+
+
+def by_other_accounts(
+    session: Session, campaign_id: int, raters: Sequence[str], documents: Sequence[str]
+) -> dict[tuple[str, str, str], list[Stretch]]:
+    """What other accounts of a rater's person hold or judged, by (rater, document, system)."""
+    keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
+    found: dict[tuple[str, str, str], list[Stretch]] = {}
+    for query in (_HELD, _DONE):
+        for row in session.execute(sa.text(query), keys):
+            found.setdefault((row.rater, row.document, row.system), []).append(Stretch(row.first, row.last))
+    return found
