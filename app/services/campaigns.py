@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols._base import Options, Protocol
 from app.protocols._base import options_of as understood
-from app.services import audit, deadlines
+from app.services import audit, deadlines, setting_numbers
 from app.services.quality_settings import quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
@@ -130,13 +130,13 @@ def check(new: NewCampaign) -> Protocol[Any]:
 
 
 def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
-    """How tasks are shown, which a plan writes into every task, and when all is to be handed in."""
+    """How tasks are shown, which a plan writes into every task, when all is to be handed in, and numbers."""
     places = []
     if settings.get("presentation", PRESENTATIONS[0]) not in PRESENTATIONS:
         places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))
     if not isinstance(settings.get("prefill"), str | None):
         places.append(Place(("settings", "prefill"), "must be a text or null"))
-    return [*places, *deadlines.wrong(settings)]
+    return [*places, *deadlines.wrong(settings), *setting_numbers.wrong(settings)]
 
 
 def _view(row: campaigns.CampaignRecord) -> CampaignView:

@@ -16,13 +16,13 @@ from app.protocols import RaterForm, levels_asked, rater_form, visible
 from app.protocols._base import Basis, Level, Options, Protocol, Shown, Span
 from app.services import campaigns
 from app.services.scores import profile_id, reading
+from app.services.setting_numbers import LONGEST_LEASE, SHORTEST_LEASE
 from app.storage import tasks
 from app.storage.db import Session
 from app.storage.recorder_judgments import Ledger
 from app.storage.tasks import TaskNotFound
 
 LEASE = timedelta(hours=2)
-SHORTEST, LONGEST = 30, 14 * 24 * 3600  # seconds that a campaign may set
 AROUND = 3  # sources before and after a stretch
 
 
@@ -155,7 +155,7 @@ def lease_of(settings: Mapping[str, object]) -> timedelta:
     given = settings.get("lease_seconds")
     if isinstance(given, bool) or not isinstance(given, int | float):
         return LEASE
-    return timedelta(seconds=min(max(float(given), SHORTEST), LONGEST))
+    return timedelta(seconds=min(max(float(given), SHORTEST_LEASE), LONGEST_LEASE))
 
 
 def load(session: Session, public_id: str) -> Sheet:

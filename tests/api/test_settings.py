@@ -151,3 +151,31 @@ def test_settings_that_a_plan_writes_into_tasks_are_refused_with_their_place(
     assert refused.json()["errors"][0]["loc"][-2:] == ["settings", name]
     good = {"presentation": "segment", "prefill": None}
     assert admin.patch(URL, json={"settings": good}, headers={"If-Match": etag}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "right"),
+    [
+        ("lease_seconds", ["two hours", True, 0, 29, 14 * 86_400 + 1, [600]], 600),
+        ("seconds_per_word", ["0.8", False, 0, -1, 3600], 0.8),
+        ("automatic_score", ["34.2", True, {}], -34.2),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused_when_it_is_set(
+    admin: httpx.Client, etag: str, name: str, wrong: list[object], right: float
+) -> None:
+    for value in wrong:
+        given = {"settings": {name: value}}
+        for answer in (
+            admin.patch(URL, json=given, headers={"If-Match": etag}),
+            admin.post("/v1/campaigns", json={"key": "new", "protocol": "mqm", **given}),
+        ):
+            assert (answer.status_code, [one["loc"][-2:] for one in answer.json()["errors"]]) == (
+                422,
+                [["settings", name]],
+            ), answer.text
+    assert admin.get(URL).headers["ETag"] == etag
+    for value in (right, None):
+        now = admin.get(URL).headers["ETag"]
+        told = admin.patch(URL, json={"settings": {name: value}}, headers={"If-Match": now})
+        assert told.json()["settings"][name] == value

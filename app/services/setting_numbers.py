@@ -1,0 +1,54 @@
+"""Numbers among a campaign's settings that something goes by: refused when they are set, rather than passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from app.domain.errors import Place
+
+SHORTEST_LEASE, LONGEST_LEASE = 30, 14 * 24 * 3600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What a number may be. above: it is more than the least, not only as much."""
+
+    least: float = -inf
+    most: float = inf
+    above: bool = False
+
+    def hold(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+            return False
+        return self.least <= value <= self.most and not (self.above and value == self.least)
+
+    @property
+    def said(self) -> str:
+        if self.most == inf:
+            return "must be a finite number, or null"
+        where = f"more than {self.least:g} and at most" if self.above else f"from {self.least:g} to"
+        return f"must be a number, {where} {self.most:g}, or null"
+
+
+KNOWN = {
+    "lease_seconds": _Bounds(SHORTEST_LEASE, LONGEST_LEASE),
+    "seconds_per_word": _Bounds(0, 3599, above=True),
+    "automatic_score": _Bounds(),
+}
+
+
+def wrong(settings: Mapping[str, object]) -> Iterator[Place]:
+    """The place of each that cannot be used. None is nothing said."""
+    for name, bounds in KNOWN.items():
+        value = settings.get(name)
+        if value is not None and not bounds.hold(value):
+            yield Place(("settings", name), bounds.said)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
