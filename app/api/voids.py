@@ -12,12 +12,14 @@ from app.api._tasks import LARGEST
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services import voids
+from app.services.replay import Answer
 from app.services.voids import Filter
 from app.web.access import Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
 from app.web.lists import LARGEST_PAGE, Page, page_of
+from app.web.once import OnceDep
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
@@ -153,7 +155,12 @@ def void_judgments(
     campaign: CampaignKey,
     body: Annotated[VoidIn, json_body(VoidIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"})],
     session: SessionDep,
-) -> VoidedOut:
+    once: OnceDep,
+) -> Response:
     """All that the filter names now, from the next data version on. Nothing is deleted."""
-    done = voids.void(session, campaign, Filter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor)
-    return VoidedOut.model_validate(done)
+
+    def make() -> Answer:
+        done = voids.void(session, campaign, Filter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor)
+        return Answer(200, VoidedOut.model_validate(done).model_dump_json().encode())
+
+    return once(session, caller, make)

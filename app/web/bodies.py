@@ -72,10 +72,15 @@ class JsonBody(Generic[M]):
         """The body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
         data = await read_json(request)
         try:
-            return self.model.model_validate_json(data, strict=True)
+            if len(data) <= AT_ONCE:
+                return self._read(data)
+            return await to_thread.run_sync(self._read, data)
         except ValidationError as error:
             faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in first_faults(error)]
             raise RequestValidationError(faults) from None
+
+    def _read(self, data: bytes) -> M:
+        return self.model.model_validate_json(data, strict=True)
 
 
 def json_body(model: type[BaseModel], **examples: Mapping[str, Any]) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import json
@@ -14,6 +15,8 @@ import httpx
 import psutil
 import pytest
 from fastapi import FastAPI
+
+from app.web import bodies
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
 NEW = {"key": "k", "protocol": "da"}
@@ -192,3 +195,25 @@ def test_a_ranking_can_be_asked_of_the_past(admin: httpx.Client, populated: dict
     assert admin.get(f"{ranking}&as_of=2099-01-01T00:00:00Z").json() == now
     for bad in ("yesterday", "-1", "1.0", "2026-01-01", "9" * 40, "2026-01-01T00:00:00", "0001-01-01T00:00:00Z"):
         assert admin.get(f"{ranking}&as_of={bad}").status_code == 422
+
+
+def test_a_large_body_is_made_a_model_beside_the_event_loop(
+    admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_the_loop = []
+    read = bodies.JsonBody._read
+
+    def noted(self: bodies.JsonBody[Any], data: bytes) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            on_the_loop.append(False)
+        else:
+            on_the_loop.append(True)
+        return read(self, data)
+
+    monkeypatch.setattr(bodies.JsonBody, "_read", noted)
+    for key, notes in (("small", "x"), ("large", "x" * bodies.AT_ONCE)):
+        body = {"key": key, "protocol": "da", "settings": {"notes": notes}}
+        assert admin.post("/v1/campaigns", json=body).status_code == 201
+    assert on_the_loop == [True, False], "a small one is done before a thread is found for it"

@@ -364,3 +364,18 @@ def test_flags_are_answered_and_judgments_set_aside_with_a_reason(
         (2, None),
         (2, None),
     ]
+
+
+def test_judgments_set_aside_under_a_key_are_told_the_same_again(admin: httpx.Client, database: Database) -> None:
+    live = collect(database)
+    task = task_of(admin, live, "r1")
+    hand_in(admin, live, task, "r1")
+    body = {"filter": {"rater": "r1"}, "reason": "did not read the texts"}
+
+    def void(**headers: str) -> httpx.Response:
+        return admin.post(f"/v1/campaigns/{live.key}/judgments/void", json=body, headers=headers)
+
+    first, again = void(**{"Idempotency-Key": "once"}), void(**{"Idempotency-Key": "once"})
+    assert first.json()["judgments"] == 4
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+    assert void().json() == {"judgments": 0, "data_version": first.json()["data_version"]}
