@@ -16,7 +16,7 @@ from procrastinate.retry import BaseRetryStrategy
 from app.domain.errors import AppError
 from app.jobs.computing import ComputingFailed, Processes
 from app.services import jobs
-from app.services.jobs import CHUNK, FINISH, MOST_TRIES, PREPARE, STALLED_AFTER
+from app.services.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database
@@ -51,13 +51,15 @@ class Worker:
 
     def run(self) -> None:
         """Work; where the database goes away, or gives our place to others, begin again."""
-        while not self._stop.is_set():
-            try:
-                asyncio.run(self._serve())
-            except (ConnectorException, OSError) as error:
-                log.warning("the queue cannot be reached: %s", type(error.__cause__ or error).__name__)
-            self._stop.wait(AGAIN_AFTER)
-        self.processes.end()
+        try:
+            while not self._stop.is_set():
+                try:
+                    asyncio.run(self._serve())
+                except (ConnectorException, OSError) as error:
+                    log.warning("the queue cannot be reached: %s", type(error.__cause__ or error).__name__)
+                self._stop.wait(AGAIN_AFTER)
+        finally:
+            self.processes.end()
 
     async def _serve(self) -> None:
         app = self._app()
@@ -102,8 +104,8 @@ class Worker:
         app.task(name=FINISH, queue=QUEUE, pass_context=True, retry=later)(self._do)
         return app
 
-    def _do(self, context: JobContext, job: int, n: int | None = None) -> None:
-        """Do one entry, in a thread that waits for the process that computes."""
+    def _do(self, context: JobContext, job: int, n: int | None = None, **_counts: int) -> None:
+        """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
         entry = Entry(context.job.task_name, job, n, context.job.priority)
         try:
             ending = self.processes.do(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)
@@ -112,12 +114,19 @@ class Worker:
         except ComputingFailed as error:
             what = entry.task if n is None else f"part {n + 1}"
             log.warning("job %d: computing (%s) ended: %s", job, what, error)
-            if context.job.attempts + 1 >= MOST_TRIES:
+            if self._is_hopeless(context.job):
                 jobs.give_up(self._database, job, f"computing ({what}) ended with {error}")
                 return
             raise TryAgain from error
         except AppError as error:
             raise TryAgain from error
+
+    def _is_hopeless(self, entry: Job) -> bool:
+        """Whether this was a crash too many; one that cannot be noted now is none."""
+        try:
+            return entry.id is not None and jobs.crashed(self._database, entry.id)
+        except AppError:
+            return False
 
     def _is_wanted(self, job_id: int) -> bool:
         """Whether the job has not ended meanwhile; where the database is away, nobody knows better."""

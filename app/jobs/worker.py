@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from app.domain.errors import AppError
+from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
 from app.services import jobs
 from app.services.housekeeping import sweep
@@ -16,6 +16,10 @@ from app.storage.db import Database
 JOBS_EVERY = 2.0  # seconds between looks for work that nobody does
 IDLE = 60.0  # seconds after which a process with nothing to do ends
 log = logging.getLogger("plumbline.worker")
+
+
+class NothingComputes(Unavailable):
+    """The part of this worker that computes has ended; its log says why."""
 
 
 def run(
@@ -32,6 +36,8 @@ def run(
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
     A database that is away for a while, or full, is waited for. yielding: compute with what others leave of the
     processors.
+
+    Raises NothingComputes where the thread that computes ends unasked: whoever keeps this worker starts another.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding)
     computing = threading.Thread(target=worker.run, name="jobs")
@@ -39,6 +45,8 @@ def run(
     due = time.monotonic()
     try:
         while not stop.is_set():
+            if not computing.is_alive():
+                raise NothingComputes
             try:
                 jobs.sweep(database)
                 if time.monotonic() >= due:

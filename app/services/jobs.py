@@ -30,7 +30,7 @@ HEARD_WITHIN = 10.0  # seconds: a worker says every two that it is there
 NO_WORKER = "no worker is running; start one with `plumbline worker`"
 FIRST, SOON = 20, 10  # priorities: reading the data, and making the report; chunks are below
 STALLED_AFTER = 6.0  # seconds
-MOST_TRIES = 3  # of a chunk
+MOST_TRIES = 3  # of a chunk, whose process ended by itself each time, or whose worker did
 MOST_BEGUN = 5  # of a job, by itself
 WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and of one priority
 
@@ -243,7 +243,7 @@ def sweep(database: Database) -> int:
         if not jobs_queue.alone(session):
             return 0
         found = jobs_queue.stalled(session, STALLED_AFTER)
-        hopeless = [one for one in found if one.attempts + 1 >= MOST_TRIES]
+        hopeless = [one for one in found if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
         for one in found:
             if one not in hopeless:
                 jobs_queue.retry(session, one.queue_id)
@@ -253,6 +253,12 @@ def sweep(database: Database) -> int:
     for one in hopeless:
         give_up(database, one.job_id, "its workers ended in the middle", entry=one.queue_id)
     return len(found) + sum(_enter_again(database, number) for number in sorted(idle))
+
+
+def crashed(database: Database, entry: int) -> bool:
+    """Note that the process that computed an entry ended by itself; whether that was once too often."""
+    with database.transaction() as session:
+        return jobs_queue.count(session, entry, "crashed") >= MOST_TRIES
 
 
 def give_up(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import sqlalchemy as sa
 from procrastinate import SyncPsycopgConnector
@@ -21,6 +22,8 @@ from app.storage.queue_schema import SCHEMA
 QUEUE = "jobs"
 SEARCH_PATH = f"{SCHEMA},public"
 UNHURRIED = "synchronous_commit"  # off for entries and results of chunks alone
+Ended = Literal["crashed", "stalled"]
+"""crashed: the process that computed it ended by itself. stalled: its worker did."""
 SWEEP_LOCK = 7_215_340_914  # any constant: one sweep at a time, however many workers there are
 
 
@@ -44,7 +47,6 @@ class Stalled:
 
     queue_id: int
     job_id: int
-    attempts: int
 
 
 @cache
@@ -95,11 +97,23 @@ def withdraw(session: Session, job_id: int) -> None:
 def stalled(session: Session, seconds: float) -> Sequence[Stalled]:
     """What workers hold who have not been heard of for so long, or have gone."""
     look_into(session)
-    query = """SELECT j.id, (j.args->>'job')::bigint, j.attempts FROM procrastinate_jobs j
+    query = """SELECT j.id, (j.args->>'job')::bigint FROM procrastinate_jobs j
         LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
         WHERE j.status = 'doing' AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => :seconds))
         FOR UPDATE OF j SKIP LOCKED"""
     return [Stalled(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
+
+
+def count(session: Session, queue_id: int, what: Ended) -> int:
+    """Note on an entry that it ended so once more; how often that makes. 0 where the entry is gone.
+
+    Each way to end is counted by itself, and what the queue tries again because the database was away by none of them.
+    """
+    look_into(session)
+    statement = """UPDATE procrastinate_jobs
+        SET args = args || jsonb_build_object(CAST(:what AS text), coalesce((args->>:what)::int, 0) + 1)
+        WHERE id = :id RETURNING (args->>:what)::int"""
+    return session.execute(sa.text(statement), {"id": queue_id, "what": what}).scalar() or 0
 
 
 def retry(session: Session, queue_id: int) -> None:

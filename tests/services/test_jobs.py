@@ -194,6 +194,23 @@ def test_a_chunk_whose_workers_end_again_and_again_ends_the_job_with_its_reason(
     assert now(spine, job).state == "done"
 
 
+def test_a_first_crash_after_database_restarts_does_not_end_a_job(spine: Spine) -> None:
+    """Tries that a database cut short, and ways to end, are counted each by itself."""
+    job = ask(spine)
+    drained(spine.database, most=1)
+    with spine.database.transaction() as session:
+        jobs_queue.look_into(session)
+        session.execute(text("UPDATE procrastinate_jobs SET attempts = 10"))  # what was away, again and again
+        entry = session.execute(text("SELECT min(id) FROM procrastinate_jobs")).scalar_one()
+    for _ in range(MOST_TRIES - 1):
+        take(spine, ago=STALLED_AFTER + 1)
+        jobs.sweep(spine.database)
+        assert not now(spine, job).ended
+    assert [jobs.crashed(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
+    drained(spine.database)
+    assert now(spine, job).state == "done"
+
+
 @pytest.mark.parametrize("after", [0, 1, 3, 5])
 def test_what_the_queue_has_lost_is_entered_again(spine: Spine, after: int) -> None:
     expected = undisturbed(spine)
