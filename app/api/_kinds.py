@@ -20,9 +20,8 @@ from app.services.kinds._base import Kind
 from app.services.renderings import MEDIA_TYPES
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
-from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
-from app.web.access import Manager, Viewer
+from app.web.access import Manager, Viewer, all_seen
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
@@ -101,7 +100,7 @@ def _camel(kind: AnyKind) -> str:
 def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
     texts = sends(200, kind.title, **TEXTS)
     known = {**KNOWN, **LATER} if kind.long else KNOWN
-    if kind.over == "campaigns":
+    if kind.over == "campaigns" or kind.also is not None:
         known = {**known, **UNKNOWN}
     if by_suffix:
         return {**texts, **known}
@@ -122,7 +121,8 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         prefer: str = "",
     ) -> Response:
         check_naming(caller, kind, given.model_fields_set)
-        campaigns = (campaign,) if kind.over == "campaign" else _seen(caller, given.keys())
+        named = (campaign,) if kind.over == "campaign" else given.keys()
+        campaigns = all_seen(caller, asked.campaigns_of(kind, named, given))
         ask = partial(asked.long_answer, database, _asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
@@ -150,13 +150,6 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
 def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> Asking:
     ours = given.model_dump(include=set(kind.asked.model_fields), exclude_unset=True)
     return Asking(kind, campaigns, kind.asked.model_validate(ours), moment(given.as_of))
-
-
-def _seen(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
-    """The campaigns, all of which the caller must see. Raises CampaignNotFound."""
-    if caller.campaign is not None and set(campaigns) != {caller.campaign}:
-        raise CampaignNotFound
-    return campaigns
 
 
 def for_caller(

@@ -13,7 +13,7 @@ from app.domain.keys import KEY_PATTERN
 from app.services import plan_report, plan_staleness, plans, replanning
 from app.services.plans import PlanView
 from app.services.replay import Answer
-from app.web.access import Manager
+from app.web.access import Manager, all_seen
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
@@ -26,6 +26,14 @@ LARGEST = 2**31 - 1
 Version = Annotated[int, Path(alias="plan", ge=1, le=LARGEST, description="Version of the plan.", examples=[1])]
 After = Annotated[int, Query(alias="cursor", ge=0, le=LARGEST, description="`next` of the page before.", examples=[1])]
 DryRun = Annotated[bool, Query(description="Store nothing; only look at the plan.")]
+PilotKey = Annotated[
+    str | None,
+    Query(
+        pattern=KEY_PATTERN,
+        description="Key of a campaign whose judgments are the pilot that the forecast rests on; you must see both.",
+        examples=["pilot"],
+    ),
+]
 
 
 class DesignIn(RootModel[dict[str, JsonValue]]):
@@ -100,7 +108,8 @@ EXAMPLE = PlanOut.model_validate(
     }
 )
 REFUSED: dict[int | str, dict[str, Any]] = {
-    409: {"description": "The campaign is open or closed, or has nothing to judge, or nobody who judges."}
+    404: {"description": "There is no such campaign or pilot, or one of them is not yours."},
+    409: {"description": "The campaign is open or closed, or has nothing to judge, or nobody who judges."},
 }
 
 
@@ -117,20 +126,23 @@ def create_plan(
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
+    pilot: PilotKey = None,
 ) -> Response:
     """Who judges what, in which tasks and in which order, by the seed; the same design and seed give the same plan.
 
     The plan is frozen with its report and the campaign is planned. A new one before `open` is a new version.
     """
+    if pilot is not None:
+        all_seen(caller, (campaign, pilot))
     if dry_run:
         with database.transaction(snapshot=True) as session:
-            view = plans.compile_design(session, campaign, body.root, dry_run=True, actor=caller.actor)
+            view = plans.compile_design(session, campaign, body.root, dry_run=True, actor=caller.actor, pilot=pilot)
         return Response(out(view).model_dump_json(), media_type="application/json")
 
     with database.transaction() as session:
 
         def make() -> Answer:
-            view = plans.compile_design(session, campaign, body.root, dry_run=False, actor=caller.actor)
+            view = plans.compile_design(session, campaign, body.root, dry_run=False, actor=caller.actor, pilot=pilot)
             return created(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
         return once(session, caller, make)

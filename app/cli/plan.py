@@ -31,14 +31,17 @@ def plan(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     design: Annotated[Path | None, typer.Argument(help="A design as JSON; - for standard input; none: look.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing; only look at the plan.")] = False,
+    pilot: Annotated[str | None, typer.Option(help="Key of a campaign whose judgments it is forecast from.")] = None,
     replan: Annotated[str | None, typer.Option(help="Plan anew what is left, for this reason.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:
     """Compile a design into tasks and freeze it; without a design, show the plan in force."""
+    if pilot is not None and design is None:
+        raise Invalid(places=(Place(("--pilot",), "goes with a design"),))
     if design is not None and replan is not None:
         raise Invalid(places=(Place(("--replan",), "a replan goes on from the plan in force and takes no design"),))
-    found = _found(campaign, design, dry_run=dry_run, replan=replan, server=server)
+    found = _found(campaign, design, dry_run=dry_run, replan=replan, pilot=pilot, server=server)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, default=str))
     else:
@@ -46,12 +49,12 @@ def plan(
 
 
 def _found(
-    campaign: str, design: Path | None, *, dry_run: bool, replan: str | None, server: str | None
+    campaign: str, design: Path | None, *, dry_run: bool, replan: str | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
     remote = _remote.chosen(server)
     if remote is not None:
-        return _asked(remote, campaign, given, dry_run=dry_run, replan=replan)
+        return _asked(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
     actor = _context.actor()
     with _context.database() as database, database.transaction() as session:
         if replan is not None:
@@ -61,13 +64,15 @@ def _found(
         elif design is None:
             view = plan_staleness.in_force(session, campaign)
         else:
-            view = plans.compile_design(session, campaign, given, dry_run=dry_run, actor=actor)
+            view = plans.compile_design(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)
 
 
-def _asked(remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: str | None) -> dict[str, Any]:
+def _asked(
+    remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: str | None, pilot: str | None
+) -> dict[str, Any]:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"
-    query = {"dry_run": str(dry_run).lower()}
+    query = {"dry_run": str(dry_run).lower(), **({} if pilot is None else {"pilot": pilot})}
     if replan is not None:
         body = remote.write("POST", f"{path}/replan", query, {"reason": replan})
     elif given is None:
@@ -109,6 +114,8 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     else:
         console.print(f"Detectable difference {forecast['detectable']:.3f} at 80 % power ({forecast['source']})")
     console.print(_forecast_srp(report["srp"]))
+    if report.get("pilot"):
+        console.print(_pilot(report["pilot"]))
     for unmet in report["unmet"]:
         console.print(f"Not met: {unmet['what']}: {unmet['why']}")
     for departure in report["recommendations"]:
@@ -120,6 +127,14 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     if found["change"] is not None:
         counts = ", ".join(f"{n} {what}" for what, n in sorted(found["change"]["counts"].items()))
         console.print(f"Against the plan before: {counts}")
+
+
+def _pilot(pilot: Mapping[str, Any]) -> str:
+    """Of which judgments, and what their documents, drawn again, say of the detectable difference."""
+    said = f"Pilot {pilot['campaign']}: {pilot['ratings']} ratings of {pilot['documents']} documents"
+    if pilot["resampled"] is None:
+        return f"{said}; its documents are not drawn again: {pilot['why_not_resampled']}"
+    return f"{said}; drawn again, {pilot['resampled']:.0%} of studies find the detectable difference"
 
 
 def _forecast_srp(srp: Mapping[str, Any]) -> str:

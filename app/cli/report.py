@@ -143,7 +143,8 @@ class Wanted:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = asked.asked_of(self.kind, given, place="options")
-        return Asking(self.kind, self.campaigns, question, moment(self.how.as_of))
+        campaigns = asked.campaigns_of(self.kind, self.campaigns, question)
+        return Asking(self.kind, campaigns, question, moment(self.how.as_of))
 
     def path(self) -> str:
         """Where a server has it."""

@@ -90,6 +90,12 @@ def _there_are(kind: Kind[Any, Any]) -> str:
     return f"unknown; there are: {known}" if known else "there are none here"
 
 
+def campaigns_of(kind: Kind[Any, Any], campaigns: Sequence[str], asked: BaseModel) -> tuple[str, ...]:
+    """All campaigns that a report reads, each once: those that it is over, and those that its question names."""
+    also = () if kind.also is None else kind.also(asked)
+    return tuple(dict.fromkeys((*campaigns, *also)))
+
+
 def find(session: Session, asking: Asking) -> Found:
     """The key of a report, and its bytes where it is stored.
 

@@ -1,16 +1,17 @@
-"""Which variance components a plan is forecast with: those of its settings, its own judgments', else published ones."""
+"""Which variance components a plan is forecast with: a pilot's, those of its settings, its own, else published ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from app.domain.errors import Invalid
+from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.services.campaigns import CampaignView
-from app.services.reports import load, question
+from app.services.reports import Question, load, question
 from app.stats.components.fit import NothingToModel, fit
 from app.stats.components.generalizability import components_of, planned, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
@@ -30,31 +31,79 @@ RATED_ONCE = ("components from outputs rated once: what raters add is in part co
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Components, and the variance between systems beside them (None where unknown), or why there are none."""
+    """Components, and the variance between systems beside them (None where unknown), or why there are none.
+
+    pilot: the judgments of the pilot that was named, whose documents can be drawn again. told: what a plan says of it.
+    """
 
     components: Components | None
     between: float | None = None
     why: str | None = None
     notes: tuple[str, ...] = ()
+    pilot: Ratings | None = None
+    told: Mapping[str, object] | None = None
 
 
-def known(session: Session, view: CampaignView) -> Known:
+def known(session: Session, view: CampaignView, pilot: str | None = None) -> Known:
     """The components for a plan of this campaign.
 
+    pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. Without one:
     The campaign's setting `components` holds values, by the names of the components report, with `system` for the
     variance between systems and `source` for where they come from, as of a pilot. Else the campaign's own judgments
     where there are at least FEWEST_RATINGS. Else published ones of the same protocol; never those of another scale.
+
+    Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
     """
+    if pilot is not None:
+        return _of_pilot(session, view, question(session, pilot, None))
     given = _given(view.settings.get(SETTING))
     if given is not None:
         return given
-    own = _own(session, view)
+    own = _own(session, question(session, view.key, None))
     if own is not None:
         return own
     try:
         return Known(default_components(view.protocol), BETWEEN.get(view.protocol))
     except NoComponents as error:
         return Known(None, why=error.detail or error.title())
+
+
+def kept(report: Mapping[str, Any]) -> Known | None:
+    """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
+
+    None where it had none.
+    """
+    told, forecast = report.get("pilot"), report.get("forecast")
+    if not told or not forecast or "components" not in forecast:
+        return None
+    again = {**told, "resampled": None, "why_not_resampled": "a replan does not read the pilot again"}
+    return Known(Components(**forecast["components"]), told["between_systems"], told=again)
+
+
+def _of_pilot(session: Session, view: CampaignView, about: Question) -> Known:
+    campaign = about.campaign
+    if campaign.protocol != view.protocol:
+        raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
+    found = _own(session, about)
+    if found is None or found.components is None or found.pilot is None:
+        what = f"needs {FEWEST_RATINGS} ratings of two systems that its ranking counts, and to have been ranked once"
+        raise _unfit(what)
+    told = {
+        "campaign": campaign.key,
+        "data_version": about.version,
+        "ratings": len(found.pilot),
+        "documents": int(np.unique(found.pilot.document).size),
+        "between_systems": found.between,
+    }
+    source = found.components.source.replace("own judgments", "pilot")
+    notes = found.notes
+    if campaign.options != view.options:
+        notes = (*notes, f"the pilot {campaign.key} has other options of the protocol: its unit may be another")
+    return replace(found, components=replace(found.components, source=source), notes=notes, told=told)
+
+
+def _unfit(what: str) -> Invalid:
+    return Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
 def _given(value: object) -> Known | None:
@@ -73,8 +122,8 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def _own(session: Session, view: CampaignView) -> Known | None:
-    recipe, about = NAMED["recommended"], question(session, view.key, None)
+def _own(session: Session, about: Question) -> Known | None:
+    recipe = NAMED["recommended"]
     if not profiles.scored(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
     try:
@@ -86,9 +135,10 @@ def _own(session: Session, view: CampaignView) -> Known | None:
         found = fit(part)
     except (Invalid, NothingToModel):
         return None
-    source = f"{view.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
+    source = f"{about.campaign.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
     once = ratings_per_item(found) < 1 + 1e-9
-    return Known(components_of(found, source=source), system_variance(found), notes=RATED_ONCE if once else ())
+    notes = RATED_ONCE if once else ()
+    return Known(components_of(found, source=source), system_variance(found), notes=notes, pilot=rows)
 
 
 def _part(rows: Ratings) -> tuple[Ratings, int]:

@@ -12,28 +12,59 @@ from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plan_components import Known
-from app.stats.planning import Layout, forecast
+from app.stats.planning import Forecast, Layout, forecast
+from app.stats.planning_pilot import pilot, resampled_power
 from app.stats.planning_studies import Panel, StudyForecast, forecast_srp, raters_of
 
 WORLDS = 6
+STUDIES = 100
+ONCE = "the pilot's outputs were not rated often enough to be dealt anew by this design"
 TOO_LITTLE = "a difference takes two systems and two documents"
 UNSPREAD = "how far apart the systems are is not known: a pilot, or `system` among the setting components, tells"
 
 
 def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
-    """`forecast`, the smallest difference that is found with 80 % power, and `srp`; null with the reason.
+    """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
     lengths: segments of each document.
     """
     layout = _layout(plan, found, lengths)
-    if known.components is None:
-        reason = known.why or ""
-        return {"forecast": {"detectable": None, "reason": reason}, "srp": {"value": None, "reason": reason}}
-    if layout is None:
-        return {"forecast": {"detectable": None, "reason": TOO_LITTLE}, "srp": {"value": None, "reason": TOO_LITTLE}}
+    reason = (known.why or "") if known.components is None else TOO_LITTLE
+    if known.components is None or layout is None:
+        unknown: dict[str, dict[str, object]] = {
+            "forecast": {"detectable": None, "reason": reason},
+            "srp": {"value": None, "reason": reason},
+        }
+        return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
     made = forecast(known.components, layout, systems=len(plan.systems))
     told = {**asdict(made), "layout": asdict(layout), "components": asdict(known.components)}
-    return {"forecast": told, "srp": _srp(plan, layout, known)}
+    found = {"forecast": told, "srp": _srp(plan, layout, known)}
+    return found if known.told is None else {**found, "pilot": _piloted(plan, layout, known, made)}
+
+
+def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:
+    """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
+
+    Unlike the power of the forecast nothing is assumed of the scores' distribution.
+    """
+    told = {"resampled": None, "resampled_error": None, "why_not_resampled": None, **(known.told or {})}
+    if known.pilot is None:
+        return told
+    try:
+        source = pilot(known.pilot, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+    except Invalid as error:
+        return {**told, "why_not_resampled": error.detail or error.title()}
+    if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):
+        return {**told, "why_not_resampled": ONCE}
+    power, error_of_it = resampled_power(
+        source,
+        difference=made.detectable,
+        documents=layout.documents,
+        alpha=made.alpha_each,
+        studies=STUDIES,
+        rng=np.random.default_rng([plan.seed, zlib.crc32(b"pilot")]),
+    )
+    return {**told, "resampled": power, "resampled_error": error_of_it}
 
 
 def _layout(plan: Plan, found: Checks, lengths: Mapping[str, int]) -> Layout | None:

@@ -57,8 +57,13 @@ class PlanView:
     stale: tuple[str, ...] | None = None
 
 
-def compile_design(session: Session, campaign: str, given: object, *, dry_run: bool, actor: str) -> PlanView:
+def compile_design(
+    session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
+) -> PlanView:
     """Compile a design and freeze it as the plan in force; dry_run: only look at it.
+
+    pilot: key of the campaign whose judgments it is forecast from; what the plan tells of these, all see who see the
+    plan, so only who may read both may name it.
 
     Raises NotFound, TooFar once a campaign is open, Invalid with places in the body where a design is not valid or
     cannot be met, NothingToJudge, NobodyJudges.
@@ -75,7 +80,7 @@ def compile_design(session: Session, campaign: str, given: object, *, dry_run: b
     except Invalid as error:  # the design is the body
         places = tuple(Place((*BODY, *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
-    report = plan_report.report(view, material, plan, plan_components.known(session, view))
+    report = plan_report.report(view, material, plan, plan_components.known(session, view, pilot))
     digest = digest_of(plan, material)
     if dry_run:
         return unstored(view, given, plan, report, digest, int(row.data_version))

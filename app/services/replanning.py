@@ -108,7 +108,7 @@ def _compile(session: Session, campaign: str, bought: Sequence[str] | None) -> _
         seed=old.seed + basis.version,
     )
     merged = merge(old, found)
-    known = plan_components.known(session, view)
+    known = plan_components.kept(before.report) or plan_components.known(session, view)
     report = plan_report.report(view, _with_past(material, merged.plan), merged.plan, known)
     return _Compiled(view, basis, before.design, material, old, found, merged, report)
 

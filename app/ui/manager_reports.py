@@ -16,13 +16,14 @@ from app.services.jobs import JobCancelled, JobView
 from app.services.kinds._base import Kind
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
+from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
 from app.ui.manager_pages import desk
 from app.ui.messages import language_of
 from app.ui.pages import PageRoute
-from app.web.access import RoleLacksIt
+from app.web.access import RoleLacksIt, all_seen
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.naming import check_naming
 
@@ -86,8 +87,10 @@ def _page(
     if not begun:
         return desk(request, "manager/report.html", about, caller, values)
     try:
-        found = asked.long_answer(database, Asking(kind, (campaign,), asked.asked_of(kind, given)))
-    except (Invalid, Conflict) as error:
+        question = asked.asked_of(kind, given)
+        read = all_seen(caller, asked.campaigns_of(kind, (campaign,), question))
+        found = asked.long_answer(database, Asking(kind, read, question))
+    except (CampaignNotFound, Conflict, Invalid) as error:
         failed = {**values, "why": words(error), "again": isinstance(error, JobCancelled), "open": True}
         return desk(request, "manager/report.html", about, caller, failed, status=422)
     if isinstance(found, JobView):

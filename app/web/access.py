@@ -139,6 +139,13 @@ def _check_campaign(request: Request, caller: Caller) -> str | None:
     return asked
 
 
+def all_seen(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
+    """The campaigns, all of which the caller must see. Raises CampaignNotFound, as for one that is not there."""
+    if caller.campaign is not None and set(campaigns) != {caller.campaign}:
+        raise CampaignNotFound
+    return campaigns
+
+
 def _authenticate(request: Request, who: Who | None) -> Caller:
     """In a transaction of its own, so that no connection is held while the handler works.
 

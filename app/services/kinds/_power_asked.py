@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
 from app.services.kinds._modelled import MOST_DRAWS
 from app.services.kinds._ranked import RecipeAsked
 from app.stats.components.generalizability import planned
@@ -40,6 +41,11 @@ class PowerAsked(RecipeAsked):
     components: Values | None = Field(
         None, description="Variance components of your own, as name=value with commas between.", examples=["residual=8"]
     )
+    pilot: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
+        None,
+        description="Key of a campaign whose judgments are the pilot; whoever asks must see both.",
+        examples=["pilot"],
+    )
     words: Annotated[float, Field(gt=0, le=10_000)] | None = Field(None, description="Of a segment, source and output.")
     seconds_per_word: Annotated[float, Field(gt=0, le=60)] = 0.8
     overhead: Annotated[float, Field(ge=0, le=5)] = Field(0.1, description="Share added for controls and repeats.")
@@ -70,6 +76,8 @@ class PowerAsked(RecipeAsked):
         """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
         if self.components is None:
             return None
+        if self.pilot is not None:
+            raise _wrong("components", "are a pilot's, or given: not both")
         found: dict[str, float] = {}
         for pair in self.components.split(","):
             name, _, value = pair.partition("=")
@@ -79,6 +87,10 @@ class PowerAsked(RecipeAsked):
         if not any(found.values()):
             raise _wrong("components", "at least one must be above 0")
         return planned(found, source="given")
+
+    def also(self) -> tuple[str, ...]:
+        """The pilot, where one is named."""
+        return () if self.pilot is None else (self.pilot,)
 
 
 def _numbers(text: str, name: str, most: int) -> tuple[int, ...]:

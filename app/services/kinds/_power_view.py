@@ -76,6 +76,7 @@ class PowerView(KindView):
 
     recipe: str
     higher_is_better: bool | None
+    pilot: str | None = Field(None, description="The campaign whose judgments are the pilot, where one was named.")
     difference: float | None
     power: float
     alpha: float

@@ -35,6 +35,17 @@ class Planner:
     asked: PowerAsked
     data: Modelled
     protocol: str
+    pilot: Modelled | None = None
+
+    @property
+    def judged(self) -> Modelled:
+        """The judgments that are planned from: the pilot's, else the campaign's own."""
+        return self.pilot or self.data
+
+    @property
+    def _sized(self) -> Modelled:
+        """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
+        return self.data if len(self.data.ratings) else self.judged
 
     @cached_property
     def components(self) -> Components | str:
@@ -42,22 +53,30 @@ class Planner:
         given = self.asked.given()
         if given is not None:
             return given
-        if self.data.fitted is not None:
-            return components_of(self.data.fitted, source=f"{self.data.given.about.campaign.key}, own judgments")
+        key = self.judged.given.about.campaign.key
+        if self.judged.fitted is not None:
+            return components_of(self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot"))
+        if self.pilot is not None:
+            return f"the pilot {key} cannot be used: {self.pilot.why}"
         try:
             return planning.default_components(self.protocol)
         except NoComponents as error:
             return f"{error.title()} ({error.detail})"
 
     @property
+    def measured(self) -> bool:
+        """The components are of judgments that are at hand."""
+        return self.asked.components is None and self.judged.fitted is not None
+
+    @property
     def own(self) -> bool:
         """The components are the campaign's own."""
-        return self.asked.components is None and self.data.fitted is not None
+        return self.measured and self.pilot is None
 
     @cached_property
     def systems(self) -> int:
         """Asked for, else the campaign's, else a usual number."""
-        own = len(self.data.rows.systems)
+        own = len(self._sized.rows.systems)
         return self.asked.systems or (own if own > 1 else SYSTEMS)
 
     @property
@@ -73,24 +92,24 @@ class Planner:
     @cached_property
     def raters(self) -> int:
         """Asked for, else the campaign's."""
-        return self.asked.raters or len(self.data.rows.raters) or RATERS
+        return self.asked.raters or len(self._sized.rows.raters) or RATERS
 
     @cached_property
     def own_documents(self) -> int:
         """Documents that a system was judged on, mean; segments where there are no documents."""
-        return self.data.rows.n_units_of_a_system
+        return self._sized.rows.n_units_of_a_system
 
     @cached_property
     def segments(self) -> float:
         """Of a document."""
-        rows = self.data.rows
+        rows = self._sized.rows
         own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
         return self.asked.segments or own
 
     @cached_property
     def words(self) -> float:
         """Of a segment, source and output together: twice those of the source."""
-        known = self.data.given.documents
+        known = self._sized.given.documents
         there = (known.words > 0) & (known.segments > 0)
         total = int(known.segments[there].sum())
         own = 2.0 * float(known.words[there].sum()) / total if total else WORDS
@@ -139,12 +158,12 @@ class Planner:
 
     @property
     def _n_draws(self) -> int:
-        return self.data.n_chunks if self.own else 0
+        return self.judged.n_chunks if self.measured else 0
 
     def chunk(self, number: int) -> bytes:
         """Either of both kinds."""
         if number < self._n_draws:
-            return self.data.chunk(number)
+            return self.judged.chunk(number)
         design = number - self._n_draws
         return json.dumps([self._drawing(design, documents) for documents in self.sizes]).encode()
 
@@ -206,44 +225,44 @@ class Planner:
     @cached_property
     def most(self) -> int:
         """Ratings an item that every output of the campaign has."""
-        rows = self.data.rows
+        rows = self.judged.rows
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
     def source(self, layout: Layout) -> Pilot | None:
-        """The campaign's ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
-        if not self.own or layout.ratings_per_item > self.most:
+        """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
+        if not self.measured or layout.ratings_per_item > self.most:
             return None
         try:
-            found = pilot(self.data.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+            found = pilot(self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
         except Invalid:
             return None
         return found if found.rated_anew or layout.grouping == "psxs" else None
 
     @property
     def between(self) -> float:
-        """Variance between systems: the campaign's own, else published, else as much as between documents of one."""
-        if self.data.fitted is not None:
-            return system_variance(self.data.fitted)
+        """Variance between systems: of the judgments, else published, else as much as between documents of one."""
+        if self.judged.fitted is not None:
+            return system_variance(self.judged.fitted)
         return planning.BETWEEN.get(self.protocol, self.difference**2)
 
     @property
     def true_means(self) -> Floats | None:
-        """What the systems of the campaign are taken to be truly: adjusted means drawn together by their error."""
-        fitted = self.data.fitted
+        """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
+        fitted = self.judged.fitted
         if fitted is None or len(fitted.means) != self.systems:
             return None
         between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
         kept = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
-        sign = self.data.ratings.better_sign
+        sign = self.judged.ratings.better_sign
         return np.asarray(sign * (middle + kept * (fitted.means - middle)), dtype=np.float64)
 
     def lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
         """Every design with its points."""
         if isinstance(self.components, str):
             return []
-        fitted = self.data.fitted
+        fitted = self.judged.fitted
         draws = [planned(of_contrasts(fitted, draw)) for draw in self.draws(parts)] if fitted is not None else []
         made: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
         by_point = dict(zip(self._points, made, strict=True))

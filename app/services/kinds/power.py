@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.domain.errors import Invalid, Place
 from app.services.kinds._base import Kind, Work
 from app.services.kinds._modelled import modelled
 from app.services.kinds._power_asked import PowerAsked
@@ -23,21 +25,33 @@ RECOMMENDED = (
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: PowerAsked) -> Work[PowerView]:
     asked.designs(), asked.given()
-    planner = Planner(asked, modelled(session, about[0], asked, asked.draws), about[0].campaign.protocol)
+    data, *pilots = (modelled(session, one, asked, asked.draws) for one in about)
+    for pilot in pilots:
+        _check_pilot(about[0], pilot.given.about)
+    planner = Planner(asked, data, about[0].campaign.protocol, *pilots)
     return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
+
+
+def _check_pilot(about: Question, pilot: Question) -> None:
+    """Raise Invalid for judgments on another scale."""
+    own, other = about.campaign.protocol, pilot.campaign.protocol
+    if own != other:
+        what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so its unit is another"
+        raise Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
 def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
     asked, data = planner.asked, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns=data.given.campaigns,
-        data_hash=data.given.data_hash,
+        campaigns={**data.given.campaigns, **planner.judged.given.campaigns},
+        data_hash=_hash(planner),
         basis=data.given.about.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(planner, parts),
         recipe=data.given.recipe.name,
-        higher_is_better=data.ratings.higher_is_better if len(data.ratings) else None,
+        higher_is_better=planner.judged.ratings.higher_is_better if len(planner.judged.ratings) else None,
+        pilot=None if planner.pilot is None else planner.pilot.given.about.campaign.key,
         difference=planner.difference if known else None,
         power=asked.power,
         alpha=asked.alpha,
@@ -57,18 +71,28 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
     )
 
 
+def _hash(planner: Planner) -> str:
+    own = planner.data.given.data_hash
+    if planner.pilot is None:
+        return own
+    return "sha256:" + hashlib.sha256(f"{own}\n{planner.pilot.given.data_hash}".encode()).hexdigest()
+
+
 def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
     if isinstance(planner.components, str):
-        return [planner.components, *([planner.data.why] if planner.data.why else [])]
+        own = planner.data.why if planner.pilot is None else None
+        return [planner.components, *([own] if own else [])]
     said = []
-    if not planner.own:
+    if planner.pilot is not None:
+        said.append(f"components and resampled documents are of the pilot {planner.pilot.given.about.campaign.key}")
+    elif not planner.own:
         said.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
     if planner.asked.difference is None:
         said.append("no difference was named: the one that the first design finds at the campaign's size is used")
-    if planner.own and planner.most < 2:
+    if planner.measured and planner.most < 2:
         said.append("some outputs were rated once: what raters add cannot be told from what outputs add")
-    if planner.own:
-        said += planner.data.unlike()
+    if planner.measured:
+        said += planner.judged.unlike()
     left = [design for design in planner.asked.designs() if design not in planner.designs]
     if left:
         said.append(f"{len(left)} designs ask more ratings an item than there are raters")
@@ -191,5 +215,6 @@ KIND: Kind[PowerAsked, PowerView] = Kind(
     picture=power_picture,
     caption=caption,
     long=True,
+    also=PowerAsked.also,
     pictures={"hours": hours_picture, "srp": srp_picture},
 )
