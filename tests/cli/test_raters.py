@@ -62,6 +62,11 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         with spine.database.transaction() as session:
             campaigns.create(session, NewCampaign(key="m", protocol="mqm"), actor="test")
         spine.take("m", "mqm-tsv", "\n".join([columns, *lines, ""]).encode())
+        with psycopg.connect(database_url) as owner:
+            owner.execute(
+                "INSERT INTO tutorial_answers (campaign_id, rater_id, document, position) "
+                "SELECT campaign_id, id, 'tutorial', 1 FROM raters"
+            )
         refused = command(database_url, "raters", "purge", "m", "rater1", "--yes")
         assert (refused.returncode, b"erase them first" in refused.stderr) == (2, True)
         assert command(database_url, "raters", "erase", "rater1", "--yes").stdout == b"m: rater1 erased\n"
@@ -80,6 +85,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         assert {line["rater"] for line in map(json.loads, left.splitlines()) if "payload" in line} == {"rater0"}
         kept = spine.ask("SELECT count(*) FROM judgments")
         assert kept == [(2,)]
+        assert spine.ask("SELECT r.key FROM tutorial_answers t JOIN raters r ON r.id = t.rater_id") == [("rater0",)]
 
 
 def test_the_serving_role_cannot_purge_and_the_seals_are_back_afterwards(
