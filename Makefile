@@ -12,7 +12,8 @@ CONTRACTS := .venv/bin/lint-imports
 SOURCES := $(wildcard app migrations tests benchmarks screenshots .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
 T ?=
-# Tests in as many processes as there are cores, each with a Postgres of its own; the files of one stay together.
+# Tests in as many processes as there are cores, each with a Postgres of its own; the files of one stay together. They are
+# handed out as tests/conftest.py orders them, the longest first, and not by how many tests they have.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help
@@ -31,7 +32,7 @@ serve: setup ## serve the database that the settings name, or an embedded Postgr
 test: setup ## every check, then every test but the long ones (T="-k mqm" selects)
 	@checks=0; $(MAKE) --keep-going check || checks=$$?; \
 		[ $$checks = 0 ] || echo 'The checks failed (above); the tests run all the same.' >&2; \
-		tests=0; $(PY) -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadfile $(T) || tests=$$?; exit $$((tests ? tests : checks))
+		tests=0; $(PY) -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(T) || tests=$$?; exit $$((tests ? tests : checks))
 
 .PHONY: soak
 soak: setup ## the long tests: seeded and bounded, but minutes

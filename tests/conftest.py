@@ -22,6 +22,45 @@ DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
 PREFIX = "plumbline-tests-"
+TESTS = Path(__file__).resolve().parent
+# What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
+FIRST = [
+    "api/test_hostile.py",
+    "jobs/test_jobs.py",
+    "api/test_schemathesis.py",
+    "load/test_benchmarks.py",
+    "web/test_serve.py",
+    "cli/test_demo_command.py",
+    "faults/test_memory.py",
+    "browser/test_manager_pages.py",
+    "cli/test_worker.py",
+    "golden/test_with_curl.py",
+    "browser/test_nothing_is_lost.py",
+    "load/test_serve_benchmark.py",
+    "faults/test_acked.py",
+    "cli/test_conformance_command.py",
+    "browser/test_safe_and_blind.py",
+    "cli/test_simulate_command.py",
+    "faults/test_killed_imports.py",
+    "browser/test_manager_way.py",
+    "faults/test_flat_and_steady.py",
+    "browser/test_spans.py",
+    "load/test_blind_sessions.py",
+    "web/test_stop.py",
+    "browser/test_accessible.py",
+    "api/test_openapi.py",
+    "golden/test_flat_with_curl.py",
+    "load/test_crowd.py",
+    "cli/test_import.py",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, in their order; of the rest, and within a file, the order stays."""
+    places = {TESTS / name: place for place, name in enumerate(FIRST)}
+    if missing := [str(path) for path in places if not path.is_file()]:
+        raise pytest.UsageError(f"these go first and are not there: {missing}")
+    items.sort(key=lambda item: places.get(item.path, len(FIRST)))
 
 
 @pytest.fixture(scope="session")
