@@ -48,7 +48,10 @@ class Stretches:
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """Durations of one kind. n: before, kept: after trimming. mean, sd (ddof 1): of the kept, in seconds."""
+    """Durations of one kind. n: before, kept: after trimming. mean, sd (ddof 1): of the kept, in seconds.
+
+    low, high: the 10th and 90th percentile, and median, of all of them; the median is unknown in reports of old.
+    """
 
     n: int
     kept: int
@@ -56,6 +59,7 @@ class Trimmed:
     high: float
     mean: float
     sd: float | None
+    median: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +188,11 @@ def trimmed(seconds: Floats) -> Trimmed | None:
     """
     if not seconds.size:
         return None
-    low, high = np.percentile(seconds, (LOW, HIGH), method="linear")
+    low, median, high = np.percentile(seconds, (LOW, 50.0, HIGH), method="linear")
     kept = seconds[(seconds >= low) & (seconds <= high)]
     kept = kept if kept.size else seconds
     sd = number(float(kept.std(ddof=1))) if kept.size > 1 else None
-    return Trimmed(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd)
+    return Trimmed(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
 
 
 def change(before: Trimmed | None, after: Trimmed | None) -> float | None:

@@ -6,8 +6,11 @@ qc_mturk2021.json, under the conventions of expected/README.md.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ import pytest
 
 from app.main import create_app
 from app.services import asked as services
-from app.services import tokens
+from app.services import campaigns, tokens
 from app.services.kinds._base import Kind
 from app.storage import embedded
 from app.storage.db import Database
@@ -69,6 +72,11 @@ def asked(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
 
 def fill(spine: Spine) -> None:
     spine.take("sxs", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
+    with spine.database.transaction() as session:
+        # Its own scores, which exports give, under the weights of the published figures.
+        new = campaigns.NewCampaign(key="sxs-wmt24", protocol="mqm", options={"weights": "wmt24"})
+        campaigns.create(session, new, actor="test")
+    spine.take("sxs-wmt24", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
     spine.take("zhen", "table", shared("mqm_wmt23_zhen_calibration/ratings.tsv.gz"), options={"map": "mqm-spans"})
     files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
     spine.take("cal", "wmt-da-sqm", files, options={"mapping": "mapping.csv", "split": "language_pair"})
@@ -85,6 +93,34 @@ def level(report: Any, name: str) -> dict[tuple[str, float | None], Any]:
 
 def near(value: float) -> Any:
     return pytest.approx(value, abs=NEAR)
+
+
+Judged = tuple[str, str, int, str]
+"""System, document, position and rater."""
+
+
+def scores_over_http(asked: Asked, campaign: str) -> dict[Judged, float]:
+    """Scores of single ratings, as the flat export has them."""
+    headers = {"Authorization": f"Bearer {asked.token}"}
+    answer = asked.client.get(f"/v1/campaigns/{campaign}/exports/ratings-csv", headers=headers)
+    assert answer.status_code == 200, answer.text
+    rows = csv.DictReader(io.StringIO(answer.text))
+    return {(r["system"], r["document"], int(r["position"]), r["rater"]): float(r["score"]) for r in rows}
+
+
+def in_order_of_lines(score: Mapping[Judged, float], *, by_key: bool = False) -> Iterator[tuple[float, float]]:
+    """Both scores of the two names of one translation by two raters, those first who stand first in the file."""
+    lines = shared("sxs_mqm2023_ende/ratings.tsv.gz").decode().splitlines()
+    head = lines[0].split("\t")
+    raters: dict[tuple[str, str, int], dict[str, None]] = {}
+    for line in lines[1:]:
+        row = dict(zip(head, line.split("\t"), strict=True))
+        if row["system"].startswith("GPT4-5shot"):
+            place = (row["system"], row["doc"], int(row["docSegId"]))
+            raters.setdefault(place, {})[row["rater"]] = None
+    for place, names in raters.items():
+        for one, other in combinations(sorted(names) if by_key else names, 2):
+            yield score[*place, one], score[*place, other]
 
 
 class TestSideBySide:
@@ -134,6 +170,18 @@ class TestSideBySide:
         assert own["same_output"]["absolute"] == near(wanted["intra_mean_abs_difference"])
         assert own["same_output"]["identical"] == near(wanted["identical_scores"])
         assert own["same_output_other_rater"]["absolute"] == near(wanted["inter_mean_abs_difference"])
+
+    def test_pearson_of_two_raters_hangs_on_the_order_of_the_file(self, asked: Asked, theirs: Any, ours: Any) -> None:
+        """The same pairs: put in the order of the file's lines they give the published figure, by key ours."""
+        own = {one["what"]: one for one in ours["own"]}["same_output_other_rater"]
+        by_line = np.array(list(in_order_of_lines(scores_over_http(asked, "sxs-wmt24"))))
+        wanted = theirs["same_translation_twice"]
+        assert np.corrcoef(by_line.T)[0, 1] == near(wanted["inter_pearson"])
+        assert np.abs(by_line[:, 0] - by_line[:, 1]).mean() == near(wanted["inter_mean_abs_difference"])
+        by_key = np.array(list(in_order_of_lines(scores_over_http(asked, "sxs-wmt24"), by_key=True)))
+        assert own["n"] == len(by_key)
+        assert own["pearson"] == near(np.corrcoef(by_key.T)[0, 1])
+        assert own["pearson"] != near(wanted["inter_pearson"])
 
     def test_scores_of_zero(self, asked: Asked, theirs: Any) -> None:
         ours = asked.report("sxs", "distributions", scoring="spans:wmt24")

@@ -80,6 +80,15 @@ def test_the_paired_t_test_of_33_workers_is_the_published_one(stored: Stored) ->
         assert one.mean_difference == pytest.approx(worker["mean_bad_minus_system"], abs=1e-9)
 
 
+def test_the_references_of_33_workers_are_the_published_ones(stored: Stored) -> None:
+    body = quality.report(stored.spine.database, "cs-en", choices=Choices(min_pairs=2)).body
+    found = {one.rater: one.reference for one in quality.QualityView.model_validate_json(body).raters}
+    for name, worker in expected("qc_mturk2021.json")["workers"].items():
+        one = found[name]
+        assert one is not None
+        assert one.mean_difference == pytest.approx(worker["ref_minus_system_mean"], abs=1e-9), name
+
+
 def test_the_repeats_of_33_workers_are_the_published_ones(stored: Stored) -> None:
     ratings = stored.ratings("cs-en")
     pairs = pairs_of(ratings, originals(ratings), Role.REPEAT)

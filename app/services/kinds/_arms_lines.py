@@ -67,6 +67,7 @@ class ArmTime(Line):
     high: float
     mean: float
     sd: float | None
+    median: float | None = Field(None, description="Of all, nothing left out.")
     change: float | None = Field(description="Percent, against the mean of the first condition.")
     ratio: float | None = Field(
         description="Geometric mean over raters of how many times as long it takes as in the first condition."
@@ -143,6 +144,7 @@ def times(names: Sequence[str], found: Times) -> Iterator[ArmTime]:
                 high=after.high,
                 mean=after.mean,
                 sd=after.sd,
+                median=after.median,
                 change=change(before, after) if i else None,
                 ratio=apart.ratio if apart else None,
                 ratio_interval=apart.interval if apart else None,

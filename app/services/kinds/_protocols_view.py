@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +15,11 @@ from app.services.tables import interval
 from app.services.tables_csv import Cell
 
 PLACES = 3
+IN_WORDS = {
+    "segment": "one segment",
+    "document_score": "one document score",
+    "all_segments": "all segments, by a rater who rated every one",
+}
 Ends = tuple[float, float] | None
 
 
@@ -35,6 +41,21 @@ class GapView(Plain):
     found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
 
 
+class TimeView(Plain):
+    """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
+
+    what: Literal["segment", "document_score", "all_segments"] = Field(
+        description="One segment's rating, one document's score, or all segments of a rater who rated every one."
+    )
+    n: int
+    kept: int
+    low: float
+    median: float | None
+    high: float
+    mean: float
+    sd: float | None
+
+
 class ProtocolView(Plain):
     """One campaign: what its protocol tells apart, how far its raters agree, what it costs."""
 
@@ -52,6 +73,7 @@ class ProtocolView(Plain):
     seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of a rating.")
     seconds_sd: float | None
     n_timed: int
+    times: list[TimeView] = Field(default_factory=list, description="What took how long, where times are known.")
     why: list[str] = Field(description="What could not be said, and why.")
 
 
@@ -84,6 +106,10 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
+def _quantities(one: TimeView) -> tuple[float | None, ...]:
+    return one.median, one.low, one.high, one.mean, one.sd
+
+
 def _said(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
@@ -97,6 +123,14 @@ def tables(view: ProtocolsView) -> Sequence[Shown]:
         seconds = captions.number(one.seconds, 1)
         rows.append((one.campaign, one.protocol, _said(one.separates), _figure(one.separation), *agree, seconds))
     shown = [Shown("Meaningfulness, agreement, cost", table(heads, rows, 2))]
+    times = [(one, spent) for one in view.protocols for spent in one.times]
+    if times:
+        of_times = ("Campaign", "What", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
+        spent = [
+            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.number(x, 1) for x in _quantities(t)))
+            for one, t in times
+        ]
+        shown.append(Shown("Seconds", table(of_times, spent, 2)))
     gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
     if gaps:
         ends = f"{view.level:.0%} interval"
@@ -133,8 +167,12 @@ def csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
         rows.append(("agreement", one.campaign, None, "alpha_interval", one.alpha, *agree, one.n_pairs, None))
         rows.append(("agreement", one.campaign, None, "mean_pearson", one.pearson, None, None, one.n_pairs, None))
         rows.append(("cost", one.campaign, None, "seconds", one.seconds, None, None, one.n_timed, None))
+        for spent in one.times:
+            ends: tuple[Cell, Cell] = (spent.low, spent.high)
+            rows.append(("time", one.campaign, None, f"{spent.what} median", spent.median, *ends, spent.n, None))
+            rows.append(("time", one.campaign, None, f"{spent.what} trimmed mean", spent.mean, *ends, spent.n, None))
         for gap in one.gaps:
-            ends: tuple[Cell, Cell] = gap.interval or (None, None)
+            ends = gap.interval or (None, None)
             rows.append(("gap", one.campaign, None, f"{gap.better} > {gap.worse}", gap.gap, *ends, gap.n, None))
     for b in view.bridges:
         ends = b.interval or (None, None)

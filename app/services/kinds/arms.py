@@ -93,6 +93,7 @@ _TIME = {
     "low": 6.0,
     "high": 40.0,
     "sd": 6.0,
+    "median": 14.5,
     "change": None,
     "ratio": None,
     "ratio_interval": None,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations, permutations
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, StringConstraints
@@ -29,6 +29,7 @@ from app.services.kinds._protocols_view import (
     GapView,
     ProtocolsView,
     ProtocolView,
+    TimeView,
     caption,
     csv,
     picture,
@@ -50,6 +51,7 @@ from app.stats.timing import trimmed
 from app.storage.db import Session
 
 MOST_POINTS = 101
+Timed = Literal["segment", "document_score", "all_segments"]
 
 
 class ProtocolsAsked(ScoredAsked):
@@ -70,7 +72,7 @@ class Measured:
     parted: Parted
     units: Units
     mean: Floats
-    seconds: Floats
+    seconds: Mapping[Timed, Floats]
     addresses: list[Address]
 
 
@@ -102,21 +104,38 @@ def _measured(session: Session, about: Question, asked: ProtocolsAsked) -> Measu
     return Measured(given, units, mean, _seconds(session, about, asked.repeats), addresses)
 
 
-def _seconds(session: Session, about: Question, repeats: Repeated) -> Floats:
-    """Seconds from the beginning of each segment's rating to its end, where both are known; of repeats what counts."""
+def _seconds(session: Session, about: Question, repeats: Repeated) -> dict[Timed, Floats]:
+    """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
     read = judged(session, about)
-    started, submitted = read.events.started, read.events.submitted
-    known = (started >= 0) & (submitted > started) & first_rows(read.rows) & (read.rows.kind == Level.SEGMENT)
-    known &= np.isin(read.rows.role, (Role.RATING, Role.REPEAT))
+    rows, started, submitted = read.rows, read.events.started, read.events.submitted
+    known = (started >= 0) & (submitted > started) & first_rows(rows)
+    known &= np.isin(rows.role, (Role.RATING, Role.REPEAT))
     if repeats != "average":
-        known &= _once(read.rows, last=repeats == "latest")
-    return np.asarray((submitted[known] - started[known]) / 1e6, dtype=np.float64)
+        known &= _once(rows, last=repeats == "latest")
+    segment = np.asarray(rows.kind == Level.SEGMENT)
+    spent = np.asarray((submitted - started) / 1e6, dtype=np.float64)
+    return {
+        "segment": spent[known & segment],
+        "document_score": spent[known & ~segment],
+        "all_segments": _of_complete(rows.where(known & segment), spent[known & segment]),
+    }
+
+
+def _of_complete(rows: Ratings, spent: Floats) -> Floats:
+    """Of each rater who rated every output, the seconds of all of them."""
+    n = max(rows.n_systems, 1)
+    output = np.unique(rows.segment.astype(np.int64) * n + rows.system, return_inverse=True)[1].ravel()
+    n_outputs = int(output.max(initial=-1)) + 1
+    pairs = np.unique(rows.rater.astype(np.int64) * max(n_outputs, 1) + output)
+    n_of = np.bincount(pairs // max(n_outputs, 1), minlength=len(rows.labels.raters))
+    total = np.bincount(rows.rater, weights=spent, minlength=len(rows.labels.raters))
+    return np.asarray(total[n_of == n_outputs] if n_outputs else np.empty(0), dtype=np.float64)
 
 
 def _once(rows: Ratings, *, last: bool) -> Bools:
     """The last, or first, rating of each output by each rater."""
-    order = np.lexsort((rows.nth if last else -rows.nth, rows.rater, rows.segment, rows.system))
-    address = np.stack([column[order] for column in (rows.rater, rows.segment, rows.system)])
+    order = np.lexsort((rows.nth if last else -rows.nth, rows.rater, rows.segment, rows.document, rows.system))
+    address = np.stack([column[order] for column in (rows.rater, rows.segment, rows.document, rows.system)])
     ends_here = (
         np.append((address[:, 1:] != address[:, :-1]).any(axis=0), True) if order.size else np.ones(0, dtype=bool)
     )
@@ -148,7 +167,7 @@ def _view(found: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
 
 
 def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
-    gaps, spent = _gaps(one, asked), trimmed(one.seconds)
+    gaps, spent = _gaps(one, asked), trimmed(one.seconds["segment"])
     paired = one.units.paired()
     agreed = _alpha(paired, asked)
     verdicts = [g.found for g in gaps if g.found is not None]
@@ -174,9 +193,16 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
         n_pairs=pairs.n_matched(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,
         seconds_sd=None if spent is None else spent.sd,
-        n_timed=int(one.seconds.size),
+        n_timed=int(one.seconds["segment"].size),
+        times=[line for what, seconds in one.seconds.items() for line in _time(what, seconds)],
         why=why,
     )
+
+
+def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
+    found = trimmed(seconds)
+    if found is not None:
+        yield TimeView(what=what, **asdict(found))
 
 
 def _alpha(units: Units, asked: ProtocolsAsked) -> tuple[float | None, tuple[float, float] | None]:

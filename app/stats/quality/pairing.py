@@ -33,14 +33,14 @@ class Pairs:
         return self.changed[first:last], self.original[first:last]
 
 
-def originals(ratings: Ratings) -> Links:
-    """Each repeat or degraded row back to the rating of the same output by the same rater, of the same task first.
+def originals(ratings: Ratings, roles: tuple[Role, ...] = (Role.REPEAT, Role.DEGRADED)) -> Links:
+    """Each row of these roles back to the rating of the same output by the same rater, of the same task first.
 
     Several ratings in the same task: the first in canonical order.
     """
     rows = np.arange(len(ratings))
     rated = ratings.role == Role.RATING
-    asks = np.isin(ratings.role, (Role.REPEAT, Role.DEGRADED))
+    asks = np.isin(ratings.role, roles)
     original = np.full(len(ratings), NO_ROW, dtype=np.int32)
     address = (ratings.rater, ratings.kind, ratings.document, ratings.segment, ratings.system)
     for columns in (address, (*address, ratings.task)):

@@ -20,6 +20,7 @@ from app.stats.quality.drift import DECISION, REFERENCE, Drift, drift
 from app.stats.quality.flags import CHECKS, Check, Flag, Limits, flagged
 from app.stats.quality.pairing import first_rows, originals
 from app.stats.quality.panel import Against, against_panel, cells_of
+from app.stats.quality.references import References, references
 from app.stats.quality.repeats import Repeats, repeats
 from app.stats.quality.runs import Habits, habits
 from app.stats.quality.speed import Speed, paces
@@ -49,7 +50,7 @@ class Choices:
 class RaterQuality:
     """Evidence on one rater; None where there is none. flags: what a person should look at, in words.
 
-    beyond: the checks that failed, `controls` for the verdict, each once.
+    beyond: the checks that failed, `controls` for the verdict, each once. reference: of hidden references.
     """
 
     rater: str
@@ -65,6 +66,7 @@ class RaterQuality:
     drift: Drift | None
     flags: tuple[str, ...]
     beyond: tuple[Check, ...] = ()
+    reference: References | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def quality(
         rows, links, test=chosen.test, min_pairs=chosen.min_pairs, adjust=chosen.adjust, alpha=chosen.alpha
     )
     again = repeats(rows, links, tolerance=chosen.tolerance)
+    shown = references(rows)
     panel = against_panel(rows)
     told = None if events is None else of_rows(events, keep)
     order = _order(rows, told)
@@ -110,10 +113,11 @@ def quality(
     ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
     drifts = _drifts(rows, order, chosen)
     flags = flagged(chosen.limits, ways, speeds, panel, again, drifts)
-    found = [
+    made = [
         _rater(rows, r, controls.get(r), again.get(r), panel.get(r), ways[r], speeds.get(r), drifts.get(r), flags[r])
         for r in order
     ]
+    found = [replace(one, reference=shown.get(r)) for one, r in zip(made, order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in ("pass", "fail", "not_testable")}
     n = sum(one.n_judgments for one in found)
     return QualityReport(tuple(found), chosen, rows.higher_is_better, unit, n, counts, _warnings(controls, told))

@@ -1,0 +1,32 @@
+"""Hidden references: how far above an output did a rater score the human translation shown in its place?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.quality.pairing import originals, pairs_of
+from app.stats.ratings import Ratings, Role
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """References that one rater scored. n: pairs of a reference and the output in whose place it was shown, both by
+    this rater. mean_difference: reference − output in the protocol's unit."""
+
+    n: int
+    mean_difference: float
+
+
+def references(ratings: Ratings) -> dict[int, References]:
+    """Of each rater (by code) who scored a reference in the place of an output that they scored too.
+
+    Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).
+    """
+    pairs = pairs_of(ratings, originals(ratings, (Role.REFERENCE,)), Role.REFERENCE)
+    found = {}
+    for rater in np.unique(pairs.rater).tolist():
+        shown, output = pairs.of(rater)
+        found[rater] = References(shown.size, float((shown - output).mean()))
+    return found
