@@ -24,7 +24,7 @@ def rescore(
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit code 1 where a score differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
-    """Derive every score from its payload again, and put right what is stored otherwise (a new data version)."""
+    """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""
     with _context.database() as database, database.transaction() as session:
         found = (
             rescoring.check(session, campaign)
@@ -42,6 +42,6 @@ def rescore(
             for place in one.first:
                 typer.echo(f"  {place}")
         if not check:
-            typer.echo(f"{found.corrected:,} put right")
+            typer.echo(f"{found.corrected:,} put right, {found.added:,} added")
     if check and not found.holds:
         raise typer.Exit(DIFFERENT)

@@ -104,7 +104,7 @@ class Worker:
         app.task(name=FINISH, queue=QUEUE, pass_context=True, retry=later)(self._do)
         return app
 
-    def _do(self, context: JobContext, job: int, n: int | None = None, **_counts: int) -> None:
+    def _do(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
         """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
         entry = Entry(context.job.task_name, job, n, context.job.priority)
         try:

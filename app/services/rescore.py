@@ -12,11 +12,13 @@ from app.services.campaigns import CampaignView, get, options_of, protocol_of
 from app.services.scores import GIVEN
 from app.stats.scoring import WeightProfile
 from app.storage import campaigns, judgments
+from app.storage import profiles as stored_profiles
 from app.storage import rescore as stored_scores
 from app.storage.db import Session
 from app.storage.rescore import StoredProfile, StoredScore
 
 MOST_SHOWN = 20
+BLOCK = 5000  # scores that are put right at a time
 
 
 @dataclass(slots=True)
@@ -34,11 +36,12 @@ class ProfileCheck:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All profiles of a campaign. corrected: scores that were put right."""
+    """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
 
     campaign: str
     profiles: tuple[ProfileCheck, ...]
     corrected: int = 0
+    added: int = 0
 
     @property
     def holds(self) -> bool:
@@ -49,46 +52,80 @@ class Checked:
 def check(session: Session, campaign: str) -> Checked:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
-    found = [_compared(session, row.id, view, one)[0] for one in stored_scores.profiles(session, row.id)]
+    found = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
     return Checked(campaign, tuple(found))
 
 
 def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
-    """Put right what differs, under a new data version where anything does. Raises NotFound."""
+    """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.get(session, campaign, lock=True), get(session, campaign)
-    found, corrected = [], 0
-    for profile in stored_scores.profiles(session, row.id):
-        checked, wrong = _compared(session, row.id, view, profile)
-        found.append(checked)
-        if wrong:
-            stored_scores.correct(session, row.id, profile.id, wrong)
-            corrected += len(wrong)
-    if corrected:
+    profiles = stored_scores.profiles(session, row.id)
+    found = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
+    corrected, added = sum(one.different for one in found), sum(one.missing for one in found)
+    if corrected or added:
         campaigns.next_version(session, row.id, actor=actor, what="rescored")
-        audit.record(session, row.id, actor=actor, action="rescored", what={"scores": corrected})
-    return Checked(campaign, tuple(found), corrected)
+        what = {"scores": corrected, "added": added}
+        audit.record(session, row.id, actor=actor, action="rescored", what=what)
+    return Checked(campaign, tuple(found), corrected, added)
 
 
 def _compared(
-    session: Session, campaign_id: int, view: CampaignView, profile: StoredProfile
-) -> tuple[ProfileCheck, list[StoredScore]]:
-    """What is stored against what is derived, both in the order of judgments; and the derived where they differ."""
-    there = {one.judgment_id: one for one in stored_scores.stored(session, campaign_id, profile.id)}
-    checked, wrong = ProfileCheck(profile.name), []
+    session: Session, campaign_id: int, view: CampaignView, profile: StoredProfile, *, put_right: bool = False
+) -> ProfileCheck:
+    """What is stored against what is derived. No more than a block of either is held at a time."""
+    checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
+    wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
     own = options == options_of(view)
-    for derived in _derived(session, campaign_id, protocol_of(view), options):
+    there = stored_scores.stored(session, campaign_id, profile.id)
+    for derived, stored in _beside(_derived(session, campaign_id, protocol_of(view), options), there):
         checked.n += 1
-        stored = there.get(derived.judgment_id)
-        checked.missing += own and stored is None
-        if stored is not None and stored != derived:
+        if stored is None and own:
+            checked.missing += 1
+            absent.append(derived)
+        elif stored is not None and stored != derived:
+            checked.different += 1
             wrong.append(derived)
-    checked.different = len(wrong)
-    shown = [one.judgment_id for one in wrong[:MOST_SHOWN]]
-    places = stored_scores.addresses(session, campaign_id, shown)
-    by_id = {one.judgment_id: one for one in wrong[:MOST_SHOWN]}
-    checked.first = [f"{places[n]}: {there[n].score!r} is stored, {by_id[n].score!r} it is" for n in shown]
-    return checked, wrong
+            shown += [(stored, derived)] if len(shown) < MOST_SHOWN else []
+        if len(wrong) + len(absent) >= BLOCK:
+            _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
+    _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
+    places = stored_scores.addresses(session, campaign_id, [one.judgment_id for _, one in shown])
+    checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
+    return checked
+
+
+def _beside(
+    derived: Iterator[StoredScore], stored: Iterator[StoredScore]
+) -> Iterator[tuple[StoredScore, StoredScore | None]]:
+    """What is derived, each with what is stored of the same judgment; both come in the order of judgments."""
+    waiting = next(stored, None)
+    for one in derived:
+        while waiting is not None and waiting.judgment_id < one.judgment_id:
+            waiting = next(stored, None)
+        same = waiting is not None and waiting.judgment_id == one.judgment_id
+        yield one, waiting if same else None
+    for _ in stored:  # to its end, which closes it
+        pass
+
+
+def _store(
+    session: Session,
+    campaign_id: int,
+    profile: StoredProfile,
+    wrong: list[StoredScore],
+    absent: list[StoredScore],
+    *,
+    put_right: bool,
+) -> None:
+    """Store a block, if that is wanted, and let it go."""
+    if put_right and wrong:
+        stored_scores.correct(session, campaign_id, profile.id, wrong)
+    if put_right and absent:
+        rows = [(one.judgment_id, one.score, one.n_errors) for one in absent]
+        stored_profiles.store(session, campaign_id, profile.id, rows)
+    wrong.clear()
+    absent.clear()
 
 
 def _derived(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[StoredScore]:

@@ -9,6 +9,8 @@ import pytest
 
 from app.services import rescore
 from app.storage import embedded
+from app.storage import rescore as stored_scores
+from app.storage.rescore import StoredScore
 from tests.services.test_imports import DA, MQM
 from tests.spine import Spine, fresh
 
@@ -58,3 +60,37 @@ def test_rescoring_what_holds_makes_no_data_version(spine: Spine) -> None:
     with spine.database.transaction() as session:
         assert rescore.rescore(session, "mqm", actor="test").corrected == 0
     assert spine.rank("mqm", "google-mqm")["data_version"] == 1
+
+
+def test_what_differs_and_what_is_missing_is_stored_block_by_block(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = spine.rank("da", "wmt-da")
+    with psycopg.connect(spine.url) as connection:
+        of = "(SELECT id FROM campaigns WHERE key = 'da')"
+        connection.execute(f"UPDATE scores SET score = score + 1 WHERE campaign_id = {of} AND judgment_id % 2 = 0")
+        connection.execute(f"DELETE FROM scores WHERE campaign_id = {of} AND judgment_id % 2 = 1")
+    with spine.database.transaction() as session:
+        (found,) = rescore.check(session, "da").profiles
+    assert found.different
+    assert found.missing
+    assert found.different + found.missing == found.n
+
+    blocks: list[int] = []
+    correct = stored_scores.correct
+
+    def noted(session: rescore.Session, campaign_id: int, profile_id: int, rows: list[StoredScore]) -> None:
+        blocks.append(len(rows))
+        correct(session, campaign_id, profile_id, rows)
+
+    monkeypatch.setattr(rescore, "BLOCK", 2)
+    monkeypatch.setattr(stored_scores, "correct", noted)
+    with spine.database.transaction() as session:
+        done = rescore.rescore(session, "da", actor="test")
+    assert (done.corrected, done.added) == (found.different, found.missing)
+    assert (max(blocks) <= 2, sum(blocks)) == (True, found.different)
+    with spine.database.transaction() as session:
+        assert rescore.check(session, "da").holds
+    after = spine.rank("da", "wmt-da")
+    assert after.pop("data_version") == before.pop("data_version") + 1
+    assert after == before
