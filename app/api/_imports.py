@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
+from app.api._times import Time
 from app.api.ingest import IngestOut
 from app.services.imports import ImportView
 from app.web.bodies import Input
@@ -89,6 +90,18 @@ class ImportOut(BaseModel):
         return cls.model_validate({"import": view.public_id, **known, "report": view.report})
 
 
+class ImportRowOut(BaseModel):
+    """An import in a list; its files and its report are looked at by themselves."""
+
+    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+
+    public_id: str = Field(serialization_alias="import", description="Names the import.")
+    format: str
+    options: dict[str, str]
+    state: Literal["receiving", "committed"]
+    created_at: Time
+
+
 FILE = FileOut(name="ratings.tsv.gz", size=481_230, sha256="5e" * 32)
 REPORT = ImportReport(
     format="mqm-tsv",
@@ -111,4 +124,11 @@ ANNOUNCED = ImportOut.model_validate(
         "files": [],
         "report": None,
     }
+)
+ROW = ImportRowOut(
+    public_id="i_0f3a9c51d27e4b6f8a1c2d3e4f506172",
+    format="mqm-tsv",
+    options={},
+    state="committed",
+    created_at="2026-11-20T12:00:00Z",
 )

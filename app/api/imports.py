@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._imports import ANNOUNCED, FILE, REPORT, FileOut, ImportIn, ImportOut, ImportReport
+from app.api._imports import ANNOUNCED, FILE, REPORT, ROW, FileOut, ImportIn, ImportOut, ImportReport, ImportRowOut
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
 from app.formats._base import Input
@@ -19,6 +19,7 @@ from app.web.access import Manager
 from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
+from app.web.lists import Cursor, Limit, Page, after, page_of
 from app.web.once import Once, OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
@@ -96,6 +97,35 @@ def create_import(
 def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
     """Its files so far and, once it is committed, its report."""
     return ImportOut.of(imports.view(session, campaign, id))
+
+
+@router.get("", summary="List imports", responses=shows(200, Page[ImportRowOut](items=[ROW], next=None)))
+def list_imports(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[ImportRowOut]:
+    """In the order in which they were announced."""
+    found = imports.page(session, campaign, after=after(cursor), limit=limit + 1)
+    return page_of([ImportRowOut.model_validate(one) for one in found], limit, lambda one: one.public_id)
+
+
+@router.get(
+    "/{import}/files", summary="List an import's files", responses=shows(200, Page[FileOut](items=[FILE], next=None))
+)
+def list_import_files(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    id: ImportId,  # noqa: A002  (the word of the contract)
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[FileOut]:
+    """By name."""
+    found = imports.files_page(session, campaign, id, after=after(cursor), limit=limit + 1)
+    return page_of([FileOut.model_validate(one) for one in found], limit, lambda one: one.name)
 
 
 @router.put("/{import}/files/{name}", summary="Send a file", responses=shows(200, FILE, "Received."))

@@ -80,6 +80,16 @@ class OutputsOut(BaseModel):
     segments: list[OutputOut]
 
 
+class OutputsRow(BaseModel):
+    """A document that a system has outputs on."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    document: str
+    segments: int
+    outputs: int = Field(description="Segments with an output.")
+
+
 EXAMPLE = SystemOut(key="Online-W", name="Online-W", kind="mt", lab=None, tags=["online"], state="active")
 OUTPUTS = OutputsOut(
     segments=[
@@ -143,6 +153,24 @@ def put_outputs(
     """On one document as a whole: as many entries as the document has segments."""
     put = test_sets.put_outputs(session, campaign, system, document, body.segments, body.prefill, actor=caller.actor)
     return PutOut.model_validate(put)
+
+
+@router.get(
+    "/{system}/outputs",
+    summary="List a system's outputs",
+    responses=shows(200, Page[OutputsRow](items=[OutputsRow(document="talk-1", segments=12, outputs=12)], next=None)),
+)
+def list_outputs(
+    caller: Viewer,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    system: SystemKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[OutputsRow]:
+    """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
+    found = views.outputs_page(session, campaign, system, after=after(cursor), limit=limit + 1)
+    return page_of([OutputsRow.model_validate(one) for one in found], limit, lambda one: one.document)
 
 
 @router.get("/{system}/outputs/{document}", summary="Look at a system's outputs", responses=shows(200, OUTPUTS))

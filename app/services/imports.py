@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import partial
 from itertools import chain
 
@@ -53,6 +54,17 @@ class ImportView:
     report: Mapping[str, object] | None
 
 
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """An import in a list."""
+
+    public_id: str
+    format: str
+    options: Mapping[str, str]
+    state: str
+    created_at: datetime
+
+
 def announce(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
     """Announce an import into a campaign; its files follow. Raises Invalid for an unknown format or option."""
     check_options(format, options)
@@ -67,6 +79,19 @@ def view(session: Session, campaign: str, public_id: str) -> ImportView:
     row = imports.get(session, campaigns.get(session, campaign).id, public_id)
     arrived = tuple(FileView(f.name, f.size, f.sha256.hex()) for f in imports.files(session, row.id))
     return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
+
+
+def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
+    """Imports in the order in which they were announced, without their files and reports. Raises NotFound."""
+    rows = imports.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
+
+
+def files_page(session: Session, campaign: str, public_id: str, *, after: str | None, limit: int) -> list[FileView]:
+    """The files of an import by name. Raises NotFound."""
+    row = imports.get(session, campaigns.get(session, campaign).id, public_id)
+    found = imports.files_page(session, row.id, after=after, limit=limit)
+    return [FileView(f.name, f.size, f.sha256.hex()) for f in found]
 
 
 def add_file(session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]) -> FileView:

@@ -46,6 +46,15 @@ class OutputView:
     prefill: tuple[Mapping[str, Any], ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class OutputsOnDocument:
+    """How much a system has put out on a document. outputs: of so many segments."""
+
+    document: str
+    segments: int
+    outputs: int
+
+
 def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     """A document with its segments. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
@@ -68,6 +77,16 @@ def get_outputs(session: Session, campaign: str, system: str, document: str) -> 
         OutputView(row.text, None if row.sha256 is None else row.sha256.hex(), row.prefill and tuple(row.prefill))
         for row in rows
     ]
+
+
+def outputs_page(
+    session: Session, campaign: str, system: str, *, after: str | None, limit: int
+) -> list[OutputsOnDocument]:
+    """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    of = system_row(session, campaign_id, system)
+    rows = stored.outputs_page(session, campaign_id, of.id, after=after, limit=limit)
+    return [OutputsOnDocument(row.document, row.segments, row.outputs) for row in rows]
 
 
 def documents_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:

@@ -56,6 +56,22 @@ def get(session: Session, campaign_id: int, public_id: str, *, lock: bool = Fals
     return row
 
 
+def page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[ImportRecord]:
+    """Imports of this campaign, in the order in which they were announced, from after the one of this name."""
+    query = sa.select(imports).where(imports.c.campaign_id == campaign_id).order_by(imports.c.id).limit(limit)
+    if after is not None:
+        query = query.where(imports.c.id > get(session, campaign_id, after).id)
+    return list(session.execute(query))
+
+
+def files_page(session: Session, import_id: int, *, after: str | None, limit: int) -> list[StoredFile]:
+    """Files that arrived, by name after `after`."""
+    name = import_files.c.name.collate("C")
+    query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256)
+    query = query.where(import_files.c.import_id == import_id).order_by(name).limit(limit)
+    return [StoredFile(*row) for row in session.execute(query if after is None else query.where(name > after))]
+
+
 def files(session: Session, import_id: int) -> list[StoredFile]:
     """The files that arrived, by name."""
     query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256).where(

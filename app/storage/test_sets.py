@@ -60,6 +60,29 @@ def documents_page(session: Session, campaign_id: int, *, after: str | None, lim
     return _page(session, documents, campaign_id, after, limit)
 
 
+def outputs_page(session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int) -> list[Row]:
+    """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
+    key = documents.c.key.collate("C")
+    here = sa.and_(outputs.c.campaign_id == campaign_id, outputs.c.segment_id == segments.c.id)
+    of_document = sa.and_(segments.c.campaign_id == campaign_id, segments.c.document_id == documents.c.id)
+    theirs = sa.select(segments.c.id).join(outputs, here).where(of_document, outputs.c.system_id == system_id)
+    counted = sa.select(sa.func.count()).select_from(segments)
+    query = (
+        sa.select(
+            documents.c.key.label("document"),
+            counted.where(of_document).scalar_subquery().label("segments"),
+            counted.join(outputs, here)
+            .where(of_document, outputs.c.system_id == system_id, outputs.c.text.is_not(None))
+            .scalar_subquery()
+            .label("outputs"),
+        )
+        .where(documents.c.campaign_id == campaign_id, theirs.exists())
+        .order_by(key)
+        .limit(limit)
+    )
+    return list(session.execute(query if after is None else query.where(key > after)))
+
+
 def put(session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]) -> int:
     """Store a system or document, or overwrite its fields; its id."""
     statement = insert(table).values(campaign_id=campaign_id, key=key, **values)

@@ -41,3 +41,23 @@ def test_an_option_that_contradicts_the_campaign_is_refused(admin: httpx.Client)
 
     assert refused.status_code == 422
     assert "mqm" in refused.json()["detail"]
+
+
+def test_imports_and_the_files_of_one_are_listed_page_by_page(admin: httpx.Client) -> None:
+    assert admin.post("/v1/campaigns", json={"key": "c", "protocol": "esa"}).status_code == 201
+    made = [admin.post(f"{C}/imports", json={"format": "mtme", "options": {}}).json()["import"] for _ in range(3)]
+    for name, body in FILES.items():
+        assert admin.put(f"{C}/imports/{made[1]}/files/{name}", content=body).status_code == 200
+
+    first = admin.get(f"{C}/imports", params={"limit": 2}).json()
+    assert [(one["import"], one["format"], one["state"]) for one in first["items"]] == [
+        (one, "mtme", "receiving") for one in made[:2]
+    ]
+    rest = admin.get(f"{C}/imports", params={"cursor": first["next"]}).json()
+    assert ([one["import"] for one in rest["items"]], rest["next"]) == (made[2:], None)
+    assert admin.get(f"{C}/imports", params={"cursor": "i_unknown"}).status_code == 404
+
+    files = admin.get(f"{C}/imports/{made[1]}/files", params={"limit": 2}).json()
+    more = admin.get(f"{C}/imports/{made[1]}/files", params={"cursor": files["next"]}).json()
+    assert [one["name"] for one in files["items"] + more["items"]] == sorted(FILES)
+    assert admin.get(f"{C}/imports/{made[0]}/files").json() == {"items": [], "next": None}

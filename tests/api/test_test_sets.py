@@ -153,3 +153,15 @@ def test_a_closed_campaign_takes_no_texts(filled: httpx.Client, ask: Any) -> Non
     refused = _put(filled, "/documents/d2", DOCUMENT, status=409)
 
     assert "closed" in refused["title"]
+
+
+def test_a_system_s_outputs_are_listed_by_document_page_by_page(filled: httpx.Client) -> None:
+    for key in ("d2", "d3"):
+        _put(filled, f"/documents/{key}", DOCUMENT)
+    _put(filled, "/systems/A/outputs/d3", {"segments": ["Eins.", "Zwei."]})
+
+    first = filled.get(f"{CAMPAIGN}/systems/A/outputs", params={"limit": 1}).json()
+    assert first == {"items": [{"document": "d1", "segments": 2, "outputs": 1}], "next": "d1"}
+    rest = filled.get(f"{CAMPAIGN}/systems/A/outputs", params={"cursor": first["next"]}).json()
+    assert rest == {"items": [{"document": "d3", "segments": 2, "outputs": 2}], "next": None}
+    assert filled.get(f"{CAMPAIGN}/systems/B/outputs").status_code == 404
