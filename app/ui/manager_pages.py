@@ -20,37 +20,63 @@ from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
 from app.web.deps import DatabaseDep
 
-# The pages of a campaign: end of the address, what it is called, and who may open it.
-WAYS: tuple[tuple[str, str, frozenset[Role]], ...] = (
-    ("/overview", message("Overview"), frozenset({"viewer", "coordinator"})),
-    ("", message("Ranking"), frozenset({"viewer"})),
-    ("/recipes", message("Recipes"), frozenset({"viewer"})),
-    ("/reports", message("Reports"), frozenset({"viewer"})),
-    ("/stability", message("Stability"), frozenset({"viewer"})),
-    ("/gate", message("Gate"), frozenset({"viewer"})),
-    ("/reports/power", message("Planner"), frozenset({"viewer"})),
-    ("/comparisons", message("Comparisons"), frozenset({"viewer"})),
-    ("/series", message("Series"), frozenset({"viewer"})),
-    ("/print", message("Print"), frozenset({"viewer"})),
-    ("/lock", message("Lock"), frozenset({"viewer"})),
-    ("/jobs", message("Jobs"), frozenset({"viewer"})),
-    ("/settings", message("Settings"), frozenset({"manager"})),
-    ("/texts", message("Texts"), frozenset({"manager"})),
-    ("/guidelines", message("Guidelines"), frozenset({"manager"})),
-    ("/tutorial", message("Tutorial"), frozenset({"manager"})),
-    ("/qualification", message("Test"), frozenset({"manager"})),
-    ("/raters", message("Raters"), frozenset({"coordinator"})),
-    ("/invitations", message("Invitations"), frozenset({"manager"})),
-    ("/design", message("Design"), frozenset({"manager"})),
-    ("/replan", message("Replan"), frozenset({"manager"})),
-    ("/quality", message("Quality"), frozenset({"coordinator"})),
-    ("/exclusions", message("Exclusions"), frozenset({"manager"})),
-    ("/problems", message("Problems"), frozenset({"manager"})),
-    ("/items", message("Items"), frozenset({"manager"})),
-    ("/exports", message("Export"), frozenset({"manager"})),
-    ("/clone", message("Clone"), frozenset({"manager"})),
-    ("/audit", message("Audit"), frozenset({"manager"})),
+VIEWER: frozenset[Role] = frozenset({"viewer"})
+COORDINATOR: frozenset[Role] = frozenset({"coordinator"})
+MANAGER: frozenset[Role] = frozenset({"manager"})
+
+# The pages of a campaign by what they are about: end of the address, what it is called, and who may open it.
+WAYS: tuple[tuple[str, tuple[tuple[str, str, frozenset[Role]], ...]], ...] = (
+    (
+        message("Campaign"),
+        (
+            ("/overview", message("Overview"), VIEWER | COORDINATOR),
+            ("/settings", message("Settings"), MANAGER),
+            ("/lock", message("Lock"), VIEWER),
+            ("/jobs", message("Jobs"), VIEWER),
+            ("/exports", message("Export"), MANAGER),
+            ("/clone", message("Clone"), MANAGER),
+            ("/audit", message("Audit"), MANAGER),
+        ),
+    ),
+    (
+        message("Results"),
+        (
+            ("", message("Ranking"), VIEWER),
+            ("/recipes", message("Recipes"), VIEWER),
+            ("/reports", message("Reports"), VIEWER),
+            ("/stability", message("Stability"), VIEWER),
+            ("/gate", message("Gate"), VIEWER),
+            ("/reports/power", message("Planner"), VIEWER),
+            ("/comparisons", message("Comparisons"), VIEWER),
+            ("/series", message("Series"), VIEWER),
+            ("/print", message("Print"), VIEWER),
+        ),
+    ),
+    (
+        message("Texts and tasks"),
+        (
+            ("/texts", message("Texts"), MANAGER),
+            ("/guidelines", message("Guidelines"), MANAGER),
+            ("/design", message("Design"), MANAGER),
+            ("/replan", message("Replan"), MANAGER),
+            ("/items", message("Items"), MANAGER),
+        ),
+    ),
+    (
+        message("People"),
+        (
+            ("/raters", message("Raters"), COORDINATOR),
+            ("/invitations", message("Invitations"), MANAGER),
+            ("/tutorial", message("Tutorial"), MANAGER),
+            ("/qualification", message("Test"), MANAGER),
+            ("/quality", message("Quality"), COORDINATOR),
+            ("/exclusions", message("Exclusions"), MANAGER),
+            ("/problems", message("Problems"), MANAGER),
+        ),
+    ),
 )
+Ways = list[tuple[str, list[tuple[str, str]]]]
+"""Groups of pages by name: address and name of each page."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +106,14 @@ Coordinator = Annotated[Caller, Depends(Needs(frozenset({"coordinator"})))]
 Manager = Annotated[Caller, Depends(Needs(frozenset({"manager"})))]
 
 
-def ways(campaign: str, caller: Caller) -> list[tuple[str, str]]:
-    """Address and name of each page of a campaign that the caller may open."""
+def ways(campaign: str, caller: Caller) -> Ways:
+    """The pages of a campaign that the caller may open, by group; groups without any are left out."""
     start = f"/campaigns/{quote(campaign, safe='')}"
-    return [(start + end, name) for end, name, roles in WAYS if any(caller.may(role) for role in roles)]
+    found = [
+        (group, [(start + end, name) for end, name, roles in pages if any(caller.may(role) for role in roles)])
+        for group, pages in WAYS
+    ]
+    return [(group, pages) for group, pages in found if pages]
 
 
 def here(request: Request) -> str:
