@@ -55,7 +55,13 @@ class StabilityAsked(BaseModel):
     studies: Annotated[int, Asks(ge=2, le=limits.MOST_STUDIES)] = Asks(
         limits.STUDIES, description="Simulated for each point."
     )
-    studies_per_document_set: Annotated[int, Asks(ge=1, le=limits.MOST_STUDIES)] = limits.STUDIES_PER_SET
+    studies_per_document_set: Annotated[int, Asks(ge=1, le=limits.MOST_STUDIES)] = Asks(
+        limits.STUDIES_PER_SET, description="1 draws documents anew for every study."
+    )
+    pairs: Literal["same_documents", "all"] = Asks(
+        "same_documents",
+        description="Which studies are compared: those of the same documents, or each with every other.",
+    )
     permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
 
@@ -66,6 +72,7 @@ class StabilityAsked(BaseModel):
             documents=None if self.documents is None else tuple(map(int, self.documents.split(","))),
             studies=self.studies,
             per_set=self.studies_per_document_set,
+            pairs=self.pairs,
             permutations=self.permutations,
             seed=self.seed,
             lenient=self.designs == "paper",
