@@ -63,10 +63,11 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
     """
     with database.transaction(snapshot=True) as session:
         asked = question(session, campaign, as_of)
-        key = _key(asked, recipe)
-        body = reports.find(session, key)
+        names = texts.names_digest(session, asked.campaign_id)
+        body = reports.find(session, _key(asked, recipe, names))
     if body is None:
-        body = _compute(database, asked, recipe)
+        body, names = _compute(database, asked, recipe)
+        key = _key(asked, recipe, names)
         with database.transaction() as session:
             reports.store(session, key, body)
             body = reports.find(session, key) or body
@@ -119,11 +120,11 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
     return as_asked(rank(rows, applied(recipe, stands), documents), recipe)
 
 
-def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
+def _compute(database: Database, asked: Question, recipe: Recipe) -> tuple[bytes, str]:
+    """The report, and the digest of the names and domains that stand in it."""
     with database.transaction() as session:
         rows = load(session, asked, recipe)
-        words = texts.system_words(session, asked.campaign_id)
-        documents = side_tables.documents(session, asked.campaign_id, rows.labels)
+        words, documents, names = _named(session, asked.campaign_id, rows)
         stands = registered(session, asked.campaign_id, asked.version)
     ranked = as_asked(rank(rows, applied(recipe, stands), documents), recipe)
     result: dict[str, Any] = ranked.as_json()
@@ -140,7 +141,19 @@ def _compute(database: Database, asked: Question, recipe: Recipe) -> bytes:
     for system in result["systems"]:
         known = words[system["system"]]
         system.update(name=known.name, kind=known.kind)
-    return json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    body = json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return body, names
+
+
+def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[str, texts.SystemWords], Documents, str]:
+    """Names and domains as they are now, with their digest; read anew where somebody changed them in between."""
+    before, names = "", texts.names_digest(session, campaign_id)
+    while before != names:
+        before = names
+        words = texts.system_words(session, campaign_id)
+        documents = side_tables.documents(session, campaign_id, rows.labels)
+        names = texts.names_digest(session, campaign_id)
+    return words, documents, names
 
 
 def data_hash(rows: Ratings, documents: Documents, known: Mapping[str, texts.SystemWords]) -> str:
@@ -180,13 +193,14 @@ def _used(codes: Codes, n: int) -> tuple[Codes, Codes]:
     return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)
 
 
-def _key(asked: Question, recipe: Recipe) -> reports.ReportKey:
-    # The recipe's name is shown in the report, so two names of one analysis are two reports.
+def _key(asked: Question, recipe: Recipe, names: str) -> reports.ReportKey:
+    # The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems
+    # and domains: they have no data version, so that an older one, too, is told with those of today.
     return reports.ReportKey(
         campaign_id=asked.campaign_id,
         kind=BYTES_KIND,
         data_version=asked.version,
-        recipe_hash=f"{recipe.name}@{recipe.hash}{asked.unsettled}",
+        recipe_hash=f"{recipe.name}@{recipe.hash}{asked.unsettled}@{names}",
         seed=recipe.seed,
         method_version=METHOD_VERSION,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.tables import systems
+from app.storage.staging import json_text
+from app.storage.tables import documents, systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,15 @@ def system_words(session: Session, campaign_id: int) -> dict[str, SystemWords]:
     """Name and kind of each system by key."""
     query = sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id)
     return {row.key: SystemWords(row.name, row.kind) for row in session.execute(query)}
+
+
+def names_digest(session: Session, campaign_id: int) -> str:
+    """Digest of what is told about systems and documents as it is now, whatever data version is asked about."""
+    told = (
+        sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id),
+        sa.select(documents.c.key, documents.c.domain, sa.null()).where(
+            documents.c.campaign_id == campaign_id, documents.c.domain.is_not(None)
+        ),
+    )
+    rows = [sorted(map(list, session.execute(query))) for query in told]
+    return hashlib.sha256(json_text(rows).encode()).hexdigest()[:32]

@@ -138,3 +138,43 @@ def test_the_data_hash_covers_domains_and_names_and_nothing_that_was_not_read(sp
         campaign("v", {"type": "system", "key": "A", "name": "A", "kind": "human"}),
     ]
     assert len({plain["data_hash"], *(ranking["data_hash"] for ranking in told)}) == 5
+
+
+RENAMED = "UPDATE systems SET name = name || ' (new)' WHERE key = (SELECT min(key) FROM systems) RETURNING 1"
+MOVED = "UPDATE documents SET domain = 'elsewhere' RETURNING 1"
+
+
+@pytest.mark.parametrize("change", [RENAMED, MOVED], ids=["a name", "a domain"])
+def test_what_is_told_without_a_data_version_is_part_of_the_key(spine: Spine, change: str) -> None:
+    before = spine.body("c", "recommended")
+    spine.ask(change)
+    after = spine.body("c", "recommended")
+    assert after != before
+    spine.ask("DELETE FROM reports RETURNING 1")
+    assert spine.body("c", "recommended") == after
+
+
+@pytest.mark.parametrize("change", [RENAMED, MOVED], ids=["a name", "a domain"])
+def test_a_change_between_question_and_computing_is_not_stored_under_what_was_asked(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    before = spine.body("c", "recommended")
+    spine.ask("DELETE FROM reports RETURNING 1")
+    load = reports.load
+
+    def meanwhile(*given: Any) -> Any:
+        spine.ask(change)
+        return load(*given)
+
+    monkeypatch.setattr(reports, "load", meanwhile)
+    changed = spine.body("c", "recommended")
+    monkeypatch.undo()
+    assert changed != before
+    spine.ask(UNDONE[change])
+    assert spine.body("c", "recommended") == before, "what was asked about first finds nothing of the later name"
+
+
+UNDONE = {
+    RENAMED: "UPDATE systems SET name = replace(name, ' (new)', '') RETURNING 1",
+    MOVED: "UPDATE documents SET domain = NULL RETURNING 1",
+}
