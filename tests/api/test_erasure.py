@@ -166,3 +166,11 @@ def test_what_a_rater_exports_names_no_system(admin: httpx.Client, populated: di
     assert len(json.loads(text)["judgments"]) == 2
     assert "PLANTED" not in text
     assert "news.1" not in text
+
+
+def test_an_erasure_is_never_taken_for_a_purge(admin: httpx.Client, known: str) -> None:
+    """A purge is the schema's owner's, on the command line (docs/decisions, 16)."""
+    refused = admin.delete("/v1/raters/rater0", params={"campaign": "demo", "purge": "true"})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"] == ["query", "purge"]
+    assert admin.get("/v1/me", headers=bearer(known)).status_code == 200, "nothing was erased"
