@@ -56,16 +56,19 @@ SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS
        t.state = 'leased' AND t.leased_until < clock_timestamp() AS expired
 FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn' ORDER BY t.id"""
 # Tasks that came with their answers show what was judged; each answer for a segment is that segment once.
+# Only sources that somebody judged in such a task are split: progress is built anew with every change.
 _IMPORTED = """
-WITH sized AS MATERIALIZED (
+WITH answered AS MATERIALIZED (
+    SELECT i.task_id, j.segment_id
+    FROM tasks t JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.surplus_from IS NULL
+    JOIN judgments j ON j.campaign_id = :campaign AND j.item_id = i.id AND j.revision = 1 AND NOT j.surplus
+    WHERE t.campaign_id = :campaign AND t.state = 'imported' AND j.segment_id IS NOT NULL),
+sized AS MATERIALIZED (
     SELECT id, CASE WHEN :spaced THEN cardinality(regexp_split_to_array(nullif(btrim(source), ''), '\\s+'))
                     ELSE (char_length(source) + :characters - 1) / :characters END AS words
-    FROM segments WHERE campaign_id = :campaign)
-SELECT i.task_id AS id, count(*) AS segments, coalesce(sum(g.words), 0)::bigint AS words
-FROM tasks t JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.surplus_from IS NULL
-JOIN judgments j ON j.campaign_id = :campaign AND j.item_id = i.id AND j.revision = 1 AND NOT j.surplus
-JOIN sized g ON g.id = j.segment_id
-WHERE t.campaign_id = :campaign AND t.state = 'imported' GROUP BY i.task_id"""
+    FROM segments WHERE campaign_id = :campaign AND id IN (SELECT segment_id FROM answered))
+SELECT a.task_id AS id, count(*) AS segments, coalesce(sum(g.words), 0)::bigint AS words
+FROM answered a JOIN sized g ON g.id = a.segment_id GROUP BY a.task_id"""
 _RATERS = """
 SELECT r.id, r.key, e.state, x.key AS team, l.began, e.rater_id IS NOT NULL AS enrolled,
        EXISTS (SELECT FROM bucket_raters b WHERE b.campaign_id = :campaign AND b.rater_id = r.id
