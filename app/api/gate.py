@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.api._choices import AsOf, moment
+from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._kinds import KNOWN, TEXTS, Shape, for_caller
 from app.services import asked
 from app.services.asked import Asking
 from app.services.gate import GATE, GateAsked
 from app.services.gate_view import GateView
+from app.services.jobs import JobView
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Viewer
@@ -25,6 +29,7 @@ IN_JSON = shows(200, GateView.model_validate(GATE.example), "The verdict.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **IN_TEXT[200]["content"]}},
     **KNOWN,
+    **LATER,
 }
 
 
@@ -40,31 +45,40 @@ Asked = Annotated[GateQuery, Query()]
 
 
 @router.get("/gate", summary="Is the candidate good enough", response_class=Response, responses=ANY)
-def get_gate(caller: Viewer, request: Request, campaign: CampaignKey, given: Asked, database: DatabaseDep) -> Response:
+async def get_gate(
+    caller: Viewer, request: Request, campaign: CampaignKey, given: Asked, database: DatabaseDep, prefer: Prefer = ""
+) -> Response:
     """Better, not worse by a margin, or equivalent to the baseline; at which p, and would it show again.
 
-    As JSON, or as what `Accept` prefers.
+    As JSON, or as what `Accept` prefers. Of many systems a job answers.
     """
-    return _answer(caller, request, campaign, given, database)
+    return await _answer(caller, request, campaign, given, database, prefer)
 
 
 @router.get(
-    "/gate.{kind}", summary="Is the candidate good enough", response_class=Response, responses={**IN_TEXT, **KNOWN}
+    "/gate.{kind}",
+    summary="Is the candidate good enough",
+    response_class=Response,
+    responses={**IN_TEXT, **KNOWN, **LATER},
 )
-def get_gate_as(
+async def get_gate_as(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Annotated[Shape, Path(description="Suffix.")],
     given: Asked,
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown for a pull request, or SVG."""
-    return _answer(caller, request, campaign, given, database, kind)
+    return await _answer(caller, request, campaign, given, database, prefer, kind)
 
 
-def _answer(
-    caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, shape: str = ""
+async def _answer(
+    caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
     asking = Asking(GATE, (campaign,), given.question(), moment(given.as_of))
-    return for_caller(request, caller, GATE, asked.report(database, asking), shape=shape)
+    found = await ready(request, database, prefer, partial(asked.long_answer, database, asking))
+    if isinstance(found, JobView):
+        return accepted(found)
+    return await to_thread.run_sync(partial(for_caller, request, caller, GATE, found, shape=shape))

@@ -11,7 +11,7 @@ from app.api import _kinds
 from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
 from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
-from app.services import jobs, kinds, stability
+from app.services import asked, jobs, stability
 from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -79,7 +79,7 @@ def get_job_report(
         return accepted(view)
     if view.kind == stability.KIND:
         return of_stability(request, report, _curves(drawn.picture))
-    return _kinds.for_caller(request, caller, kinds.ALL[view.kind], report, drawn.picture)
+    return _kinds.for_caller(request, caller, asked.kind_of_job(view.kind), report, drawn.picture)
 
 
 def _curves(picture: str) -> Picture:

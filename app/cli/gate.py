@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.api._choices import moment
-from app.cli import _context, _remote
+from app.cli import _context, _long, _remote
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.services import asked
@@ -94,7 +94,7 @@ def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: 
     until = time.monotonic() + wait
     while True:
         try:
-            return remote.body(path, query, accept="application/json")
+            return _long.report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
         except (_remote.Refused, _remote.NotReached) as error:
             passing = isinstance(error, _remote.NotReached) or error.status in BUSY
             if not passing or time.monotonic() + PAUSE > until:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.services import jobs, kinds, recipes
+from app.services.gate import GATE
 from app.services.jobs import JobView
 from app.services.kinds._base import Kind, Work
 from app.services.redaction import hidden
@@ -70,6 +71,11 @@ def kind_of(name: str, over: Over = "campaign") -> Kind[Any, Any]:
         there = sorted(kind.name for kind in kinds.ALL.values() if kind.over == over)
         raise NoSuchReport(f"there are: {', '.join(there)}")
     return found
+
+
+def kind_of_job(name: str) -> Kind[Any, Any]:
+    """The kind of report that a job makes, by the name that the store has for it."""
+    return GATE if name == f"{GATE.over}/{GATE.name}" else kinds.ALL[name]
 
 
 def asked_of(kind: Kind[Any, Any], given: Mapping[str, object], *, place: str = "query") -> BaseModel:
@@ -173,12 +179,16 @@ def long_answer(database: Database, asking: Asking) -> StoredReport | JobView:
 
     Raises as `report`, and what a worker has found the question to be refused for.
     """
-    if not asking.kind.long:
+    kind = asking.kind
+    if not kind.long and kind.takes_long is None:
         return report(database, asking)
     with database.transaction(snapshot=True) as session:
         found = find(session, asking)
+        is_long = kind.long or (kind.takes_long is not None and kind.takes_long(session, found.about, asking.asked))
     if found.body is not None:
         return found.stored(found.body)
+    if not is_long:
+        return report(database, asking)
     given = asking.asked.model_dump(mode="json", exclude_unset=True)
     versions = {one.campaign.key: one.version for one in found.about}
     return jobs.ask(database, jobs.Request(found.key.kind, found.key, versions, given, asking.kind.role))

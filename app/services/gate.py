@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -11,6 +12,8 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
+from app.services import recipes
+from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.gate_view import ByRecipe, GateView, ReplicationView, caption, csv, picture, tables
 from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._ranked import Material, RecipeAsked, material
@@ -69,6 +72,12 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: GateAsked) ->
     if asked.alpha is not None:
         recipe = replace(recipe, alpha=asked.alpha, name=f"{recipe.name}+alpha"[:128])
     return whole(partial(_view, replace(given, recipe=recipe), asked))
+
+
+def _takes_long(session: Session, about: Sequence[Question], asked: GateAsked) -> bool:
+    """By the size of the campaign; it ranks without rank sets."""
+    recipe = replace(recipes.named(session, about[0].campaign.key, asked.recipe), rank_sets=False)
+    return seconds_to_rank(Size.of(session, about[0].campaign_id), recipe) > AT_ONCE
 
 
 def _wrong(field: str, message: str) -> Invalid:
@@ -278,4 +287,5 @@ GATE: Kind[GateAsked, GateView] = Kind(
     csv=csv,
     picture=picture,
     caption=caption,
+    takes_long=_takes_long,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.services import asked, jobs, kinds, stability
+from app.services import asked, jobs, stability
 from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
@@ -151,7 +151,7 @@ def work_of(database: Database, request: Request) -> Work[Any]:
     """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
     if request.kind == stability.KIND:
         return stability.work(database, request)
-    kind = kinds.ALL[request.kind]
+    kind = asked.kind_of_job(request.kind)
     given = asked.asked_of(kind, request.given)
     with database.transaction() as session:
         about = asked.told(kind, [question(session, key, version) for key, version in request.campaigns.items()])

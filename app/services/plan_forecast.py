@@ -38,8 +38,8 @@ def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -
         return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
     made = forecast(known.components, layout, systems=len(plan.systems))
     told = {**asdict(made), "layout": asdict(layout), "components": asdict(known.components)}
-    found = {"forecast": told, "srp": _srp(plan, layout, known)}
-    return found if known.told is None else {**found, "pilot": _piloted(plan, layout, known, made)}
+    both = {"forecast": told, "srp": _srp(plan, layout, known)}
+    return both if known.told is None else {**both, "pilot": _piloted(plan, layout, known, made)}
 
 
 def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:

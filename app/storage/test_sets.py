@@ -312,6 +312,18 @@ def count_documents(session: Session, campaign_id: int) -> int:
     return int(session.execute(query.where(*mine)).scalar_one())
 
 
+def size(session: Session, campaign_id: int) -> tuple[int, int, int]:
+    """How many systems there are, test documents, and segments of these."""
+    of_systems = sa.select(sa.func.count()).select_from(systems).where(systems.c.campaign_id == campaign_id)
+    mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")
+    of_segments = sa.select(sa.func.count()).select_from(
+        segments.join(documents, documents.c.id == segments.c.document_id)
+    )
+    counts = (of_systems, of_segments.where(*mine))
+    n_systems, n_segments = (int(session.execute(count).scalar_one()) for count in counts)
+    return n_systems, count_documents(session, campaign_id), n_segments
+
+
 def put_prefills(session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]]) -> None:
     """Store the spans that are shown with outputs, in place of others; rows: (output id, spans, origin)."""
     mine = (variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == DEFAULT_PREFILL)

@@ -96,6 +96,8 @@ class Kind(Generic[Asked, View]):
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
     beside: Callable[[Session, Question], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
+    takes_long: Callable[[Session, Sequence[Question], Asked], bool] | None = None
+    """Where it is not always long: whether this question is, by the size of the campaign; a job does it then."""
     also: Callable[[Asked], Sequence[str]] | None = None
     """Keys of further campaigns that a question names; they are read, too, and whoever asks must see them all."""
     blind: Callable[[View], View] | None = None
