@@ -26,6 +26,7 @@ from app.formats._base import (
     SystemRow,
     VoidRow,
 )
+from app.services import parquet
 from app.services.archives import tar
 from app.services.campaigns import CampaignView, get
 from app.services.ratings_table import ratings_csv
@@ -56,9 +57,11 @@ class Target:
 
 
 def target(format: str) -> Target:
-    """How a format is written. Raises NotFound, or NotWritable."""
+    """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
     if format in EXTRAS:
-        return Target(format, files=False)
+        if format in PARQUET:
+            parquet.check_installed()
+        return Target(PARQUET.get(format, format), files=False)
     found = formats.get(format)
     if not (found.write or found.write_book or found.write_tree):
         raise NotWritable(format)
@@ -67,9 +70,9 @@ def target(format: str) -> Target:
 
 
 def writable() -> list[str]:
-    """The names of all formats that can be written."""
+    """The names of all formats that can be written here: without those whose extra is missing."""
     names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_tree]
-    return sorted([*names, *EXTRAS])
+    return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_installed())])
 
 
 def export(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Iterator[bytes]:
@@ -238,5 +241,19 @@ _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
 )
 
 
-EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {"ratings-csv": ratings_csv}
+def _judgments_parquet(session: Session, campaign: str) -> Iterator[bytes]:
+    return parquet.as_parquet(pieces(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
+
+
+def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
+    return parquet.as_parquet(ratings_csv(session, campaign), parquet.RATINGS)
+
+
+PARQUET: Mapping[str, str] = {"parquet": "parquet", "ratings-parquet": "ratings.parquet"}
+"""What needs the extra of that name, and what a file's name ends in."""
+EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {
+    "parquet": _judgments_parquet,
+    "ratings-csv": ratings_csv,
+    "ratings-parquet": _ratings_parquet,
+}
 """What is written and is no format of files: derived from what is stored, and never read."""

@@ -1,0 +1,63 @@
+"""Flat tables as Parquet, where the extra of that name is installed: the columns and rows of the CSV, with types."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
+
+from app.domain.errors import Invalid
+
+BLOCK = 1 << 24  # bytes that become a row group; a row must fit
+PIECE = 1 << 20  # bytes that are sent at a time
+Types = Mapping[str, str]
+"""Names of the Arrow types of columns that are no text."""
+JUDGMENTS: Types = MappingProxyType(
+    {"accepted": "bool_", "position": "int32", "revision": "int32", "score": "float64", "n_errors": "int32"}
+)
+RATINGS: Types = MappingProxyType(
+    {"accepted": "bool_", "position": "int32", "judgment": "int32", "score": "float64", "n_errors": "int32"}
+)
+
+
+class NeedsExtra(Invalid):
+    """This format needs an extra that is not installed: pip install 'plumbline[parquet]'."""
+
+
+def is_installed() -> bool:
+    """Whether Parquet can be written here."""
+    return find_spec("pyarrow") is not None
+
+
+def check_installed() -> None:
+    """Raise NeedsExtra where Parquet cannot be written here."""
+    if not is_installed():
+        raise NeedsExtra
+
+
+def as_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
+    """A CSV as it is streamed, as a Parquet file; an empty cell is null. Texts stay as the CSV has them.
+
+    Both pass through files on disk, because Parquet ends with what it begins with. Raises NeedsExtra.
+    """
+    check_installed()
+    arrow, parquet, csv = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.csv"))
+    with tempfile.TemporaryFile() as table, tempfile.TemporaryFile() as file:
+        head = b""
+        for piece in pieces:
+            head = head or piece
+            table.write(piece)
+        table.seek(0)
+        names = head.partition(b"\n")[0].decode().strip("\r").split(",")
+        schema = arrow.schema([(name, getattr(arrow, types.get(name, "string"))()) for name in names])
+        kept = csv.ConvertOptions(column_types=schema, strings_can_be_null=True, null_values=[""])
+        cells = csv.ParseOptions(newlines_in_values=True)
+        rows = csv.open_csv(table, csv.ReadOptions(block_size=BLOCK), cells, kept)
+        with parquet.ParquetWriter(file, schema) as out:
+            for batch in rows:
+                out.write_batch(batch)
+        file.seek(0)
+        while sent := file.read(PIECE):
+            yield sent

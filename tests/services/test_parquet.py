@@ -1,0 +1,83 @@
+"""Flat tables as Parquet: what the CSV says, with types; and what is said where the extra is missing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from app.main import create_app
+from app.services import exports, parquet, tokens
+from app.storage import embedded
+from tests.api.conftest import OPTIONS, TestClient
+from tests.services.kinds.languages import PLANTED, lines
+from tests.spine import Spine, fresh
+
+PAIRS = {"parquet": "csv", "ratings-parquet": "ratings-csv"}
+installed = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra parquet (pyarrow) is not installed")
+
+
+@pytest.fixture(scope="module")
+def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+    with fresh(postgres, migrated_template) as found:
+        found.take("hi", "jsonl", lines(PLANTED[0]))
+        yield found
+
+
+def read(data: bytes) -> Any:
+    return pytest.importorskip("pyarrow.parquet").read_table(io.BytesIO(data))
+
+
+def cell(value: object) -> str:
+    """A value as either CSV writes it, truth apart."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def said(text: str, column: str) -> str:
+    if column == "accepted":
+        return text.lower()
+    return str(float(text)) if column == "score" and text else text
+
+
+@installed
+@pytest.mark.parametrize("format", PAIRS)
+def test_parquet_has_the_rows_of_the_csv(spine: Spine, format: str) -> None:
+    table = read(spine.export("hi", format))
+    rows = list(csv.DictReader(io.StringIO(spine.export("hi", PAIRS[format]).decode(), newline="")))
+    assert rows
+    assert table.column_names == list(rows[0])
+    found = [{name: cell(value) for name, value in row.items()} for row in table.to_pylist()]
+    assert found == [{name: said(text, name) for name, text in row.items()} for row in rows]
+    assert str(table.schema.field("score").type) == "double"
+    assert str(table.schema.field("accepted").type) == "bool"
+
+
+@installed
+def test_texts_with_ends_of_lines_and_long_ones_stay_whole_over_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BLOCK", 400_000)
+    texts = ["plain", "two\nlines", "a\u2028b", 'a "quote", a comma', "x" * 300_000]
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows([["text", "score"], *[[text, n] for n, text in enumerate(texts)]])
+    table = read(b"".join(parquet.as_parquet([out.getvalue().encode()], {"score": "float64"})))
+    assert table.to_pydict() == {"text": texts, "score": [0.0, 1.0, 2.0, 3.0, 4.0]}
+
+
+@pytest.mark.parametrize("format", PAIRS)
+def test_without_the_extra_it_is_refused_by_name_before_the_first_byte(
+    spine: Spine, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "find_spec", lambda _: None)
+    assert format not in exports.writable()
+    with pytest.raises(parquet.NeedsExtra):
+        exports.export(spine.database, "hi", format)
+    with spine.database.transaction() as session:
+        secret = tokens.issue(session, role="manager").secret
+    with TestClient(create_app(spine.database, OPTIONS)) as client:
+        head = {"Authorization": f"Bearer {secret}"}
+        answer = client.get(f"/v1/campaigns/hi/exports/{format}", headers=head)
+    assert answer.status_code == 422
+    assert "plumbline[parquet]" in answer.text
