@@ -15,6 +15,7 @@ from fastapi import FastAPI, Query
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.web.access import Public
+from tests.api.direct import asking
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
 
@@ -123,6 +124,13 @@ FUZZED_HEADERS = [
     "Cookie",
     "Content-Encoding",
 ]
+
+
+@pytest.fixture
+def anonymous(app: FastAPI) -> Iterator[httpx.Client]:
+    """A client that costs little a request, under the fixtures that all have."""
+    with asking(app) as client:
+        yield client
 
 
 class Operation(NamedTuple):

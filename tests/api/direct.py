@@ -1,0 +1,51 @@
+"""The application asked in the thread of the test: as the framework's test client does it, without changing threads.
+
+That client hands each request to a thread of its own and back, several times; for some ten thousand requests it is most
+of what they cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+
+class Direct(httpx.BaseTransport):
+    """Asks the application and waits; what it does not handle becomes its 500, not the test's exception."""
+
+    def __init__(self, app: FastAPI, loop: asyncio.AbstractEventLoop, state: dict[str, object]) -> None:
+        async def started(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, "state": dict(state)}, receive, send)
+
+        self.loop = loop
+        self.asked = httpx.ASGITransport(started, raise_app_exceptions=False, client=("testclient", 50000))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """One request, answered whole."""
+        return self.loop.run_until_complete(self._answer(request))
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        answer = await self.asked.handle_async_request(request)
+        return httpx.Response(answer.status_code, headers=answer.headers.raw, content=await answer.aread())
+
+
+@contextmanager
+def asking(app: FastAPI) -> Iterator[httpx.Client]:
+    """A client of the running application, which it starts and stops."""
+    loop = asyncio.new_event_loop()
+    lifespan = app.router.lifespan_context(app)
+    state = dict(loop.run_until_complete(lifespan.__aenter__()) or {})
+    try:
+        with httpx.Client(
+            transport=Direct(app, loop, state), base_url="http://testserver", follow_redirects=True
+        ) as client:
+            yield client
+    finally:
+        loop.run_until_complete(lifespan.__aexit__(None, None, None))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
