@@ -86,7 +86,7 @@ def document_means(
     """
     c, m, n_systems = components, layout.segments, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
-    raters = _dealt(layout, panel, n_systems, studies, rng)
+    raters = dealt(layout, panel, n_systems, studies, rng)
     n, documents = np.arange(studies)[:, None, None, None], np.arange(layout.documents)[:, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
     by_document = rng.normal(0.0, sqrt(c.rater_doc + c.rater_segment / m), (studies, layout.documents, panel.n_raters))
@@ -240,7 +240,7 @@ class _Ratings:
         return cls(effect)
 
 
-def _dealt(layout: Layout, panel: Panel, systems: int, studies: int, rng: np.random.Generator) -> Codes:
+def dealt(layout: Layout, panel: Panel, systems: int, studies: int, rng: np.random.Generator) -> Codes:
     """Raters of every item, shape (studies, D, S, K)."""
     return simulate(
         rng,
@@ -278,7 +278,7 @@ def _world(
     for start in range(0, studies, step):
         if pool == "new" and start:
             given = _Ratings.drawn(components, layout, panel, len(true), rng)
-        parts.append(_scores(own, given, _dealt(layout, panel, len(true), min(step, studies - start), rng)))
+        parts.append(_scores(own, given, dealt(layout, panel, len(true), min(step, studies - start), rng)))
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 

@@ -8,11 +8,13 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import ClusterRule
 from app.services.kinds._modelled import MOST_DRAWS
 from app.services.kinds._ranked import RecipeAsked
 from app.stats.components.generalizability import planned
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning import GROUPINGS, Components, Grouping
+from app.stats.planning_scores import Scores
 
 MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
 _PLANNED = tuple(term for term in (*TERMS, RESIDUAL) if term not in {"doc", "segment"})
@@ -51,6 +53,11 @@ class PowerAsked(RecipeAsked):
     overhead: Annotated[float, Field(ge=0, le=5)] = Field(0.1, description="Share added for controls and repeats.")
     onboarding_hours: Annotated[float, Field(ge=0, le=1000)] = Field(1.0, description="Of each rater.")
     hourly: Annotated[float, Field(ge=0, le=1e6)] | None = Field(None, description="Pay of an hour.")
+    scores: Scores = Field(
+        "normal",
+        description="Of simulated studies; the others are fitted to the single ratings of the campaign or its pilot.",
+    )
+    clusters: ClusterRule = Field("none", description="Rule of the clusters whose expected number is simulated.")
     studies: Annotated[int, Field(ge=20, le=2000)] = Field(200, description="Drawn for each point.")
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
         None, description="Of the components, for intervals; 0 for none."

@@ -7,12 +7,14 @@ from math import sqrt
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.domain.recipe import ClusterRule
 from app.services import captions
 from app.services.kinds._base import KindView, Shown
 from app.services.kinds._tables import aligned
 from app.services.tables import Alignment, Table
 from app.services.tables_csv import Cell
 from app.stats.planning import Grouping
+from app.stats.planning_scores import Scores
 
 GROUPED: dict[Grouping, str] = {
     "psxs": "pSxS",
@@ -56,6 +58,8 @@ class PointLine(_Line):
     significant_pairs: float | None = Field(description="Of a study, at alpha, as SRP counts them.")
     hours: float
     price: float | None
+    clusters: float | None = Field(None, description="That a study is expected to tell apart, by the rule asked for.")
+    clusters_error: float | None = None
 
 
 class DesignLine(_Line):
@@ -91,6 +95,9 @@ class PowerView(KindView):
     studies: int
     draws: int
     seed: int
+    scores: Scores = Field("normal", description="Of simulated studies.")
+    marginal: str | None = Field(None, description="What was fitted to single ratings, where scores are not normal.")
+    clusters: ClusterRule = Field("none", description="Rule of the clusters that are counted in simulated studies.")
     components: ComponentsLine | None = None
     designs: list[DesignLine] = Field(default_factory=list)
 
@@ -108,6 +115,7 @@ def tables(view: PowerView) -> Sequence[Shown]:
     return [
         Shown("What each design needs", _needs(view), frozenset()),
         Shown("By number of documents", _points(view), frozenset()),
+        *([] if view.clusters == "none" else [Shown("Clusters for the budget", _clusters(view), frozenset())]),
         Shown("Components used", _components(view.components), frozenset()),
     ]
 
@@ -163,6 +171,23 @@ def _points(view: PowerView) -> Table:
     return aligned(heads, rows)
 
 
+def _clusters(view: PowerView) -> Table:
+    heads: list[tuple[str, Alignment]] = [
+        ("Design", "left"),
+        ("Documents", "right"),
+        ("Hours", "right"),
+        ("Price", "right"),
+        ("Clusters expected", "right"),
+        ("Standard error", "right"),
+    ]
+    rows = []
+    for design in view.designs:
+        for one in design.points:
+            told = tuple(_amount(value, 2) for value in (one.price, one.clusters, one.clusters_error))
+            rows.append((design_name(design), f"{one.documents:,}", _amount(one.hours), *told))
+    return aligned(heads, rows)
+
+
 def _components(line: ComponentsLine) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
     places = captions.decimals([max(value for _, value in values) / 10])
@@ -190,6 +215,8 @@ CSV = (
     "price",
     "difference",
     "alpha_each",
+    "clusters",
+    "clusters_error",
 )
 
 
@@ -220,6 +247,8 @@ def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
                     one.price,
                     view.difference,
                     view.alpha_each,
+                    one.clusters,
+                    one.clusters_error,
                 )
             )
     return CSV, rows
@@ -237,5 +266,11 @@ def caption(view: PowerView) -> str:
     return (
         f"A difference of {view.difference:.3g} between two of {view.systems} systems, power {view.power:g}, alpha "
         f"{view.alpha:g}, {view.alpha_each:.2g} each of {view.pairs} pairs; new documents of {view.segments:.3g} "
-        f"segments, {of}. Components: {view.components.source}. {origin}"
+        f"segments, {of}. Components: {view.components.source}. {_drawn_from(view)}{origin}"
     )
+
+
+def _drawn_from(view: PowerView) -> str:
+    """The scores of simulated studies, where they are not normal, and the rule of clusters, where one is asked for."""
+    told = "" if view.marginal is None else f"Simulated scores: {view.scores.replace('_', ' ')}, {view.marginal}. "
+    return told + ("" if view.clusters == "none" else f"Clusters: rule {view.clusters}. ")

@@ -13,12 +13,13 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.services.kinds._modelled import Draw, Modelled, drawn
 from app.services.kinds._power_asked import PowerAsked
+from app.services.kinds._power_scores import Shaped, shaped
 from app.services.kinds._power_view import ComponentsLine, DesignLine, PointLine
 from app.stats import planning
 from app.stats.components.generalizability import components_of, of_contrasts, planned, system_variance
 from app.stats.planning import Components, Grouping, Layout, NoComponents, Prices
 from app.stats.planning_pilot import Pilot, pilot, resampled_power
-from app.stats.planning_studies import TooLarge, forecast_srp, simulated_power
+from app.stats.planning_studies import TooLarge, forecast_srp
 from app.stats.ratings import Floats
 
 SRP_WORLDS, SRP_WORLDS_OF_MANY, MANY_ITEMS = 6, 3, 10_000
@@ -146,6 +147,13 @@ class Planner:
         return planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power)
 
     @cached_property
+    def shaped(self) -> Shaped:
+        """Scores of simulated studies. There must be components."""
+        if isinstance(self.components, str):
+            raise Invalid(self.components)
+        return shaped(self.asked, self.components, self.judged, self.difference)
+
+    @cached_property
     def _points(self) -> list[tuple[int, int]]:
         return [(i, documents) for i in range(len(self.designs)) for documents in self.sizes]
 
@@ -177,16 +185,24 @@ class Planner:
             return {}
         layout, seed = self.layout(self.designs[design], documents), self.data.given.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
-        return {**self._simulated(layout, rng), **self._resampled(layout, rng)}
+        return {
+            **self._simulated(layout, rng),
+            **self._resampled(layout, rng),
+            **self._clusters(layout, np.random.default_rng([seed, 4, design, documents])),
+        }
+
+    def _clusters(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+        """From a seed of its own, so that to ask for clusters changes nothing else."""
+        return self.shaped.clusters(
+            self.asked, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
+        )
 
     def _simulated(self, layout: Layout, rng: np.random.Generator) -> Drawing:
         components, n = self.components, self.asked.studies
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
-            found, n = simulated_power(
-                components, layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng
-            )
+            found = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
             ahead = forecast_srp(
                 components,
                 layout,
@@ -199,10 +215,8 @@ class Planner:
             )
         except TooLarge:
             return {}
-        share = found / n
         return {
-            "simulated": share,
-            "simulated_error": sqrt(share * (1 - share) / n),
+            **found,
             "srp": ahead.srp,
             "srp_error": ahead.mc_error,
             "significant_pairs": ahead.mean_significant_pairs,
@@ -326,7 +340,17 @@ class Planner:
         return None if isinstance(self.components, str) else ComponentsLine(**asdict(self.components))
 
 
-_DRAWN = ("simulated", "simulated_error", "resampled", "resampled_error", "srp", "srp_error", "significant_pairs")
+CLUSTERS = ("clusters", "clusters_error")
+_DRAWN = (
+    "simulated",
+    "simulated_error",
+    "resampled",
+    "resampled_error",
+    "srp",
+    "srp_error",
+    "significant_pairs",
+    *CLUSTERS,
+)
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float] | None:

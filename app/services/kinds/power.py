@@ -66,6 +66,9 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         studies=asked.studies,
         draws=len(planner.draws(parts)) if known else 0,
         seed=data.given.recipe.seed,
+        scores=asked.scores,
+        marginal=planner.shaped.shape.told if known and planner.shaped.shape is not None else None,
+        clusters=asked.clusters,
         components=planner.components_line(),
         designs=planner.lines(parts),
     )
@@ -93,11 +96,14 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
         said.append("some outputs were rated once: what raters add cannot be told from what outputs add")
     if planner.measured:
         said += planner.judged.unlike()
+    said += planner.shaped.told
     left = [design for design in planner.asked.designs() if design not in planner.designs]
     if left:
         said.append(f"{len(left)} designs ask more ratings an item than there are raters")
     lines = planner.lines(parts)
-    if any(one.simulated is None and one.documents > 1 for line in lines for one in line.points):
+    if planner.shaped.why is None and any(
+        one.simulated is None and one.documents > 1 for line in lines for one in line.points
+    ):
         said.append("the largest designs are not simulated")
     said += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
     return said
@@ -143,6 +149,31 @@ def srp_picture(view: PowerView) -> bytes:
     told = [*view.warnings, caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
     return curves(_title(view), heading, "documents", [line for line in lines if line.steps], told)
+
+
+def clusters_picture(view: PowerView) -> bytes:
+    """Clusters expected against hours of work."""
+    lines = [
+        Curve(
+            design_name(design),
+            tuple(
+                Step(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
+                for one in design.points
+                if one.clusters is not None
+            ),
+        )
+        for design in view.designs
+    ]
+    told = [*view.warnings, caption(view)]
+    if view.clusters == "none":
+        told.insert(0, "No clusters were asked for: name a rule with `clusters`.")
+    heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
+    shown = [line for line in lines if line.steps]
+    return curves(_title(view), heading, "hours", shown, told, highest=float(view.systems))
+
+
+def _ends(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
+    return (None, None) if error is None else (max(1.0, value - 2 * error), min(float(most), value + 2 * error))
 
 
 def _bar(value: float, error: float | None) -> tuple[float, float] | tuple[None, None]:
@@ -216,5 +247,5 @@ KIND: Kind[PowerAsked, PowerView] = Kind(
     caption=caption,
     long=True,
     also=PowerAsked.also,
-    pictures={"hours": hours_picture, "srp": srp_picture},
+    pictures={"hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
 )

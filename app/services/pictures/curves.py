@@ -33,9 +33,16 @@ class Curve:
 
 
 def curves(
-    title: str, heading: str, across: str, lines: Sequence[Curve], told: Sequence[str], *, mark: float | None = None
+    title: str,
+    heading: str,
+    across: str,
+    lines: Sequence[Curve],
+    told: Sequence[str],
+    *,
+    mark: float | None = None,
+    highest: float = 1.0,
 ) -> bytes:
-    """Lines over one axis from 0, heights from 0 to 1; `mark`: a height that is drawn dashed; as SVG.
+    """Lines over one axis from 0, heights from 0 to `highest`; `mark`: a height that is drawn dashed; as SVG.
 
     Bars at the points are intervals. At most six lines are drawn, and said so.
     """
@@ -50,24 +57,28 @@ def curves(
         _canvas.prepare()
         sheet = Sheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, heading)
-        _axes(sheet, bottom, right, across)
+        _axes(sheet, bottom, (right, highest), across)
         if mark is not None:
-            y = bottom - HIGH * mark
+            y = bottom - HIGH * mark / highest
             sheet.line((MARGIN + LEFT, MARGIN + LEFT + WIDE), (y, y), color=QUIET, thick=0.9, dashed=True)
         for n, (line, (colour, marker)) in enumerate(zip(shown, LOOKS, strict=False)):
             sheet.line([MARGIN + 8], [HEAD + 12 + n * LINE * 1.4], color=colour, marker=marker)
             sheet.text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
-            _draw(sheet, line, (bottom, right), colour, marker)
+            _draw(sheet, line, (bottom, right, HIGH / highest), colour, marker)
         sheet.caption(sentences, bottom + 42)
         return _canvas.to_svg(sheet.figure, title=title)
 
 
-def _axes(sheet: Sheet, bottom: float, right: float, across: str) -> None:
+def _axes(sheet: Sheet, bottom: float, ends: tuple[float, float], across: str) -> None:
+    right, highest = ends
     left = MARGIN + LEFT
-    for tenth in range(0, 11, 2):
-        y = bottom - HIGH * tenth / 10
+    rise = 0.2 if highest == 1 else _step(highest)
+    for nth in range(int(highest / rise * 1.0001) + 1):
+        y = bottom - HIGH * nth * rise / highest
         sheet.line((left, left + WIDE), (y, y), color=FAINT, thick=0.6)
-        sheet.text(left - 6, y, f"{tenth / 10:.1f}", ha="right", size=8, color=QUIET)
+        sheet.text(
+            left - 6, y, f"{nth * rise:.1f}" if highest == 1 else f"{nth * rise:g}", ha="right", size=8, color=QUIET
+        )
     step = _step(right)
     at = 0.0
     while at <= right * 1.0001:
@@ -86,11 +97,11 @@ def _step(right: float) -> float:
     return right / 8
 
 
-def _draw(sheet: Sheet, line: Curve, frame: tuple[float, float], colour: str, marker: str) -> None:
-    bottom, right = frame
+def _draw(sheet: Sheet, line: Curve, frame: tuple[float, float, float], colour: str, marker: str) -> None:
+    bottom, right, high = frame
     left = MARGIN + LEFT
     xs = [left + WIDE * step.x / right for step in line.steps]
     for x, step in zip(xs, line.steps, strict=True):
         if step.low is not None and step.high is not None:
-            sheet.line((x, x), (bottom - HIGH * step.low, bottom - HIGH * step.high), color=colour, thick=0.9)
-    sheet.line(xs, [bottom - HIGH * step.y for step in line.steps], color=colour, thick=1.6, marker=marker)
+            sheet.line((x, x), (bottom - high * step.low, bottom - high * step.high), color=colour, thick=0.9)
+    sheet.line(xs, [bottom - high * step.y for step in line.steps], color=colour, thick=1.6, marker=marker)
