@@ -1,4 +1,4 @@
-"""The ranking of a campaign: JSON, CSV, LaTeX, Markdown and a picture, by suffix or Accept; and the named recipes."""
+"""A campaign's ranking: JSON, CSV, Parquet, LaTeX, Markdown, a picture, by suffix or Accept; and the named recipes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from app.api._choices import AsOf, Choices, check_exclusions, chosen, moment
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.services import recipes, reports
+from app.services import parquet, recipes, reports
 from app.services.redaction import without_raters
-from app.services.renderings import MEDIA_TYPES, render, segments
+from app.services.renderings import MEDIA_TYPES, RANKING_TYPES, render, segments
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database
@@ -25,14 +25,15 @@ from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
 from app.web.lists import Page
 from app.web.negotiation import preferred
+from app.web.remembering import Remembering, remembers
 from app.web.streams import stream
 
-router = APIRouter(prefix="/v1", tags=["reports"])
+router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
 
-Kind = Literal["csv", "tex", "md", "svg"]
+Kind = Literal["csv", "tex", "md", "svg", "parquet"]
 Table = Annotated[Literal["systems", "pairs"], Query(description="Which table, where the answer is one.")]
 JSON = "application/json"
-KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
+KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in RANKING_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 TEXTS = sends(
     200,
@@ -41,6 +42,7 @@ TEXTS = sends(
     tex=("application/x-tex", "\\begin{tabular}{rl}\n1 & ref \\\\\n\\end{tabular}\n"),
     md=("text/markdown", "| Rank | System |\n| --: | :-- |\n| 1 | `ref` |\n"),
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+    parquet=(parquet.MEDIA_TYPE, "PAR1"),
 )
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
 IN_JSON = shows(200, EXAMPLE, "The ranking.")
@@ -87,10 +89,11 @@ def get_ranking(
     database: DatabaseDep,
 ) -> Response:
     """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers."""
+    kind = _kind(request)
     report = reports.ranking(
         database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
     )
-    return _shown(request, caller, report, KINDS[preferred(request, tuple(KINDS))], asked)
+    return _shown(request, caller, report, kind, asked)
 
 
 @router.get(
@@ -107,7 +110,8 @@ def get_ranking_as(
     asked: Annotated[ChoicesOfTable, Query()],
     database: DatabaseDep,
 ) -> Response:
-    """The same ranking as CSV, LaTeX, Markdown or SVG."""
+    """The same ranking as CSV, LaTeX, Markdown, SVG, or, where the extra `parquet` is installed, Parquet (else 422)."""
+    _check(kind)
     report = reports.ranking(
         database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
     )
@@ -129,11 +133,12 @@ def post_ranking(
     database: DatabaseDep,
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
+    kind = _kind(request)
     check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
         recipe = recipes.sent(session, campaign, body.given())
     report = reports.ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
-    return _shown(request, caller, report, KINDS[preferred(request, tuple(KINDS))])
+    return _shown(request, caller, report, kind)
 
 
 @router.get(
@@ -155,6 +160,18 @@ def get_segment_scores(
     return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
+def _kind(request: Request) -> str:
+    """What `Accept` prefers; refused before anything is computed where it cannot be made here."""
+    kind = KINDS[preferred(request, tuple(KINDS))]
+    _check(kind)
+    return kind
+
+
+def _check(kind: str) -> None:
+    if kind == parquet.SUFFIX:
+        parquet.check_installed()
+
+
 def _wanted(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
@@ -174,4 +191,8 @@ def _shown(
     table = asked.picture if kind == "svg" else asked.table
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
-    return answer(request, lambda: render(report.body, kind, table), MEDIA_TYPES[kind], tag, headers)
+    return answer(request, lambda: render(report.body, kind, table), RANKING_TYPES[kind], tag, headers)
+
+
+for handler in (get_ranking, get_ranking_as):
+    remembers(handler, names=True)

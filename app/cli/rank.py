@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
@@ -14,9 +15,10 @@ from rich.console import Console
 
 from app.cli import _context, _remote
 from app.cli._show import ranking_table
+from app.cli.export import write
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
-from app.services import reports
+from app.services import parquet, reports
 from app.services.recipes import named
 from app.services.renderings import TABLES, render, segments
 
@@ -28,7 +30,7 @@ Any choice of the recipe can be given as an option of its name: --normalize z --
 
 
 SEGMENTS = "segments"
-_FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown", "svg": "svg"}
+_FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown", "svg": "svg", "parquet": "parquet"}
 
 
 def register(app: typer.Typer) -> None:
@@ -49,16 +51,19 @@ def rank(
     svg: Annotated[
         bool, typer.Option("--svg", help="A picture: the forest plot, or the matrix of --table pairs.")
     ] = False,
+    to_parquet: Annotated[
+        Path | None,
+        typer.Option("--parquet", help="File for Parquet, a line a system; needs the extra of that name."),
+    ] = None,
     table: Annotated[
         str,
-        typer.Option(help="What the CSV, LaTeX or Markdown table has a line for: systems, pairs or segments (CSV)."),
+        typer.Option(help="What a table has a line for: systems, pairs or, as CSV, segments."),
     ] = "systems",
     server: _remote.Server = None,
 ) -> None:
     """The ranking of a campaign."""
-    kinds = [
-        k for k, asked in (("json", as_json), ("csv", csv), ("tex", latex), ("md", markdown), ("svg", svg)) if asked
-    ]
+    wanted = {"json": as_json, "csv": csv, "tex": latex, "md": markdown, "svg": svg, "parquet": to_parquet is not None}
+    kinds = [kind for kind, asked in wanted.items() if asked]
     if len(kinds) > 1:
         raise Invalid("one kind of answer at a time", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),))
     _check_table(table, kinds)
@@ -67,7 +72,13 @@ def rank(
     pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
     if not kinds:
         Console().print(ranking_table(json.loads(b"".join(pieces))))
-        return
+    elif to_parquet is not None:
+        write(pieces, to_parquet)
+    else:
+        _print(pieces)
+
+
+def _print(pieces: Iterator[bytes]) -> None:
     last = b""
     for piece in pieces:
         sys.stdout.buffer.write(piece)
@@ -89,6 +100,8 @@ class Asked:
 
 
 def _from_database(asked: Asked) -> Iterator[bytes]:
+    if asked.kind == parquet.SUFFIX:
+        parquet.check_installed()
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
             base = named(session, asked.campaign, asked.recipe, place=("--recipe",))
@@ -118,7 +131,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
     if table not in (*TABLES, SEGMENTS):
         there = ", ".join((*TABLES, SEGMENTS))
         raise Invalid("the options are not valid", places=(Place(("--table", table), f"there are: {there}"),))
-    fitting = {SEGMENTS: ("csv",), "pairs": ("csv", "tex", "md", "svg")}.get(table)
+    fitting = {SEGMENTS: ("csv",), "pairs": ("csv", "tex", "md", "svg", "parquet")}.get(table)
     if fitting and kinds not in [[kind] for kind in fitting]:
         what = f"is a table for --{' --'.join(_FLAGS[kind] for kind in fitting)}"
         raise Invalid("the options are not valid", places=(Place(("--table", table), what),))

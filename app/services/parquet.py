@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from app.domain.errors import Invalid
 
+SUFFIX, MEDIA_TYPE = "parquet", "application/vnd.apache.parquet"
 BLOCK = 1 << 24  # bytes that become a row group; a row must fit
 PIECE = 1 << 20  # bytes that are sent at a time
 Types = Mapping[str, str]
@@ -20,6 +21,20 @@ JUDGMENTS: Types = MappingProxyType(
 RATINGS: Types = MappingProxyType(
     {"accepted": "bool_", "position": "int32", "judgment": "int32", "score": "float64", "n_errors": "int32"}
 )
+_WHOLE = "cluster n_segments n_documents n_ratings wins losses n_common documents_common data_version seed"
+_TRUTH = "significant significant_reverse testable order_conflict higher_is_better"
+_REAL = (
+    "rank rank_low rank_high rank_set_low rank_set_high score raw interval_low interval_high relative relative_low "
+    "relative_high difference p_value p_reverse p_adjusted minimum_detectable"
+)
+RANKING: Types = MappingProxyType(
+    {
+        **dict.fromkeys(_WHOLE.split(), "int64"),
+        **dict.fromkeys(_TRUTH.split(), "bool_"),
+        **dict.fromkeys(_REAL.split(), "float64"),
+    }
+)
+"""Of systems and of pairs: names of columns are the same in both where they say the same."""
 
 
 class NeedsExtra(Invalid):

@@ -1,4 +1,4 @@
-"""Other representations of a stored ranking: `render` turns its JSON into CSV, LaTeX, Markdown or SVG."""
+"""Other representations of a stored ranking: `render` turns its JSON into CSV, LaTeX, Markdown, SVG or Parquet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from app.domain.errors import Invalid, Place
-from app.services import pictures, ranking_view, tables, tables_csv, tables_markup
+from app.services import parquet, pictures, ranking_view, tables, tables_csv, tables_markup
 from app.services.ranking_view import RankingView
 from app.stats.result import Ranking
 
@@ -18,6 +18,8 @@ MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
         "svg": "image/svg+xml",
     }
 )
+RANKING_TYPES: Mapping[str, str] = MappingProxyType({**MEDIA_TYPES, parquet.SUFFIX: parquet.MEDIA_TYPE})
+"""Of a ranking: the kinds of every report, and Parquet where its extra is installed."""
 TABLES = ("systems", "pairs")
 _SYSTEM_NAMES = frozenset({2})
 _PAIR_NAMES = frozenset({0, 1})
@@ -33,15 +35,16 @@ def render(body: bytes, kind: str, table: str = "systems") -> bytes:
     Parameters
     ----------
     body : canonical JSON of a ranking, as stored.
-    kind : `csv`, `tex`, `md` or `svg`.
+    kind : `csv`, `tex`, `md`, `svg` or `parquet`.
     table : `systems` (one row a system, or the forest plot) or `pairs` (one row a pair, or the matrix of all pairs).
 
     Raises
     ------
+    NeedsExtra : Parquet, and its extra is not installed.
     Invalid : another kind or table. Segment scores are not in the stored report: see `segments`.
     """
-    if kind not in MEDIA_TYPES:
-        raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(MEDIA_TYPES)}"),))
+    if kind not in RANKING_TYPES:
+        raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(RANKING_TYPES)}"),))
     if table not in TABLES:
         raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
     return _rendered(ranking_view.read(body), kind, of_pairs=table == "pairs")
@@ -55,8 +58,9 @@ def segments(ranking: Ranking) -> Iterator[bytes]:
 def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
         return pictures.pair_matrix(view) if of_pairs else pictures.forest_plot(view)
-    if kind == "csv":
-        return tables_csv.pairs_csv(view) if of_pairs else tables_csv.systems_csv(view)
+    if kind in ("csv", parquet.SUFFIX):
+        flat = tables_csv.pairs_csv(view) if of_pairs else tables_csv.systems_csv(view)
+        return flat if kind == "csv" else b"".join(parquet.as_parquet([flat], parquet.RANKING))
     shown = tables.pairs_table(view) if of_pairs else tables.systems_table(view)
     if kind == "md":
         return tables_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)

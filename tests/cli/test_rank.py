@@ -48,6 +48,28 @@ def test_every_kind_of_answer_is_written(spine: Spine, flags: tuple[str, ...], s
     assert answer.stdout.endswith(b"\n")
 
 
+@pytest.mark.parametrize("table", ["systems", "pairs"])
+def test_parquet_is_written_to_a_file_whole(spine: Spine, table: str, tmp_path: Path, command: Command) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet (pyarrow) is not installed")
+    file = tmp_path / "ranking.parquet"
+    answer = command(spine.url, "rank", "mqm", "--table", table, "--parquet", file)
+    assert (answer.returncode, answer.stdout) == (0, b""), answer.stderr
+    known = csv.reader(io.StringIO(command(spine.url, "rank", "mqm", "--table", table, "--csv").stdout.decode()))
+    found = parquet.read_table(file)
+    assert [found.column_names, found.num_rows] == [next(known), len([row for row in known if row])]
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_parquet_without_its_extra_is_refused_by_name_and_leaves_no_file(
+    spine: Spine, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.parquet.find_spec", lambda _: None)
+    answer = command(spine.url, "rank", "mqm", "--parquet", tmp_path / "ranking.parquet")
+    assert answer.returncode == 2
+    assert b"plumbline[parquet]" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_excluded_system_leaves_the_ranking_and_is_written_down(spine: Spine, command: Command) -> None:
     answer = command(spine.url, "rank", "da", "--recipe", "wmt-da", "--exclude", "rater:w1", "--json")
     ranking = json.loads(answer.stdout)
@@ -79,6 +101,8 @@ def test_segments_are_those_of_the_recipe_that_was_asked_for(spine: Spine, comma
         (("mqm", "--exclude", "system:X"), "no system 'X' to exclude"),
         (("mqm", "--exclude", "X"), "exclude"),
         (("mqm", "--csv", "--svg"), "--svg"),
+        (("mqm", "--csv", "--parquet", "ranking.parquet"), "--parquet"),
+        (("mqm", "--table", "segments", "--parquet", "ranking.parquet"), "--table:segments: is a table for --csv"),
         (("mqm", "--table", "nope"), "--table:nope"),
         (("mqm", "--table", "segments"), "--table:segments: is a table for --csv"),
         (("mqm", "--svg", "--table", "segments"), "--table:segments"),

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from app.domain.recipe import NAMED
 from app.main import create_app
-from app.services import exports, parquet, tokens
+from app.services import exports, parquet, reports, tokens
+from app.services.renderings import render
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.kinds.languages import PLANTED, lines
 from tests.spine import Spine, fresh
 
+TABLES = ("systems", "pairs")
 PAIRS = {"parquet": "csv", "ratings-parquet": "ratings-csv"}
 installed = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra parquet (pyarrow) is not installed")
 
@@ -54,6 +57,76 @@ def test_parquet_has_the_rows_of_the_csv(spine: Spine, format: str) -> None:
     assert found == [{name: said(text, name) for name, text in row.items()} for row in rows]
     assert str(table.schema.field("score").type) == "double"
     assert str(table.schema.field("accepted").type) == "bool"
+
+
+@installed
+@pytest.mark.parametrize("table", TABLES)
+def test_a_ranking_as_parquet_has_the_rows_of_its_csv_with_numbers_and_truth_typed(spine: Spine, table: str) -> None:
+    body = reports.ranking(spine.database, "hi", recipe=NAMED["recommended"]).body
+    rows = list(csv.DictReader(io.StringIO(render(body, "csv", table).decode(), newline="")))
+    found = read(render(body, "parquet", table))
+    types = {field.name: str(field.type) for field in found.schema}
+    assert rows
+    assert list(types) == list(rows[0])
+    for said, row in zip(rows, found.to_pylist(), strict=True):
+        assert {name: row[name] for name in said} == {name: typed(text, types[name]) for name, text in said.items()}
+    texts = {
+        "system",
+        "kind",
+        "name",
+        "better",
+        "worse",
+        "better_name",
+        "worse_name",
+        "campaign",
+        "recipe",
+        "recipe_hash",
+    }
+    assert {name for name, type_ in types.items() if type_ == "string"} == texts & set(types)
+
+
+def typed(text: str, type_: str) -> object:
+    """What a cell of the CSV is in a column of a type."""
+    if text == "":
+        return None
+    return {"double": float, "int64": int, "bool": "true".__eq__, "string": str}[type_](text)
+
+
+def asking(client: TestClient, spine: Spine) -> dict[str, str]:
+    with spine.database.transaction() as session:
+        return {"Authorization": f"Bearer {tokens.issue(session, role='manager').secret}"}
+
+
+@installed
+@pytest.mark.parametrize("table", TABLES)
+def test_a_ranking_is_sent_as_parquet_by_suffix_and_by_accept(spine: Spine, table: str) -> None:
+    with TestClient(create_app(spine.database, OPTIONS)) as client:
+        head, path = asking(client, spine), "/v1/campaigns/hi/ranking"
+        answer = client.get(f"{path}.parquet?table={table}", headers=head)
+        other = client.get(f"{path}?table={table}", headers={**head, "Accept": parquet.MEDIA_TYPE})
+        known = client.get(f"{path}.parquet?table={table}", headers={**head, "If-None-Match": answer.headers["etag"]})
+    body = reports.ranking(spine.database, "hi", recipe=NAMED["recommended"]).body
+    assert (answer.status_code, answer.headers["content-type"]) == (200, parquet.MEDIA_TYPE)
+    assert read(answer.content).equals(read(render(body, "parquet", table)))
+    assert (other.headers["content-type"], other.content) == (parquet.MEDIA_TYPE, answer.content)
+    assert known.status_code == 304
+
+
+def test_a_ranking_as_parquet_is_refused_by_name_without_the_extra(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "find_spec", lambda _: None)
+    with TestClient(create_app(spine.database, OPTIONS)) as client:
+        head, path = asking(client, spine), "/v1/campaigns/hi/ranking"
+        answers = [
+            client.get(f"{path}.parquet", headers=head),
+            client.get(path, headers={**head, "Accept": parquet.MEDIA_TYPE}),
+            client.post(path, headers={**head, "Accept": parquet.MEDIA_TYPE}, json={"name": "recommended"}),
+        ]
+        assert client.get(f"{path}.csv", headers=head).status_code == 200
+        assert client.get(path, headers={**head, "Accept": "*/*"}).headers["content-type"] == "application/json"
+    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert all("plumbline[parquet]" in answer.text for answer in answers)
 
 
 @installed
