@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import optimize
 
+from app.stats.components import crossed as fitting
 from app.stats.components.crossed import TooManyLevels, fit_crossed, independent
 
 Codes = dict[str, np.ndarray]
@@ -82,6 +83,33 @@ def test_a_term_without_variance_falls_to_zero_and_one_without_terms_is_least_sq
     assert plain.effects == pytest.approx(theirs.params)
     assert np.sqrt(np.diag(plain.covariance)) == pytest.approx(theirs.bse)
     assert found.effects == pytest.approx(plain.effects, abs=1e-3)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_many_rows_settle_in_few_steps_though_rounding_hides_the_last_digits(
+    shift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, solve = [], fitting._Equations.solve
+    monkeypatch.setattr(fitting._Equations, "solve", lambda self, at: taken.append(at) or solve(self, at))
+    rng = np.random.default_rng(1)
+    n, sizes = 20_000, {"rater": 60, "document": 333, "rater_condition": 120}
+    rater, condition, document = rng.integers(0, 60, n), rng.integers(0, 2, n), rng.integers(0, 333, n)
+    levels = {"rater": rater, "document": document, "rater_condition": 2 * rater + condition}
+    planted = {"rater": 0.4, "document": 0.1, "rater_condition": 0.1}
+    y = shift + 0.2 * condition + rng.normal(0, 0.6, n)
+    y += sum(rng.normal(0, sd, sizes[term])[levels[term]] for term, sd in planted.items())
+    x = np.column_stack((np.ones(n), condition))
+    found = fit_crossed(y, x, levels)
+    assert found.converged
+    assert len(taken) <= 30
+    assert {term: np.sqrt(found.components[term]) for term in planted} == pytest.approx(planted, rel=0.35)
+    residual = found.components["residual"]
+    at = {term: np.log(found.components[term] / residual) for term in levels}
+    equations = fitting._Equations(y - shift, x, levels)
+    ratios = np.array([at[term] for term in equations.terms])
+    assert np.abs(solve(equations, ratios).gradient).max() < 0.02
+    for off in (-0.05, 0.05):
+        assert solve(equations, ratios + off).criterion > solve(equations, ratios).criterion
 
 
 def test_columns_that_others_give_are_left_out() -> None:
