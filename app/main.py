@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from app import api, ui
 from app.config import Settings
 from app.services.judging import Desk
+from app.services.remembered import Remembered
 from app.services.tasks_sheets import Sheets
 from app.storage.db import Database
 from app.storage.recorder import Recorder
@@ -58,6 +59,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()
     app.state.acquaintances = Acquaintances()
+    app.state.remembered = Remembered()
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role), database, Sheets())
     app.middleware_stack = EdgeLayer(HeadLayer(app.build_middleware_stack()), app.state.metrics)

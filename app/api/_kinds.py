@@ -27,6 +27,7 @@ from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
 from app.web.naming import check_naming
 from app.web.negotiation import preferred
+from app.web.remembering import remembers
 
 AnyKind = Kind[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
@@ -70,15 +71,23 @@ def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
     for kind in kinds:
         query = _query(kind)
         for by_suffix in (False, True):
+            handler = _handler(kind, query, by_suffix=by_suffix)
+            if _rests_on_one(kind):
+                remembers(handler)
             router.add_api_route(
                 _path(kind) + (".{kind}" if by_suffix else ""),
-                _handler(kind, query, by_suffix=by_suffix),
+                handler,
                 methods=["GET"],
                 summary=kind.title + (", as a table or picture" if by_suffix else ""),
                 description=f"{kind.summary} As CSV, LaTeX, Markdown or SVG." if by_suffix else kind.summary,
                 response_class=Response,
                 responses=_responses(kind, by_suffix=by_suffix),
             )
+
+
+def _rests_on_one(kind: AnyKind) -> bool:
+    """Whether its reports rest on one campaign alone, and on nothing that the mark of a campaign does not count."""
+    return kind.over == "campaign" and kind.also is None and kind.beside is None
 
 
 def _path(kind: AnyKind) -> str:

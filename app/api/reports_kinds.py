@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from app.api._kinds import add_routes
 from app.services import kinds
+from app.web.remembering import Remembering
 
-router = APIRouter(prefix="/v1", tags=["reports"])
+router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
 add_routes(router, kinds.ALL.values())

@@ -206,6 +206,12 @@ def authenticate(session: Session, secret: str) -> Caller:
     return caller_of(row)
 
 
+def prefix_of(secret: str) -> str | None:
+    """The name of the token that a secret would be of; None where it cannot be one."""
+    parts = _TOKEN.fullmatch(secret)
+    return parts[1] if parts else None
+
+
 def holds(database: Database, caller: Caller) -> bool:
     """Whether a caller's credential still holds, for answers that go on for long."""
     with database.transaction() as session:

@@ -1,0 +1,120 @@
+"""Routes that answer again what they answered before, while what the answer rests on has not changed.
+
+The first time a request goes the framework's way: a thread, a credential, the question, its key, the stored report. Of
+its answer this process remembers what was sent, under everything of the request that the answer depends on and under
+the mark of campaign and credential that was read before. The same request after that takes one statement, which reads
+the mark: it is gone at once when the credential is, and another one when the campaign is (`app.storage.marks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.types import Message, Receive, Scope, Send
+
+from app.domain.keys import is_key
+from app.services import remembered
+from app.services.remembered import Answer, Remembered
+from app.web.conditional import is_known
+from app.web.hot import desk_of
+
+WITH_BODY = frozenset({"content-type", "content-length"})
+NAMES: dict[Callable[..., Any], bool] = {}
+TELLING = ("authorization", "accept", "prefer")
+UNUSUAL = ("content-length", "transfer-encoding", "range")
+
+
+def remembers(endpoint: Callable[..., Any], *, names: bool = False) -> None:
+    """Declare a handler whose answer rests on what a mark says.
+
+    names: on the names of systems and the domains of documents as they are now, too.
+    """
+    NAMES[endpoint] = names
+
+
+class Remembering(APIRoute):
+    """A route of stored reports: what it answered is looked at first."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The remembered answer, else the framework's own way. What is raised becomes a problem further out."""
+        names = NAMES.get(self.endpoint)
+        if names is None or scope["method"] != "GET":
+            await super().handle(scope, receive, send)
+            return
+        request = Request(scope, receive, send)
+        mark = await _mark(request, names=names)
+        if mark is None:
+            await super().handle(scope, receive, send)
+            return
+        known: Remembered = scope["app"].state.remembered
+        key = _key(request)
+        found = known.find(key, mark)
+        answer = _again(request, found) if found else None
+        if answer is not None:
+            await answer(scope, receive, send)
+            return
+        seen = _Seen(send)
+        await super().handle(scope, receive, seen)
+        if (kept := seen.answer(mark)) is not None:
+            known.keep(key, kept)
+
+
+async def _mark(request: Request, *, names: bool) -> str | None:
+    """The mark of campaign and credential; None where the request is not as usual. Raises Unavailable."""
+    given = request.headers.getlist("authorization")
+    campaign: str = request.path_params["campaign"]
+    if len(given) != 1 or not is_key(campaign) or any(name in request.headers for name in UNUSUAL):
+        return None
+    scheme, _, secret = given[0].partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    return await remembered.mark(desk_of(request).recorder, secret.strip(" "), campaign, names=names)
+
+
+def _key(request: Request) -> bytes:
+    """Everything of a request that its answer depends on, beside the mark and what the client knows already."""
+    told = (b"\0".join(value for name, value in request.headers.raw if name == one.encode()) for one in TELLING)
+    return remembered.key_of(request.scope["path"].encode(), request.scope["query_string"], *told)
+
+
+def _again(request: Request, found: Answer) -> Response | None:
+    """200 or 304 from what is remembered; None where the body is wanted, and was never seen."""
+    headers = dict(found.headers)
+    if is_known(request, found.etag):
+        return Response(status_code=304, headers=headers)
+    return None if found.body is None else Response(found.body, headers=headers, media_type=found.media_type)
+
+
+class _Seen:
+    """Sends an answer on, and looks at it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._start: Message | None = None
+        self._body: bytes | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            # The layers around this one add headers to the message, which are theirs.
+            self._start = {**message, "headers": list(message["headers"])}
+        elif message["type"] == "http.response.body":
+            whole = self._body is None and not message.get("more_body", False)
+            self._body = message.get("body", b"") if whole else b""
+            self._start = self._start if whole else None
+        await self._send(message)
+
+    def answer(self, mark: str) -> Answer | None:
+        """What to remember; None where it is neither a whole answer with an ETag nor a 304."""
+        if self._start is None or self._body is None or self._start["status"] not in {200, 304}:
+            return None
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self._start["headers"]}
+        etag = headers.get("etag")
+        if etag is None:
+            return None
+        common = tuple((name, value) for name, value in headers.items() if name not in WITH_BODY)
+        if self._start["status"] == 304:
+            return Answer(mark, etag, common)
+        return Answer(mark, etag, common, headers.get("content-type"), self._body)
