@@ -154,6 +154,15 @@ WHERE NOT EXISTS (SELECT FROM resolved r WHERE r.id = j.id)
 ORDER BY t.file COLLATE "C", t.line, j.id"""
 
 
+ANSWERS = f"""SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c
+  JOIN outputs o ON o.campaign_id = j.campaign_id AND o.system_id = c.system_id AND o.segment_id = g.id
+  JOIN items i ON i.id = c.item_id WHERE c.item_id = j.item_id AND i.role NOT IN {OTHER_TEXT} LIMIT 1)
+FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
+WHERE j.campaign_id = :campaign AND (CAST(:among AS bigint[]) IS NULL OR j.id = ANY(:among)) ORDER BY j.id"""
+"""A text is found by its judgment's campaign, not by the constant: of a campaign that statistics do not know yet the
+planner expects one row, and would read all its outputs for each judgment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Appended:
     """How many judgments were added, how many of them revise an earlier answer, and how many said nothing new."""
@@ -234,16 +243,8 @@ class Answer:
 
 def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[Answer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
-    query = text(
-        f"""SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c JOIN outputs o ON o.campaign_id = :campaign
-                  AND o.system_id = c.system_id AND o.segment_id = g.id JOIN items i ON i.id = c.item_id
-                  WHERE c.item_id = j.item_id AND i.role NOT IN {OTHER_TEXT} LIMIT 1)
-           FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
-           WHERE j.campaign_id = :campaign AND (CAST(:among AS bigint[]) IS NULL OR j.id = ANY(:among)) ORDER BY j.id"""
-    )
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
-    rows = session.execute(query, keys, execution_options={"yield_per": 5000})
-    for row in rows:
+    for row in session.execute(text(ANSWERS), keys, execution_options={"yield_per": 5000}):
         yield Answer(*row)
 
 
