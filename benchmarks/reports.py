@@ -7,6 +7,8 @@ the same run; and how a stored report answers beside an empty request. On a thro
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
 import sys
 import tempfile
 import time
@@ -18,6 +20,10 @@ from math import log10
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+
+# One thread a process for the linear algebra, before anything imports numpy, as in the service: threads that wait for
+# each other on a busy machine made a report seventeen times slower.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import httpx
 import numpy as np
@@ -49,6 +55,8 @@ ON: Final[Mapping[str, tuple[str, ...]]] = {
 NO_DATA: Final = "preferences"
 """Preferences come from screens, not from judgments: there are none here."""
 STORED: Final = ("card", "distributions", "agreement")
+FIRST: Final = "first in a process"
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +162,13 @@ def stored(database: Database, url: str, campaign: str, requests: int) -> list[t
             tag = {**known, "If-None-Match": client.get(path, headers=known).headers["etag"]}
             wanted[f"{name}, 200"] = partial(client.get, path, headers=known)
             wanted[f"{name}, 304"] = partial(client.get, path, headers=tag)
+            wanted[f"{name}, {FIRST}"] = partial(_anew, client, path, known)
         path = f"/v1/campaigns/{campaign}/ranking"
         tag = {**known, "If-None-Match": client.get(path, headers=known).headers["etag"]}
-        wanted["ranking, 200"] = lambda: client.get(path, headers=known)
-        wanted["ranking, 304"] = lambda: client.get(path, headers=tag)
+        wanted["ranking, 200"] = partial(client.get, path, headers=known)
+        wanted["ranking, 304"] = partial(client.get, path, headers=tag)
+        wanted[f"ranking, {FIRST}"] = partial(_anew, client, path, known)
+        wanted["credential only: /v1/me"] = partial(client.get, "/v1/me", headers=known)
         took: dict[str, list[float]] = {what: [] for what in wanted}
         for _ in range(requests):
             for what, get in wanted.items():
@@ -166,6 +177,11 @@ def stored(database: Database, url: str, campaign: str, requests: int) -> list[t
                 took[what].append(time.perf_counter() - begun)
                 assert answer.status_code == (304 if what.endswith("304") else 200), answer.text
     return [(what, 1000 * float(np.median(each))) for what, each in took.items()]
+
+
+def _anew(client: httpx.Client, path: str, known: Mapping[str, str]) -> httpx.Response:
+    """A stored report in words that this service has not seen, so that it looks for it in the store."""
+    return client.get(path, headers={**known, "Accept": f"application/json, x/{next(_numbers)};q=0.1"})
 
 
 def table(found: Sequence[Cold], answers: Sequence[tuple[str, float]], sizes: Sequence[int]) -> str:
@@ -186,7 +202,8 @@ def table(found: Sequence[Cold], answers: Sequence[tuple[str, float]], sizes: Se
     empty = dict(answers)["empty: /livez"]
     lines += ["", "| request | ms, median | × empty | goal |", "|---|--:|--:|---|"]
     lines += [
-        f"| {what} | {ms:.2f} | {ms / empty:.1f} | {'' if ms == empty else f'≤ {GOAL:g}'} |" for what, ms in answers
+        f"| {what} | {ms:.2f} | {ms / empty:.1f} | {f'≤ {GOAL:g}' if what.endswith(('200', '304')) else ''} |"
+        for what, ms in answers
     ]
     return "\n".join(lines)
 
