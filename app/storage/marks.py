@@ -16,12 +16,13 @@ _RESTS = """t.id, t.xmin, c.id, c.xmin,
        coalesce((SELECT a.n FROM audit_log a WHERE a.campaign_id = c.id ORDER BY a.n DESC LIMIT 1), 0),
        (SELECT count(*) FROM recipes r WHERE r.campaign_id = c.id),
        (SELECT count(*) FROM locks l WHERE l.campaign_id = c.id)"""
-# Names of systems and domains of documents have no version; who changes one writes its row anew.
+# Names of systems and domains of documents have no version; who changes one writes its row anew. Each row by its hash,
+# in any order: to put thousands of them into one text took longer than all the rest.
 _NAMES = """,
-       coalesce((SELECT md5(string_agg(concat(s.id, ':', s.xmin), ',' ORDER BY s.id))
-                 FROM systems s WHERE s.campaign_id = c.id), '-'),
-       coalesce((SELECT md5(string_agg(concat(d.id, ':', d.xmin), ',' ORDER BY d.id))
-                 FROM documents d WHERE d.campaign_id = c.id AND d.domain IS NOT NULL), '-')"""
+       (SELECT concat(count(*), ':', bit_xor(hashint8extended(s.id, s.xmin::text::bigint)))
+        FROM systems s WHERE s.campaign_id = c.id),
+       (SELECT concat(count(*), ':', bit_xor(hashint8extended(d.id, d.xmin::text::bigint)))
+        FROM documents d WHERE d.campaign_id = c.id AND d.domain IS NOT NULL)"""
 _MARK = """SELECT concat_ws(' ', {rests}) FROM tokens t CROSS JOIN campaigns c
 WHERE t.prefix = $1 AND c.key = $2
   AND t.revoked_at IS NULL AND coalesce(t.expires_at > statement_timestamp(), true)"""
