@@ -6,6 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -48,9 +50,10 @@ def test_every_kind_of_answer_is_written(spine: Spine, flags: tuple[str, ...], s
     assert answer.stdout.endswith(b"\n")
 
 
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra parquet (pyarrow) is not installed")
 @pytest.mark.parametrize("table", ["systems", "pairs"])
 def test_parquet_is_written_to_a_file_whole(spine: Spine, table: str, tmp_path: Path, command: Command) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet (pyarrow) is not installed")
+    parquet = import_module("pyarrow.parquet")
     file = tmp_path / "ranking.parquet"
     answer = command(spine.url, "rank", "mqm", "--table", table, "--parquet", file)
     assert (answer.returncode, answer.stdout) == (0, b""), answer.stderr
