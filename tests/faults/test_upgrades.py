@@ -175,9 +175,9 @@ def test_a_migration_that_the_old_version_cannot_live_with_is_caught(old_url: st
 
 @contextmanager
 def migrating(url: str, program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in the middle of its work: it waits for a table that somebody holds. Killed at the end."""
+    """A child in the middle of its work: it waits for tables that somebody holds. Killed at the end."""
     with psycopg.connect(url) as holder:
-        holder.execute("LOCK TABLE campaigns IN ROW EXCLUSIVE MODE")
+        holder.execute("LOCK TABLE campaigns, raters IN ROW EXCLUSIVE MODE")  # every revision touches one of them
         child = subprocess.Popen([sys.executable, "-c", program, url, *arguments], stderr=subprocess.PIPE)
         try:
             for _ in range(200):
@@ -229,7 +229,7 @@ def test_half_a_schema_would_be_seen(old_url: str) -> None:
 def both_at_once(url: str, program: str) -> list[int]:
     """The exit codes of two starters that both come to a table that is held, and go on together."""
     with psycopg.connect(url) as holder:
-        holder.execute("LOCK TABLE campaigns IN ROW EXCLUSIVE MODE")
+        holder.execute("LOCK TABLE campaigns, raters IN ROW EXCLUSIVE MODE")  # every revision touches one of them
         starters = [subprocess.Popen([sys.executable, "-c", program, url], stderr=subprocess.DEVNULL) for _ in range(2)]
         try:
             for _ in range(400):
