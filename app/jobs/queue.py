@@ -60,6 +60,15 @@ class Worker:
                 self._stop.wait(AGAIN_AFTER)
         finally:
             self.processes.end()
+            self._leave()
+
+    def _leave(self) -> None:
+        """Leave nothing as taken; where the database is away, others find it in time."""
+        try:
+            with self._database.transaction() as session:
+                jobs_queue.orphans(session)
+        except AppError as error:
+            log.warning("what was taken is left to others: %s", error.title())
 
     async def _serve(self) -> None:
         app = self._app()

@@ -153,3 +153,15 @@ def forget_workers(session: Session, seconds: float) -> None:
 def alone(session: Session) -> bool:
     """Whether this transaction is the only one that sweeps now."""
     return bool(session.execute(sa.text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": SWEEP_LOCK}).scalar())
+
+
+def orphans(session: Session) -> int:
+    """Enter again what a worker that has ended in good order took and did not get to; how many.
+
+    One that is told to stop between taking an entry and beginning it leaves it as taken, by nobody.
+    """
+    look_into(session)
+    statement = (
+        "UPDATE procrastinate_jobs SET status = 'todo' WHERE status = 'doing' AND worker_id IS NULL RETURNING id"
+    )
+    return len(session.execute(sa.text(statement)).all())

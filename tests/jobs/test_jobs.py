@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+import sqlalchemy as sa
 
 from app.jobs import computing
 from app.jobs import worker as loop
@@ -16,7 +18,7 @@ from app.services import asked, jobs, kinds
 from app.services.asked import Asking
 from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.tokens import THE_OPERATOR
-from app.storage import embedded, migrate
+from app.storage import embedded, jobs_queue, migrate
 from app.storage.jobs_queue import Entry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
@@ -60,6 +62,27 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
     assert bench.report(job) == expected
 
 
+def held_in_the_middle(bench: Bench, worker: subprocess.Popen[bytes]) -> bool:
+    """Pause a worker; whether it has an entry, else it goes on."""
+    worker.send_signal(signal.SIGSTOP)
+    time.sleep(0.05)  # what it sent is carried out
+    if bench.queue("doing") == 1:
+        return True
+    worker.send_signal(signal.SIGCONT)
+    return False
+
+
+def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> None:
+    job = bench.job(bench.asked(77))
+    taken = "UPDATE procrastinate_jobs SET status = 'doing' WHERE status = 'todo' RETURNING id"
+    with bench.spine.database.transaction() as session:
+        jobs_queue.look_into(session)
+        n = len(session.execute(sa.text(taken)).all())
+        assert n > 0
+        assert jobs_queue.orphans(session) == n
+        jobs.cancel(session, job.job, THE_OPERATOR)
+
+
 def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(bench: Bench, tmp_path: Path) -> None:
     job = bench.job(bench.asked(2))
     with working(bench.spine.url, tmp_path) as worker:
@@ -73,6 +96,7 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
     with working(bench.spine.url, tmp_path) as worker:  # the control: who is killed hands nothing back
         before = bench.now(job).done
         until(lambda: bench.now(job).done > before, "it has stored chunks")
+        until(lambda: held_in_the_middle(bench, worker), "it is in the middle of an entry")
         stopped(worker)
     assert bench.queue("doing") == 1
     with bench.spine.database.transaction() as session:
