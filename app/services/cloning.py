@@ -37,7 +37,9 @@ def clone(
 ) -> CampaignView:
     """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
 
-    systems: with its systems and their outputs. Raises NotFound, Invalid, Conflict where the key is taken.
+    systems: with its systems, their outputs and what automatic metrics gave them.
+
+    Raises NotFound, Invalid, Conflict where the key is taken.
     """
     of = get(session, campaign)
     settings = {name: value for name, value in of.settings.items() if name != "created_by"}
@@ -55,9 +57,9 @@ def clone(
     create(session, new, actor=actor)
     source, target = campaigns.get(session, campaign).id, campaigns.get(session, key, lock=True).id
     campaigns.change(session, target, {"documents_known": of.documents_known})
+    campaigns.next_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     cloning.copy(session, statements, source=source, target=target, actor=actor)
-    campaigns.next_version(session, target, actor=actor, what="clone")
     audit.record(session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems})
     return get(session, key)
 

@@ -42,6 +42,20 @@ JOIN systems m ON m.campaign_id = :target AND m.key = s.key
 JOIN outputs y ON y.campaign_id = :target AND y.system_id = m.id AND y.segment_id = n.id
 JOIN variants v ON v.campaign_id = :source AND v.output_id = x.id AND v.kind = 'prefill'
 WHERE g.campaign_id = :source"""
+# What counts: the last set of each metric, under the version that the clone begins with.
+METRICS = """
+INSERT INTO metric_scores (campaign_id, metric, system_id, segment_id, score, higher_is_better, version)
+SELECT :target, x.metric, m.id, n.id, x.score, x.higher_is_better, c.data_version
+FROM (SELECT metric, max(version) AS version FROM metric_scores WHERE campaign_id = :source GROUP BY metric) l
+JOIN metric_scores x ON x.campaign_id = :source AND x.metric = l.metric AND x.version = l.version
+JOIN campaigns c ON c.id = :target
+JOIN systems s ON s.campaign_id = :source AND s.id = x.system_id
+JOIN systems m ON m.campaign_id = :target AND m.key = s.key
+LEFT JOIN segments g ON g.campaign_id = :source AND g.id = x.segment_id
+LEFT JOIN documents d ON d.campaign_id = :source AND d.id = g.document_id
+LEFT JOIN documents e ON e.campaign_id = :target AND e.key = d.key
+LEFT JOIN segments n ON n.campaign_id = :target AND n.document_id = e.id AND n.position = g.position
+ORDER BY x.metric COLLATE "C", m.id, n.id"""
 GUIDELINES = """
 INSERT INTO guidelines (campaign_id, kind, version, texts, actor)
 SELECT DISTINCT ON (kind) :target, kind, 1, texts, :actor FROM guidelines WHERE campaign_id = :source
@@ -55,7 +69,7 @@ INSERT INTO recipes (campaign_id, name, revision, choices, actor)
 SELECT DISTINCT ON (name) :target, name, 1, choices, :actor FROM recipes WHERE campaign_id = :source
 ORDER BY name, revision DESC"""
 TEXTS = (DOCUMENTS, SEGMENTS, REFERENCES)
-SYSTEM_TEXTS = (SYSTEMS, OUTPUTS, PREFILLS)
+SYSTEM_TEXTS = (SYSTEMS, OUTPUTS, PREFILLS, METRICS)
 RULES = (GUIDELINES, QUALIFICATIONS, RECIPES)
 
 UNCHANGED = """

@@ -83,6 +83,37 @@ def test_a_clone_can_leave_the_systems_behind(admin: httpx.Client, populated: di
     assert len(admin.get("/v1/campaigns/next/documents").json()["items"]) == 1
 
 
+def test_a_clone_takes_what_metrics_gave_its_systems_as_it_last_was(
+    admin: httpx.Client, populated: dict[str, str]
+) -> None:
+    """Sets that others took the place of stay behind; without its systems nothing can be scored."""
+    outputs = [{"system": s, "document": "news.1", "segment": n, "score": n / 7} for s in "AB" for n in (1, 3)]
+    for name, body in (
+        ("comet", {"systems": {"A": 0.5}, "outputs": outputs[:1]}),
+        ("comet", {"systems": {"A": 0.7, "C": 0.2}, "outputs": outputs}),
+        ("ter", {"higher_is_better": False, "systems": {"B": 31.25}}),
+    ):
+        assert admin.put(f"{DEMO}/metrics/{name}", json=body).status_code == 200
+
+    _post(admin, f"{DEMO}/clone", {"key": "next"}, 201)
+    _post(admin, f"{DEMO}/clone", {"key": "bare", "systems": False}, 201)
+
+    scores = _metric_lines(admin, "demo")
+    assert len(scores) == 7
+    assert _metric_lines(admin, "next") == scores
+    assert _metric_lines(admin, "bare") == []
+    version = admin.get("/v1/campaigns/next").json()["data_version"]
+    listed = admin.get("/v1/campaigns/next/metrics").json()["items"]
+    assert [(one["metric"], one["data_version"]) for one in listed] == [("comet", version), ("ter", version)]
+
+
+def _metric_lines(client: httpx.Client, campaign: str) -> list[str]:
+    """What automatic metrics gave, as the whole campaign is exported."""
+    answer = client.get(f"/v1/campaigns/{campaign}/exports/jsonl")
+    assert answer.status_code == 200, answer.text
+    return [line for line in answer.text.splitlines() if '"type":"metric"' in line]
+
+
 def test_judgments_of_unchanged_outputs_are_carried_over_once(admin: httpx.Client, populated: dict[str, str]) -> None:
     _post(admin, f"{DEMO}/clone", {"key": "next"}, 201)
     texts = [one["text"] for one in admin.get(f"{DEMO}/systems/B/outputs/news.1").json()["segments"]]
