@@ -125,7 +125,7 @@ def _document(app: FastAPI) -> Any:
 
     def document() -> dict[str, Any]:
         if not built:
-            built.update(openapi.build(app))
+            built.update(openapi.document(app))
         return built
 
     return document

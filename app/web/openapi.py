@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import FastAPI
@@ -72,12 +75,34 @@ SECURITY = {
 }
 
 
-def build(app: FastAPI) -> dict[str, Any]:
-    """The document of every route of the app that is in the schema."""
-    routes = [route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema]
+@dataclass(frozen=True, eq=False)
+class _Routes:
+    """Routes that are the same where each of them is the very same object."""
+
+    routes: tuple[APIRoute, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Routes) and self._ids() == other._ids()
+
+    def __hash__(self) -> int:
+        return hash(self._ids())
+
+    def _ids(self) -> tuple[int, ...]:
+        return tuple(map(id, self.routes))
+
+
+def document(app: FastAPI) -> Mapping[str, Any]:
+    """The document of every route of the app that is in the schema, built once for the same routes."""
+    routes = (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
+    return MappingProxyType(_build(app.version, _Routes(tuple(routes))))
+
+
+@lru_cache(maxsize=2)
+def _build(version: str, found: _Routes) -> dict[str, Any]:
+    routes = list(found.routes)
     document = get_openapi(
         title="Plumbline",
-        version=app.version,
+        version=version,
         openapi_version="3.1.0",
         description=DESCRIPTION,
         tags=[{"name": name} for name in TAGS],
