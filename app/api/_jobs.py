@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Header, Request, Response
@@ -26,6 +26,7 @@ MOST_WAITING = 100  # of one process; who comes then is told at once that there 
 FIRST_LOOK, LAST_LOOK = 0.05, 0.5  # seconds between looks, longer each time
 RETRY_AFTER = 2  # seconds
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})")
+Found = TypeVar("Found")
 Prefer = Annotated[
     str, Header(max_length=200, description="`wait=N`: seconds to wait for it, at most 30.", examples=["wait=10"])
 ]
@@ -134,8 +135,8 @@ def wait_of(prefer: str) -> int:
 
 
 async def ready(
-    request: Request, database: Database, prefer: str, ask: Callable[[], StoredReport | JobView]
-) -> StoredReport | JobView:
+    request: Request, database: Database, prefer: str, ask: Callable[[], Found | JobView]
+) -> Found | StoredReport | JobView:
     """The report, if it comes within the time that the client waits; else the job.
 
     Whoever waits holds no thread, no connection and no place among the requests. Raises as `ask`, and what the job
@@ -143,7 +144,7 @@ async def ready(
     """
     until = time.monotonic() + wait_of(prefer)
     found = await to_thread.run_sync(ask)
-    if isinstance(found, StoredReport) or not _let_wait(request):
+    if not isinstance(found, JobView) or not _let_wait(request):
         return found
     leave_place(request.scope)
     stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
+from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from app.api._choices import AsOf, Choices, check_exclusions, chosen, moment
+from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
+from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.services import parquet, recipes, reports
+from app.services import parquet, rankings, recipes, reports
+from app.services.jobs import JobView
 from app.services.redaction import without_raters
-from app.services.renderings import MEDIA_TYPES, RANKING_TYPES, render, segments
+from app.services.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database
@@ -49,7 +55,9 @@ IN_JSON = shows(200, EXAMPLE, "The ranking.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     **KNOWN,
+    **LATER,
 }
+Found = StoredReport | JobView
 
 
 def _recipe(recipe: Recipe) -> RecipeOut:
@@ -81,41 +89,41 @@ async def list_recipes(_: Public) -> Page[RecipeOut]:
 
 
 @router.get("/campaigns/{campaign}/ranking", summary="Rank the systems", response_class=Response, responses=ANY)
-def get_ranking(
+async def get_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[ChoicesOfTable, Query()],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
-    """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers."""
-    kind = _kind(request)
-    report = reports.ranking(
-        database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
-    )
-    return _shown(request, caller, report, kind, asked)
+    """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers.
+
+    A ranking of many systems, which is expected to take more than five seconds, is made by a job.
+    """
+    kind, ask = _kind(request), partial(_ranking, request, caller, campaign, asked, database)
+    return await _answer(caller, request, database, prefer, ask, kind, asked)
 
 
 @router.get(
     "/campaigns/{campaign}/ranking.{kind}",
     summary="Rank the systems, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_ranking_as(
+async def get_ranking_as(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
     asked: Annotated[ChoicesOfTable, Query()],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same ranking as CSV, LaTeX, Markdown, SVG, or, where the extra `parquet` is installed, Parquet (else 422)."""
     _check(kind)
-    report = reports.ranking(
-        database, campaign, recipe=_wanted(request, caller, campaign, asked, database), as_of=moment(asked.as_of)
-    )
-    return _shown(request, caller, report, kind, asked)
+    ask = partial(_ranking, request, caller, campaign, asked, database)
+    return await _answer(caller, request, database, prefer, ask, kind, asked)
 
 
 @router.post(
@@ -124,21 +132,18 @@ def get_ranking_as(
     response_class=Response,
     responses=ANY,
 )
-def post_ranking(
+async def post_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[AsOf, Query()],
     body: Annotated[RecipeIn, json_body(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
-    kind = _kind(request)
-    check_exclusions(caller, body.exclude)
-    with database.transaction(snapshot=True) as session:
-        recipe = recipes.sent(session, campaign, body.given())
-    report = reports.ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
-    return _shown(request, caller, report, kind)
+    kind, ask = _kind(request), partial(_by_sent, caller, campaign, asked, body, database)
+    return await _answer(caller, request, database, prefer, ask, kind, ChoicesOfTable())
 
 
 @router.get(
@@ -156,7 +161,7 @@ def get_segment_scores(
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
     recipe = _wanted(request, caller, campaign, asked, database)
-    ranking = reports.ranking_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    ranking = reports.segments_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
     return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
@@ -179,16 +184,50 @@ def _wanted(request: Request, caller: Caller, campaign: str, asked: Choices, dat
         return chosen(request, recipes.named(session, campaign, asked.recipe))
 
 
-def _shown(
-    request: Request, caller: Caller, report: StoredReport, kind: str, asked: ChoicesOfTable | None = None
+def _ranking(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Found:
+    recipe = _wanted(request, caller, campaign, asked, database)
+    return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+
+
+def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
+    check_exclusions(caller, body.exclude)
+    with database.transaction(snapshot=True) as session:
+        recipe = recipes.sent(session, campaign, body.given())
+    return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+
+
+async def _answer(
+    caller: Caller,
+    request: Request,
+    database: Database,
+    prefer: str,
+    ask: Callable[[], Found],
+    kind: str,
+    asked: ChoicesOfTable,
 ) -> Response:
+    found = await ready(request, database, prefer, ask)
+    if isinstance(found, JobView):
+        return accepted(found)
+    return await to_thread.run_sync(
+        _shown, request, caller, found, kind, asked.picture if kind == "svg" else asked.table
+    )
+
+
+def of_ranking(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
+    """A stored ranking as `Accept` prefers. Raises Invalid for a picture that there is not."""
+    if picture not in (*TABLES, ""):
+        places = (Place(("query", "picture"), f"there are: {', '.join(TABLES)}"),)
+        raise Invalid("the query is not valid", places=places)
+    kind = _kind(request)
+    return _shown(request, caller, report, kind, picture if picture and kind == "svg" else TABLES[0])
+
+
+def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
         report = without_raters(report)
     if kind == "json":
         return answer(request, report.body, JSON, report.etag)
-    asked = asked or ChoicesOfTable()
-    table = asked.picture if kind == "svg" else asked.table
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
     return answer(request, lambda: render(report.body, kind, table), RANKING_TYPES[kind], tag, headers)

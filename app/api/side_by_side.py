@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
+from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from app.api._choices import AsOf, moment
+from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
-from app.services import side_by_side
+from app.services import side_by_side_jobs
+from app.services.jobs import JobView
 from app.services.redaction import hidden
 from app.services.renderings import MEDIA_TYPES
+from app.services.reports import StoredReport
 from app.services.side_by_side import Column, SideBySide
 from app.services.side_by_side_renderings import render
 from app.services.tokens import Caller
+from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
@@ -60,39 +66,57 @@ class Asked(AsOf):
         return list(dict.fromkeys(self.recipes.split(",")))
 
 
-@router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses=ANY)
-def get_recipes_report(
+@router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses={**ANY, **LATER})
+async def get_recipes_report(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[Asked, Query()],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """Rank and cluster of each system under each recipe, and the pairs that the recipes do not agree on.
 
-    A recipe that does not fit the campaign says why.
+    A recipe that does not fit the campaign says why. Many systems by many recipes are a job.
     """
-    found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
-    return shown(request, caller, found, KINDS[preferred(request, tuple(KINDS))])
+    kind = KINDS[preferred(request, tuple(KINDS))]
+    return await _answer(caller, request, campaign, asked, database, prefer, kind)
 
 
 @router.get(
     "/recipes.{kind}",
     summary="Rank by several recipes, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_recipes_report_as(
+async def get_recipes_report_as(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
     asked: Annotated[Asked, Query()],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG: one column a recipe, one line a system."""
-    found = side_by_side.by_recipes(database, campaign, asked.names(), as_of=moment(asked.as_of))
-    return shown(request, caller, found, kind)
+    return await _answer(caller, request, campaign, asked, database, prefer, kind)
+
+
+async def _answer(
+    caller: Caller, request: Request, campaign: str, asked: Asked, database: Database, prefer: str, kind: str
+) -> Response:
+    ask = partial(side_by_side_jobs.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
+    found = await ready(request, database, prefer, ask)
+    if isinstance(found, JobView):
+        return accepted(found)
+    if isinstance(found, StoredReport):
+        return await to_thread.run_sync(of_recipes, request, caller, found, kind)
+    return await to_thread.run_sync(shown, request, caller, found, kind)
+
+
+def of_recipes(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
+    """A stored report of a kind, else as `Accept` prefers."""
+    return shown(request, caller, side_by_side_jobs.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
 
 
 def without_raters(found: SideBySide) -> SideBySide:

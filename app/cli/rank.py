@@ -13,7 +13,8 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.cli import _context, _remote
+from app.cli import _context, _long, _remote
+from app.cli._bar import bar
 from app.cli._show import ranking_table
 from app.cli.export import write
 from app.domain.errors import Invalid, Place
@@ -107,7 +108,7 @@ def _from_database(asked: Asked) -> Iterator[bytes]:
             base = named(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = from_options(base, asked.choices)
         if asked.table == SEGMENTS:
-            yield from segments(reports.ranking_of(database, asked.campaign, recipe=chosen, as_of=asked.as_of))
+            yield from segments(reports.segments_of(database, asked.campaign, recipe=chosen, as_of=asked.as_of))
             return
         body = reports.ranking(database, asked.campaign, recipe=chosen, as_of=asked.as_of).body
     yield body if asked.kind in ("", "json") else render(body, asked.kind, asked.table)
@@ -120,8 +121,11 @@ def _from_server(remote: _remote.Remote, asked: Asked) -> Iterator[bytes]:
         query["as_of"] = asked.as_of
     if asked.table == SEGMENTS:
         return remote.pieces(f"{path}/segments", query)
+    with bar("ranking") as on_progress:
+        body = _long.report(remote, "GET", path, query, on_progress=on_progress)
     if asked.kind in ("", "json"):
-        return remote.pieces(path, query, accept="application/json")
+        return iter((body,))
+    query["as_of"] = json.loads(body)["data_version"]  # stored by now
     query["picture" if asked.kind == "svg" else "table"] = asked.table
     return remote.pieces(f"{path}.{asked.kind}", query)
 

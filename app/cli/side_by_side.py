@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -12,7 +12,8 @@ import typer
 from rich.console import Console, RenderableType
 
 from app.api._side_by_side import SideBySideOut
-from app.cli import _context, _remote
+from app.cli import _context, _long, _remote
+from app.cli._bar import bar
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.services import captions
@@ -58,20 +59,25 @@ def rank_series(
     _answer(_remote.chosen(server), path, {"recipe": recipe}, wanted, ask)
 
 
-def _answer(remote: _remote.Remote | None, path: str, query: _remote.Query, kind: str, ask: Ask) -> None:
+def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
     if remote is None:
         with _context.database() as database:
             found = ask(database)
         told = kind in ("", "json")
         body = SideBySideOut.of(found).model_dump_json().encode() if told else render(found, kind)
-    elif kind in ("", "json"):
-        body = remote.body(path, query, accept="application/json")
     else:
-        body = remote.body(f"{path}.{kind}", query)
+        body = _from_server(remote, path, query, kind)
     if kind:
         write([body])
     else:
         Console().print(_shown(json.loads(body)))
+
+
+def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
+    """The report, waited for where a job makes it, in the kind that is wanted."""
+    with bar("ranking") as on_progress:
+        body = _long.report(remote, "GET", path, query, on_progress=on_progress)
+    return body if kind in ("", "json") else remote.body(f"{path}.{kind}", query)
 
 
 def _shown(found: dict[str, Any]) -> RenderableType:

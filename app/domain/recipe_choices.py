@@ -64,7 +64,7 @@ class Scoring:
 
 
 LARGEST_SEED = 2**63 - 1
-MOST_PERMUTATIONS = 1_000_000
+FEWEST_PERMUTATIONS, MOST_PERMUTATIONS = 100, 1_000_000
 MOST_EXCLUSIONS = 1_000
 
 _LATER = frozenset({"filters"})
@@ -236,7 +236,7 @@ _FIELDS: dict[str, Callable[[object], object]] = {
     "roles": _roles,
     "exclude": _exclusions,
     "alpha": _level,
-    "permutations": _whole(100, MOST_PERMUTATIONS, optional=True),
+    "permutations": _whole(FEWEST_PERMUTATIONS, MOST_PERMUTATIONS, optional=True),
     "seed": _whole(0, LARGEST_SEED),
     **{name: _one_of(get_args(literal)) for name, literal in _CHOICES.items()},
     "calibration": _calibration,

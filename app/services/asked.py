@@ -207,8 +207,8 @@ def computed(work: Work[Any], *, on_progress: Progress, should_stop: Callable[[]
 
 def finished(work: Work[Any], parts: Sequence[bytes]) -> bytes:
     """The bytes of a report from those of its chunks, in order."""
-    view: BaseModel = work.finish(parts)
-    return view.model_dump_json().encode()
+    made: BaseModel | bytes = work.finish(parts)
+    return made if isinstance(made, bytes) else made.model_dump_json().encode()
 
 
 def keep(database: Database, key: reports.ReportKey, body: bytes) -> bytes:

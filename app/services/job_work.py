@@ -4,12 +4,13 @@ nothing: each step looks at the job first, holds its row when it writes, and sto
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, overload
 
-from app.domain.errors import AppError, Conflict, Invalid
-from app.services import asked, jobs, stability
-from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, Request
+from app.domain.errors import AppError, Invalid
+from app.services import asked, jobs, rankings, side_by_side_jobs, stability
+from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
 from app.storage import jobs as stored
@@ -21,14 +22,14 @@ MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
+OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
+    {stability.KIND: stability.work, rankings.KIND: rankings.work, side_by_side_jobs.KIND: side_by_side_jobs.work}
+)
+"""Jobs for what is no kind of report."""
 
 
 class TooManyChunks(Invalid):
     """This is more than a job may take."""
-
-
-class AskedOtherwise(Conflict):
-    """What this report reads beside the data was changed after it was asked for; ask again."""
 
 
 class Results(Sequence[bytes]):
@@ -149,8 +150,9 @@ class Computer:
 
 def work_of(database: Database, request: Request) -> Work[Any]:
     """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
-    if request.kind == stability.KIND:
-        return stability.work(database, request)
+    own = OWN.get(request.kind)
+    if own is not None:
+        return own(database, request)
     kind = asked.kind_of_job(request.kind)
     given = asked.asked_of(kind, request.given)
     with database.transaction() as session:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from app.domain.errors import AppError, Conflict, Place, Unavailable
+from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
 from app.services.reports import StoredReport
 from app.services.tokens import INCLUDES, Caller, Role
 from app.storage import campaigns, jobs, jobs_queue, reports
@@ -33,6 +33,7 @@ STALLED_AFTER = 6.0  # seconds
 MOST_TRIES = 3  # of a chunk, whose process ended by itself each time, or whose worker did
 MOST_BEGUN = 5  # of a job, by itself
 WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and of one priority
+REFUSALS: tuple[type[AppError], ...] = (Invalid, Conflict, NotFound)  # what a page says in its place
 
 
 class NotDone(Conflict):
@@ -45,6 +46,10 @@ class GaveUp(Unavailable):
 
 class JobCancelled(Conflict):
     """The job for this report was cancelled; asking again starts it anew."""
+
+
+class AskedOtherwise(Conflict):
+    """What this report reads beside the data was changed after it was asked for; ask again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,8 @@ def problem(error: AppError, *, again: bool = False) -> dict[str, Any]:
 
 def refusal(kept: Mapping[str, Any]) -> AppError:
     """The error that a job keeps, to be raised again; it answers as the first one would have."""
-    kind = type(kept["type"], (AppError,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
+    base = next((one for one in REFUSALS if one.kind == kept["kind"]), AppError)
+    kind = type(kept["type"], (base,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
     places = tuple(Place(tuple(loc), msg) for loc, msg in kept["errors"])
     error: AppError = kind(kept["detail"], places=places, retry_after=1 if kept["again"] else None)
     return error

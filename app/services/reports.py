@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
+from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.services.campaigns import CampaignView, get
-from app.services.registered import against_lock, applied, as_asked, registered
+from app.services.registered import Registered, against_lock, applied, as_asked, registered
 from app.services.scores import derive, reading
+from app.stats.pair_tests import DRAWN_TESTS
 from app.stats.ranking import rank
 from app.stats.ratings import COLUMNS, Codes, Ratings
 from app.stats.result import METHOD_VERSION, Ranking
@@ -23,7 +25,8 @@ from app.stats.side_tables import Documents
 from app.storage import campaigns, ratings, reports, side_tables, texts
 from app.storage.db import Database, Session
 
-BYTES_KIND = "ranking"
+RANKING = "ranking"
+"""The name of rankings among stored reports, and of the jobs that make them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +59,90 @@ class Question:
         return "+" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A ranking that is asked for: what it is about, its key, and its bytes where it is stored."""
+
+    about: Question
+    recipe: Recipe
+    key: reports.ReportKey
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that a ranking is made of, read. names: digest of the names and domains that stand in it."""
+
+    about: Question
+    recipe: Recipe
+    rows: Ratings
+    words: Mapping[str, texts.SystemWords]
+    documents: Documents
+    names: str
+    stands: Registered
+
+    @property
+    def key(self) -> reports.ReportKey:
+        """Of the ranking that is made of it."""
+        return _key(self.about, self.recipe, self.names)
+
+    def ranked(self) -> Ranking:
+        """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
+        return as_asked(rank(self.rows, applied(self.recipe, self.stands), self.documents), self.recipe)
+
+    def body(self) -> bytes:
+        """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
+        ranked, campaign = self.ranked(), self.about.campaign
+        head = {
+            "campaign": campaign.key,
+            "data_version": self.about.version,
+            "data_hash": data_hash(self.rows, self.documents, self.words),
+            "protocol": campaign.protocol,
+            "basis": campaign.basis,
+            "source_language": campaign.source_language,
+            "target_language": campaign.target_language,
+            "locked": against_lock(ranked, self.stands),
+        }
+        result: dict[str, Any] = ranked.as_json()
+        for system in result["systems"]:
+            known = self.words[system["system"]]
+            system.update(name=known.name, kind=known.kind)
+        return json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
 def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> StoredReport:
     """The ranking of a campaign under a recipe, as it stood at a data version or a time.
 
     Raises NotFound for an unknown campaign, Invalid where the recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        asked = question(session, campaign, as_of)
-        names = texts.names_digest(session, asked.campaign_id)
-        body = reports.find(session, _key(asked, recipe, names))
+        wanted = located(session, campaign, recipe, as_of)
+    return made(database, wanted)
+
+
+def located(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> Wanted:
+    """What a ranking is about, and its bytes where it is stored. Raises as `question`."""
+    about = question(session, campaign, as_of)
+    key = _key(about, recipe, texts.names_digest(session, about.campaign_id))
+    return Wanted(about, recipe, key, reports.find(session, key))
+
+
+def made(database: Database, wanted: Wanted) -> StoredReport:
+    """The ranking, from the store or computed here and stored. Raises Invalid where the recipe does not fit."""
+    body = wanted.body
     if body is None:
-        body, names = _compute(database, asked, recipe)
-        key = _key(asked, recipe, names)
         with database.transaction() as session:
-            reports.store(session, key, body)
-            body = reports.find(session, key) or body
-    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], asked.version)
+            material = read(session, wanted.about, wanted.recipe)
+        body = kept(database, material)
+    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], wanted.about.version)
+
+
+def kept(database: Database, material: Material) -> bytes:
+    """The ranking of what was read, computed and stored; its bytes, which may be those of somebody who was faster."""
+    body, key = material.body(), material.key
+    with database.transaction() as session:
+        reports.store(session, key, body)
+        return reports.find(session, key) or body
 
 
 def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
@@ -110,39 +181,29 @@ def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
     return rows if cap is None else rows.with_score(np.minimum(rows.score, cap)).canonical()
 
 
+def segments_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
+    """The ranking as a value, for its segment scores: nothing is drawn that they do not hang on, nothing is stored.
+
+    Raises as `ranking`.
+    """
+    fewest = recipe.permutations if recipe.test not in DRAWN_TESTS else FEWEST_PERMUTATIONS
+    light = replace(recipe, permutations=fewest, rank_sets=False, influence=False)
+    return ranking_of(database, campaign, recipe=light, as_of=as_of)
+
+
 def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
     """The ranking as a value, with its segment scores; nothing is stored."""
     with database.transaction() as session:
-        asked = question(session, campaign, as_of)
-        rows = load(session, asked, recipe)
-        documents = side_tables.documents(session, asked.campaign_id, rows.labels)
-        stands = registered(session, asked.campaign_id, asked.version)
-    return as_asked(rank(rows, applied(recipe, stands), documents), recipe)
+        material = read(session, question(session, campaign, as_of), recipe)
+    return material.ranked()
 
 
-def _compute(database: Database, asked: Question, recipe: Recipe) -> tuple[bytes, str]:
-    """The report, and the digest of the names and domains that stand in it."""
-    with database.transaction() as session:
-        rows = load(session, asked, recipe)
-        words, documents, names = _named(session, asked.campaign_id, rows)
-        stands = registered(session, asked.campaign_id, asked.version)
-    ranked = as_asked(rank(rows, applied(recipe, stands), documents), recipe)
-    result: dict[str, Any] = ranked.as_json()
-    head = {
-        "campaign": asked.campaign.key,
-        "data_version": asked.version,
-        "data_hash": data_hash(rows, documents, words),
-        "protocol": asked.campaign.protocol,
-        "basis": asked.campaign.basis,
-        "source_language": asked.campaign.source_language,
-        "target_language": asked.campaign.target_language,
-        "locked": against_lock(ranked, stands),
-    }
-    for system in result["systems"]:
-        known = words[system["system"]]
-        system.update(name=known.name, kind=known.kind)
-    body = json.dumps({**head, **result}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    return body, names
+def read(session: Session, about: Question, recipe: Recipe) -> Material:
+    """Read all that a ranking is made of. Raises Invalid where the recipe's scores are not in the judgments."""
+    rows = load(session, about, recipe)
+    words, documents, names = _named(session, about.campaign_id, rows)
+    stands = registered(session, about.campaign_id, about.version)
+    return Material(about, recipe, rows, words, documents, names, stands)
 
 
 def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[str, texts.SystemWords], Documents, str]:
@@ -193,14 +254,14 @@ def _used(codes: Codes, n: int) -> tuple[Codes, Codes]:
     return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)
 
 
-def _key(asked: Question, recipe: Recipe, names: str) -> reports.ReportKey:
+def _key(about: Question, recipe: Recipe, names: str) -> reports.ReportKey:
     # The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems
     # and domains: they have no data version, so that an older one, too, is told with those of today.
     return reports.ReportKey(
-        campaign_id=asked.campaign_id,
-        kind=BYTES_KIND,
-        data_version=asked.version,
-        recipe_hash=f"{recipe.name}@{recipe.hash}{asked.unsettled}@{names}",
+        campaign_id=about.campaign_id,
+        kind=RANKING,
+        data_version=about.version,
+        recipe_hash=f"{recipe.name}@{recipe.hash}{about.unsettled}@{names}",
         seed=recipe.seed,
         method_version=METHOD_VERSION,
     )

@@ -14,7 +14,8 @@ from app.domain.errors import Invalid
 from app.services import ranking_view, recipes, reports
 from app.services.flips import Flip, flips
 from app.services.ranking_view import RankingView, SystemLine
-from app.storage.db import Database
+from app.services.reports import Question, Wanted
+from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
 
@@ -86,13 +87,28 @@ def by_recipes(
     Raises NotFound for an unknown campaign, NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
-        version = reports.question(session, campaign, as_of).version
-        chosen = {name: recipes.named(session, campaign, name, place=("query", "recipes")) for name in names}
-    columns = [
-        column(name, partial(reports.ranking, database, campaign, recipe=recipe, as_of=version))
-        for name, recipe in chosen.items()
-    ]
-    return lay(f"{campaign}, data version {version}", columns)
+        about, wanted = located(session, campaign, names, as_of)
+    return made(database, about, wanted)
+
+
+def located(
+    session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
+) -> tuple[Question, dict[str, Wanted]]:
+    """The campaign at a data version, and by name of a recipe the ranking that it asks for. Raises as `by_recipes`."""
+    about = reports.question(session, campaign, as_of)
+    chosen = {name: recipes.named(session, campaign, name, place=("query", "recipes")) for name in names}
+    return about, {name: reports.located(session, campaign, one, about.version) for name, one in chosen.items()}
+
+
+def made(database: Database, about: Question, wanted: Mapping[str, Wanted]) -> SideBySide:
+    """Rankings beside each other, each from the store or computed here and stored."""
+    columns = [column(name, partial(reports.made, database, one)) for name, one in wanted.items()]
+    return lay(subject(about), columns)
+
+
+def subject(about: Question) -> str:
+    """What rankings of a campaign are rankings of."""
+    return f"{about.campaign.key}, data version {about.version}"
 
 
 def column(name: str, ask: Callable[[], reports.StoredReport]) -> Column:

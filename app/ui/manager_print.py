@@ -9,17 +9,17 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.services import asked, campaigns, captions, kinds, ranking_view, recipes, reports, tables
+from app.services import asked, campaigns, captions, kinds, rankings, recipes, tables
 from app.services.asked import Asking
+from app.services.jobs import JobView
 from app.services.kinds._base import KindView, Shown
-from app.services.redaction import without_raters
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import words
 from app.ui.pages import PageRoute
-from app.ui.ranking import DEFAULT_RECIPE, address
+from app.ui.ranking import DEFAULT_RECIPE, address, view_for
 from app.web.deps import CampaignKey, DatabaseDep
 
 PARTS = ("card", "distributions")
@@ -42,7 +42,7 @@ def printable(
             wanted = recipes.named(session, campaign, recipe)
         except recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
-    values: dict[str, object] = {"captions": captions, "view": None, "why": ""}
+    values: dict[str, object] = {"captions": captions, "view": None, "why": "", "job": None}
     values["picture"] = address(campaign, ".svg", recipe)
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
@@ -53,8 +53,10 @@ def printable(
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
-    report = reports.ranking(database, campaign, recipe=recipe)
-    view = ranking_view.read(report.body if caller.may("manager") else without_raters(report).body)
+    found = rankings.long_answer(database, campaign, recipe=recipe)
+    if isinstance(found, JobView):
+        return {"job": found, "script": "job"}
+    view = view_for(caller, found)
     return {"view": view, "systems": tables.systems_table(view), "pairs": tables.pairs_table(view)}
 
 

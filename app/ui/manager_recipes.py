@@ -8,8 +8,11 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
-from app.services import campaigns, recipes, side_by_side, side_by_side_renderings
+from app.services import campaigns, recipes, side_by_side_jobs, side_by_side_renderings
+from app.services.jobs import JobView
 from app.services.redaction import hidden
+from app.services.side_by_side import SideBySide
+from app.services.tokens import Caller
 from app.ui.access import Reader
 from app.ui.manager_pages import desk
 from app.ui.pages import PageRoute
@@ -36,13 +39,19 @@ def recipes_page(
         own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
     offered = tuple(dict.fromkeys((*own, *NAMED)))
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
-    found = side_by_side.by_recipes(database, campaign, chosen)
+    values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
+    found = side_by_side_jobs.long_answer(database, campaign, chosen)
+    if isinstance(found, JobView):
+        return desk(request, "manager/recipes.html", about, caller, {**values, "job": found, "script": "job"})
+    return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, found)})
+
+
+def _shown(caller: Caller, campaign: str, chosen: list[str], found: SideBySide) -> dict[str, object]:
+    """The table with its picture. Who only views learns nothing of raters."""
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/recipes"
     query = urlencode({"recipes": ",".join(chosen)})
     why = [f"{one.name}: {one.why}" for one in found.columns if one.why]
-    values = {
-        "offered": offered,
-        "chosen": chosen,
+    return {
         "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
         "ranked": bool(found.ranked),
         "table": side_by_side_renderings.table(found),
@@ -52,4 +61,3 @@ def recipes_page(
         "picture": f"{address}.svg?{query}",
         "links": [(name, f"{address}{suffix}?{query}") for name, suffix in SHAPES],
     }
-    return desk(request, "manager/recipes.html", about, caller, values)

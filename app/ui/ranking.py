@@ -9,16 +9,18 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.services import campaigns, captions, ranking_view, recipes, reports, tables
+from app.services import campaigns, captions, ranking_view, rankings, recipes, tables
 from app.services.campaigns import CampaignView
+from app.services.jobs import JobView
 from app.services.ranking_view import RankingView
 from app.services.redaction import without_raters
+from app.services.reports import StoredReport
 from app.services.tokens import Caller
-from app.storage.db import Database, Session
+from app.storage.db import Session
 from app.ui.access import Reader
-from app.ui.manager_pages import here, ways
+from app.ui.manager_pages import desk
 from app.ui.messages import message
-from app.ui.pages import PageRoute, page
+from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
@@ -37,26 +39,31 @@ def ranking(
     database: DatabaseDep,
     recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
 ) -> Response:
-    """The ranking under a recipe by name, own ones too. Where it does not fit the campaign the page says why."""
+    """The ranking under a recipe by name, own ones too, or the job that makes it.
+
+    Where the recipe does not fit the campaign the page says why.
+    """
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
         chosen, wanted = _meant(session, campaign, recipe)
     offered = tuple(dict.fromkeys((*own, *NAMED, chosen)))
     shared = {
-        "campaign": about,
         "recipes": offered,
         "chosen": chosen,
         "checked": CHECKED_AGAINST.get(chosen, OWN),
-        "ways": ways(about.key, reader),
-        "here": here(request),
+        "job": None,
+        "view": None,
     }
     try:
-        view = _view(database, about, wanted, reader)
+        found = rankings.long_answer(database, about.key, recipe=wanted)
     except Invalid as error:
-        failed = {**shared, "view": None, "why": error.detail or error.title()}
-        return page(request, "manager/ranking.html", failed, status=422)
-    return page(request, "manager/ranking.html", {**shared, **_shown(view, about, chosen)})
+        failed = {**shared, "why": error.detail or error.title()}
+        return desk(request, "manager/ranking.html", about, reader, failed, status=422)
+    if isinstance(found, JobView):
+        return desk(request, "manager/ranking.html", about, reader, {**shared, "job": found, "script": "job"})
+    shown = _shown(view_for(reader, found), about, chosen)
+    return desk(request, "manager/ranking.html", about, reader, {**shared, **shown})
 
 
 def address(campaign: str, suffix: str, recipe: str) -> str:
@@ -72,9 +79,9 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
-def _view(database: Database, about: CampaignView, recipe: Recipe, reader: Caller) -> RankingView:
-    report = reports.ranking(database, about.key, recipe=recipe)
-    return ranking_view.read(report.body if reader.may("manager") else without_raters(report).body)
+def view_for(reader: Caller, found: StoredReport) -> RankingView:
+    """A ranking as a reader sees it: who only views learns nothing of the raters."""
+    return ranking_view.read(found.body if reader.may("manager") else without_raters(found).body)
 
 
 def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:

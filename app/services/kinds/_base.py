@@ -16,6 +16,7 @@ from app.storage.db import Session
 
 Asked = TypeVar("Asked", bound=BaseModel)
 View = TypeVar("View", bound=BaseModel)
+Made = TypeVar("Made", bound=BaseModel | bytes)
 Chunk = Callable[[int], bytes]
 
 
@@ -33,19 +34,19 @@ class KindView(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[View]):
+class Work(Generic[Made]):
     """What remains to be done once the data are read: chunks, in any order and on any machine, then their end.
 
     chunk: the bytes of the nth part, a pure function of the data, the question and its number. finish: makes the view
-    of all parts, in order. Whatever is random is seeded by the question and the number of the chunk.
+    of all parts, in order, or its bytes. Whatever is random is seeded by the question and the number of the chunk.
     """
 
     n_chunks: int
     chunk: Chunk
-    finish: Callable[[Sequence[bytes]], View]
+    finish: Callable[[Sequence[bytes]], Made]
 
 
-def whole(make: Callable[[], View]) -> Work[View]:
+def whole(make: Callable[[], Made]) -> Work[Made]:
     """Work that is not worth dividing."""
     return Work(0, _none, lambda _: make())
 

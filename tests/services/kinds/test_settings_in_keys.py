@@ -121,7 +121,7 @@ def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: S
     assert isinstance(job, jobs.JobView)
     job_work.work_of(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="expert")
-    with pytest.raises(job_work.AskedOtherwise):
+    with pytest.raises(jobs.AskedOtherwise):
         job_work.work_of(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="crowd")
     job_work.work_of(spine.database, job.request)
