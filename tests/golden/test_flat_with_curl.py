@@ -44,7 +44,9 @@ def test_esa_rankings_are_met_with_the_documented_options(curl: Curl, name: str)
     for ours, row in zip(ranking["systems"], theirs["ranking"], strict=True):
         assert (ours["system"], ours["n_segments"]) == (row["system"], row["n"])
         assert (ours["wins"], ours["losses"], ours["cluster"]) == (row["wins"], row["losses"], row["cluster"])
+        assert ours["rank_range"] == row["rank_range"]
         assert ours["score"] == pytest.approx(row["mean"], abs=1e-9)
+    assert len(ranking["pairs"]) == len(theirs["wilcoxon_two_sided_p"])
     for pair in ranking["pairs"]:
         their = theirs["wilcoxon_two_sided_p"][f"{pair['better']} | {pair['worse']}"]
         assert pair["p_value"] == pytest.approx(their, rel=1e-9)

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 
 from app.formats._base import JudgmentRow
-from app.main import create_app
-from app.services import exports, tokens
+from app.services import exports
 from app.storage import embedded
-from tests.api.conftest import OPTIONS, TestClient
-from tests.golden.test_published_agreement import LANGUAGES, NEAR, Asked
-from tests.spine import SHARED, expected, fresh, shared
+from tests.golden.asking import GOLDEN, NEAR, Asked, asking, level, near
+from tests.spine import Spine, expected, shared
 
-pytestmark = [
-    pytest.mark.golden,
-    pytest.mark.skipif(not SHARED.is_dir(), reason="the public data are not beside the repository: shared/data"),
-]
+pytestmark = GOLDEN
+LANGUAGES = ("eng-ces", "eng-deu", "eng-hrv", "eng-jpn", "eng-zho", "zho-eng")
+PLAIN = {"bootstrap": "0"}
 
 Item = tuple[str, str, int]
 """System, document and segment."""
@@ -31,13 +29,12 @@ Item = tuple[str, str, int]
 
 @pytest.fixture(scope="module")
 def asked(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
-    with fresh(postgres, migrated_template) as spine:
+    def fill(spine: Spine) -> None:
         files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
         spine.take("cal", "wmt-da-sqm", files, options={"mapping": "mapping.csv", "split": "language_pair"})
-        with spine.database.transaction() as session:
-            token = tokens.issue(session, role="admin").secret
-        with TestClient(create_app(spine.database, OPTIONS)) as client:
-            yield Asked(client, token, spine.database)
+
+    with asking(postgres, migrated_template, fill) as found:
+        yield found
 
 
 @pytest.mark.parametrize("languages", LANGUAGES)
@@ -120,3 +117,96 @@ def test_seconds_of_what_counts(asked: Asked) -> None:
                 assert line[key] == pytest.approx(wanted[their], abs=off, rel=0), (languages, what, key)
         segment = found["segment"]
         assert (one["n_timed"], one["seconds"], one["seconds_sd"]) == (segment["n"], segment["mean"], segment["sd"])
+
+
+class TestAgreement:
+    @pytest.fixture(params=LANGUAGES)
+    def languages(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def theirs(self, languages: str) -> Any:
+        return expected("calibration_wmt22.json")[languages]
+
+    @pytest.fixture
+    def ours(self, asked: Asked, languages: str) -> Any:
+        return asked.report(f"cal-{languages}", "agreement", levels="100", repeats="latest", **PLAIN)
+
+    def test_kappas_with_tolerance(self, theirs: Any, ours: Any) -> None:
+        names = {
+            "segments": "segment_tolerance_kappa",
+            "documents": "document_score_tolerance_kappa",
+            "averaged": "document_average_of_segments_tolerance_kappa",
+        }
+        for name, key in names.items():
+            found = level(ours, name)
+            (pairs,) = {one["n_pairs"] for one in ours["levels"] if one["level"] == name}
+            for t, wanted in theirs[key].items():
+                one = found["kappa", float(t)]
+                assert (pairs, one["chance"]) == (wanted["pairs"], wanted["chance"])
+                assert one["observed"] == near(wanted["observed"])
+                assert one["value"] == near(wanted["kappa"])
+                for table in ("chance_agreement_Pe", "published_Pe"):
+                    assert one["chance"] == near(expected("calibration_wmt22.json")[table][t])
+
+    def test_what_there_is_is_counted(self, asked: Asked, languages: str, theirs: Any, ours: Any) -> None:
+        parts = asked.report(f"cal-{languages}", "composition")
+        assert (parts["n_judgments"], parts["n_raters"]) == (theirs["rows"], theirs["annotators"])
+        units = {one["level"]: one["n_units"] for one in ours["levels"]}
+        assert (units["segments"], units["documents"]) == (theirs["items"], theirs["documents"])
+        plain = {"normalize": "none", "test": "none", "clusters": "none", "repeats": "pool"}
+        ranking = asked.get(f"/v1/campaigns/cal-{languages}/ranking", plain)
+        of_segments = sum(one["n_ratings"] for one in ranking["systems"])
+        assert of_segments == theirs["segment_rows"]
+        assert parts["n_judgments"] - of_segments == theirs["document_score_rows"]
+
+    def test_alphas(self, theirs: Any, ours: Any) -> None:
+        for name, key in (("segments", "segment_krippendorff"), ("documents", "document_krippendorff")):
+            found = level(ours, name)
+            (shown,) = [one for one in ours["levels"] if one["level"] == name]
+            keys = (("alpha_interval", None), ("alpha_ratio", None), ("alpha_nominal", 15.0))
+            for wanted, at in zip(("interval", "ratio", "nominal_t15"), keys, strict=True):
+                assert found[at]["value"] == near(theirs[key][wanted]["alpha"])
+                assert (shown["n_units"], shown["n_values"]) == (
+                    theirs[key][wanted]["units"],
+                    theirs[key][wanted]["values"],
+                )
+
+    def test_complete_annotators(self, asked: Asked, languages: str, theirs: Any) -> None:
+        query = {"raters": "complete", "repeats": "latest"}
+        ours = asked.report(f"cal-{languages}", "agreement", bins="5", units="segments", **query, **PLAIN)
+        found = level(ours, "segments")
+        assert found["fleiss", None]["value"] == near(theirs["fleiss_kappa_5_equal_bins"])
+        assert found["mean_pearson", None]["value"] == near(theirs["mean_pairwise_pearson"])
+        standardized = asked.report(f"cal-{languages}", "agreement", normalize="z", units="segments", **query, **PLAIN)
+        alpha = level(standardized, "segments")["alpha_interval", None]["value"]
+        assert alpha == near(theirs["segment_krippendorff_after_worker_z"])
+        use = asked.report(f"cal-{languages}", "distributions", **query)
+        assert use["consensus"] == near(theirs["consensus_mean_of_item_medians"])
+        raters = {one["rater"]: one for one in use["raters"]}
+        assert len(raters) == theirs["annotators_with_every_item"]
+        means = {one["system"]: one["mean"] for one in use["systems"]}
+        assert means == near({name: one["raw"] for name, one in theirs["system_means_on_shared_items"].items()})
+        for name, wanted in theirs["per_annotator_on_shared_items"].items():
+            one = raters[name]
+            assert one["mean"] == near(wanted["mean"])
+            assert one["sd"] == near(wanted["sd_ddof1"])
+            assert one["shift"] == near(wanted["shift_to_consensus"])
+            assert one["correlation"] == near(wanted["pearson_with_mean_of_others"])
+
+    def test_repeats(self, theirs: Any, ours: Any) -> None:
+        wanted = theirs.get("intra_annotator_repeats")
+        own = [one for one in ours["own"] if one["what"] == "repeats" and one["rater"] is None]
+        if not wanted or not wanted["pairs"]:
+            assert own == []
+            return
+        assert own[0]["n"] == wanted["pairs"]
+        assert own[0]["absolute"] == near(wanted["mean_abs_difference"])
+        assert own[0]["kappa"] == near(wanted["tolerance_kappa_t15"])
+
+    def test_document_scores_against_their_segments(self, asked: Asked, languages: str, theirs: Any) -> None:
+        ours = asked.report(f"cal-{languages}", "document_scores", bootstrap="0", controls="keep")
+        found = {one["part"]: one for one in ours["correlations"] if one["documents"] == "all"}
+        assert ours["n"] == theirs["document_score_pairs"]
+        for part, wanted in theirs["document_score_vs_segments_pearson"].items():
+            assert found[part]["pearson"] == near(wanted)

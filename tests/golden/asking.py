@@ -1,0 +1,84 @@
+"""Published data in one application, asked over HTTP alone: shared by the tests of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from app.main import create_app
+from app.services import asked as services
+from app.services import tokens
+from app.services.kinds._base import Kind
+from app.services.quality import QualityView
+from app.stats.quality.report import RaterQuality
+from app.storage import embedded
+from app.storage.db import Database
+from tests.api.conftest import OPTIONS, TestClient
+from tests.spine import SHARED, Spine, fresh
+
+GOLDEN = [
+    pytest.mark.golden,
+    pytest.mark.skipif(not SHARED.is_dir(), reason="the public data are not beside the repository: shared/data"),
+]
+NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A running application; a report is made first, as a worker would, and then fetched."""
+
+    client: Any
+    token: str
+    database: Database
+
+    def report(self, campaign: str, kind: str, **query: str) -> Any:
+        """A report of one campaign."""
+        self._make(services.kind_of(kind), (campaign,), query)
+        return self.get(f"/v1/campaigns/{campaign}/reports/{kind}", query)
+
+    def compare(self, kind: str, campaigns: str, **query: str) -> Any:
+        """A comparison of campaigns."""
+        self._make(services.kind_of(kind, "campaigns"), tuple(campaigns.split(",")), query)
+        return self.get(f"/v1/comparisons/{kind}", {"campaigns": campaigns, **query})
+
+    def _make(self, kind: Kind[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:
+        services.report(self.database, services.Asking(kind, campaigns, services.asked_of(kind, query)))
+
+    def get(self, path: str, query: Mapping[str, str]) -> Any:
+        """What stands at an address."""
+        headers = {"Authorization": f"Bearer {self.token}", "Prefer": "wait=0"}
+        answer = self.client.get(path, params=query, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@contextmanager
+def asking(postgres: embedded.Server, template: str, fill: Callable[[Spine], object]) -> Iterator[Asked]:
+    """An application over a database of its own, which `fill` has filled."""
+    with fresh(postgres, template) as spine:
+        fill(spine)
+        with spine.database.transaction() as session:
+            token = tokens.issue(session, role="admin").secret
+        with TestClient(create_app(spine.database, OPTIONS)) as client:
+            yield Asked(client, token, spine.database)
+
+
+def level(report: Any, name: str) -> dict[tuple[str, float | None], Any]:
+    """Coefficients of a level of a report on agreement, by key and tolerance."""
+    (found,) = [one for one in report["levels"] if one["level"] == name]
+    return {(one["statistic"], one["tolerance"]): one for one in found["statistics"]}
+
+
+def near(value: Any) -> Any:
+    """Within 1e-6, whatever the size."""
+    return pytest.approx(value, abs=NEAR, rel=0)
+
+
+def quality(asked: Asked, campaign: str, **query: str) -> dict[str, RaterQuality]:
+    """The report on quality by rater."""
+    found = asked.get(f"/v1/campaigns/{campaign}/reports/quality", query)
+    return {one.rater: one for one in QualityView.model_validate(found).raters}
