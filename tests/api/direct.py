@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
+from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
@@ -38,6 +39,7 @@ class Direct(httpx.BaseTransport):
 def asking(app: FastAPI) -> Iterator[httpx.Client]:
     """A client of the running application, which it starts and stops."""
     loop = asyncio.new_event_loop()
+    keeper = _keeping_threads(loop)
     lifespan = app.router.lifespan_context(app)
     state = dict(loop.run_until_complete(lifespan.__aenter__()) or {})
     try:
@@ -47,5 +49,25 @@ def asking(app: FastAPI) -> Iterator[httpx.Client]:
             yield client
     finally:
         loop.run_until_complete(lifespan.__aexit__(None, None, None))
+        keeper.cancel()
+        with suppress(asyncio.CancelledError):
+            loop.run_until_complete(keeper)
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
+
+
+def _keeping_threads(loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+    """Begin what the threads of the handlers end with; else each request, a run of its own, would start new ones.
+
+    The framework binds them to the first thing that the loop was told to run until it is complete.
+    """
+
+    async def keep() -> None:
+        await to_thread.run_sync(int)
+        loop.stop()
+        await loop.create_future()
+
+    keeper = loop.create_task(keep())
+    with suppress(RuntimeError):  # stopped before it is complete, as it should be
+        loop.run_until_complete(keeper)
+    return keeper
