@@ -7,11 +7,14 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.services import locks, recipes
+from app.services import locks, rankings, recipes
 from app.services.campaigns import NewCampaign, create
 from app.services.demo import PLANTED_ORDER
 from app.ui import assets
 from app.ui.ranking import address
+from tests.services.test_imports import MQM
+from tests.spine import Spine
+from tests.working import drained
 
 HOSTILE = '"><script>alert(1)</script>{{7*7}}'
 
@@ -146,6 +149,31 @@ def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, d
         assert f"<option selected>{name}</option>" in answer.text
         assert "Recipe by-segment, checked against: nothing" in answer.text
         assert f"ranking.csv?recipe={name}" in answer.text
+
+
+def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_in, database, monkeypatch):
+    Spine(database.url, database).take("mqm", "mqm-tsv", MQM.encode())
+    with database.transaction() as session:
+        recipes.put(
+            session, "mqm", "odd", {"name": "google-mqm", "scoring": {"from": "spans", "profile": "nope"}}, actor="t"
+        )
+    monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+    browser = sign_in()
+    paths = ["/campaigns/mqm", "/campaigns/mqm/print?recipe=google-mqm", "/campaigns/mqm/recipes?recipe=srp-paper"]
+    for path in (*paths, "/campaigns/mqm?recipe=odd"):
+        answer = browser.get(path)
+        waiting = check_strict(answer)
+        assert (answer.status_code, len(waiting.of("progress"))) == (200, 1), path
+        assert "/manager/job." in answer.text, "the module that follows it"
+    drained(database)
+    for path in paths:
+        answer = browser.get(path)
+        shown = check_strict(answer)
+        assert (answer.status_code, len(shown.of("progress"))) == (200, 0), path
+        assert shown.of("table"), path
+    misfit = browser.get("/campaigns/mqm?recipe=odd")
+    assert misfit.status_code == 422
+    assert "This recipe does not fit the campaign: " in misfit.text
 
 
 def test_a_recipe_that_does_not_exist_falls_back_to_the_recommended_one(sign_in, demo):

@@ -10,20 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import bundle
+from app.cli import _long, bundle
 from app.cli._remote import Remote
 from app.cli.export import fill
 from app.domain.recipe import Exclusion
 from app.main import create_app
 from app.services import bundle as bundles
-from app.services import campaigns, exclusions, locks, tokens
+from app.services import campaigns, exclusions, jobs, locks, rankings, tokens
 from app.services.campaigns import NewCampaign
+from app.services.tokens import THE_OPERATOR
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.cli.conftest import Answer, Command
 from tests.cli.conftest import command as command  # a fixture
 from tests.services.test_imports import MQM
 from tests.spine import Spine
+from tests.working import draining
 
 Serving = Callable[..., AbstractContextManager[tuple[str, int]]]
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
@@ -102,6 +104,29 @@ def test_the_answer_is_the_same(both: Both, arguments: tuple[str, ...]) -> None:
     assert far.returncode == 0, far.stderr
     assert near.stdout
     assert near.stdout == far.stdout
+
+
+def test_what_takes_long_is_waited_for_and_is_the_same(
+    origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.transaction() as session:
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="manager", campaign="demo").secret)
+    monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    rank, beside = ("rank", "demo", "--seed", "3"), ("report", "demo", "recipes", "--recipes", "srp-paper,wmt22")
+    with draining(database):
+        far = [command(NOWHERE, *words, "--csv", "--server", origin) for words in (rank, beside)]
+        misfit = command(NOWHERE, "rank", "demo", "--scoring", "spans:nope", "--server", origin)
+    with database.transaction() as session:
+        made = jobs.of_campaign(session, "demo", THE_OPERATOR, before=None, limit=9)
+    assert sorted((one.kind, one.state) for one in made) == [
+        ("ranking", "done"),
+        ("ranking", "failed"),
+        ("recipes", "done"),
+    ]
+    assert [one.stdout for one in far] == [command(database.url, *words, "--csv").stdout for words in (rank, beside)]
+    assert (misfit.returncode, misfit.stdout) == (2, b"")
+    assert b"nope" in misfit.stderr
 
 
 @pytest.mark.parametrize(
