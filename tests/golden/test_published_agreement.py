@@ -146,6 +146,8 @@ class TestEightRaters:
         (segments,) = [one for one in ours["levels"] if one["level"] == "segments"]
         assert (segments["n_units"], segments["n_raters"]) == (theirs["items"], theirs["raters"])
         assert segments["n_documents"] == len(theirs["documents"])
+        documents = asked.report("zhen", "difficulty")["documents"]
+        assert sorted(one["document"] for one in documents) == sorted(theirs["documents"])
         assert found["alpha_interval", None]["value"] == near(theirs["krippendorff_interval"])
         assert found["mean_pearson", None]["value"] == near(theirs["pairwise_segment_pearson_mean"])
         assert found["tau_all_documents", None]["value"] == near(theirs["pairwise_system_tau_mean"])
@@ -161,3 +163,4 @@ class TestEightRaters:
             assert found[name]["shift"] == near(theirs["rater_shift_to_consensus"][name])
         means = {one["system"]: one["mean"] for one in ours["systems"]}
         assert means == near(theirs["system_means"])
+        assert len(means) == theirs["systems"]

@@ -103,7 +103,7 @@ KEYS = {"median": "median", "low": "p10", "high": "p90", "mean": "trimmed_mean",
 
 def test_seconds_of_what_counts(asked: Asked) -> None:
     """Published times are binary fractions of a second; a stored one is at most half a microsecond off, a duration of
-    two of them one, the sum of a rater's up to a hundred durations a tenth of a millisecond at the worst."""
+    two of them one. Sums of a rater's up to a hundred durations, some 2,500 s, are at most 4.1 microseconds off."""
     pairs = ",".join(f"cal-{languages}" for languages in LANGUAGES)
     ours = asked.compare("protocols", pairs, repeats="latest", bootstrap="0")
     for languages, one in zip(LANGUAGES, ours["protocols"], strict=True):
@@ -112,7 +112,7 @@ def test_seconds_of_what_counts(asked: Asked) -> None:
         for what, name in TIMED.items():
             wanted, line = theirs[name], found[what]
             assert (line["n"], line["kept"]) == (wanted["n"], wanted["trimmed_n"])
-            off = NEAR * (100 if what == "all_segments" else 1) + 1e-9
+            off = NEAR * (5 if what == "all_segments" else 1)
             for key, their in KEYS.items():
                 assert line[key] == pytest.approx(wanted[their], abs=off, rel=0), (languages, what, key)
         segment = found["segment"]
