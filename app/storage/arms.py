@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from app.storage.db import Session
 from app.storage.tables import arms, tasks
+from app.storage.walking import walk
 
 OUTPUTS = """
 SELECT d.key AS document, g.position, y.key AS system, encode(o.sha256, 'hex') AS digest
@@ -53,5 +54,5 @@ def task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[T
 
 def output_digests(session: Session, campaign_id: int) -> dict[tuple[str, int, str], str]:
     """Digest of every known output by document, position and system, to tell whether two campaigns show the same."""
-    rows = session.execute(sa.text(OUTPUTS), {"campaign": campaign_id})
+    rows = walk(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.document, row.position, row.system): row.digest for row in rows}

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.tables import outputs, variants
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 KIND = "back_translation"
@@ -34,13 +34,13 @@ WHERE o.id > :after ORDER BY o.id LIMIT :limit"""
 
 def stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
     """Outputs with id and text, by (system, document, position)."""
-    rows = session.execute(text(OUTPUTS), {"campaign": campaign_id})
+    rows = walk(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
 def shown(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """(system, document) of the outputs that a task shows."""
-    rows = session.execute(text(SHOWN), {"campaign": campaign_id})
+    rows = walk(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}
 
 
@@ -72,4 +72,4 @@ def put_authors(session: Session, campaign_id: int, rows: Sequence[tuple[int, st
 
 def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Outputs with who wrote them, by id after `after`."""
-    return list(session.execute(text(LIST), {"campaign": campaign_id, "after": after, "limit": limit}))
+    return list(walk(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
+from app.storage.walking import walk
 
 ITEMS = """
 SELECT key, origin, meta ->> 'stratum' AS stratum,
@@ -43,7 +44,7 @@ WHERE o.campaign_id = :campaign"""
 
 def pair_texts(session: Session, campaign_id: int, *, reference: bool) -> dict[tuple[str, int, str], tuple[str, str]]:
     """Source, or the first reference by name, and output, by document, position and system; where both are there."""
-    rows = session.execute(text(TEXTS), {"campaign": campaign_id, "reference": reference})
+    rows = walk(session, TEXTS, {"campaign": campaign_id, "reference": reference})
     return {
         (row.document, row.position, row.system): (row.beside, row.output) for row in rows if row.beside and row.output
     }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
 from app.storage.db import Session
+from app.storage.walking import walk
 
 _SEGMENTS = """
 FROM segments g JOIN documents o ON o.campaign_id = :source AND o.id = g.document_id
@@ -90,16 +89,16 @@ WHERE d.campaign_id = :campaign GROUP BY d.key"""
 def copy(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
     """Copy from one campaign into another, which has nothing of the kind."""
     for statement in statements:
-        session.execute(text(statement), {"source": source, "target": target, "actor": actor})
+        walk(session, statement, {"source": source, "target": target, "actor": actor})
 
 
 def unchanged(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
     """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
-    rows = session.execute(text(UNCHANGED), {"source": source, "target": target})
+    rows = walk(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}
 
 
 def lengths(session: Session, campaign_id: int) -> dict[str, int]:
     """Number of segments of each document by key."""
-    rows = session.execute(text(LENGTHS), {"campaign": campaign_id})
+    rows = walk(session, LENGTHS, {"campaign": campaign_id})
     return {row[0]: row[1] for row in rows}

@@ -8,7 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import text
 
+from app.storage.credited import CREDITED
 from app.storage.db import Session
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 BATCH = 5000
@@ -19,7 +21,7 @@ ORDER BY key COLLATE "C" """
 SEGMENTS = """
 SELECT d.key AS document, g.position, g.source, g.meta,
        (SELECT jsonb_object_agg(r.name, r.text) FROM reference_texts r WHERE r.segment_id = g.id) AS refs
-FROM segments g JOIN documents d ON d.id = g.document_id WHERE g.campaign_id = :campaign
+FROM segments g JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id WHERE g.campaign_id = :campaign
 ORDER BY d.key COLLATE "C", g.position"""
 OUTPUTS = """
 SELECT s.key AS system, d.key AS document, g.position, o.text,
@@ -29,28 +31,35 @@ SELECT s.key AS system, d.key AS document, g.position, o.text,
           AND v.name LIKE 'by:%' ORDER BY v.name LIMIT 1) AS written
 FROM outputs o LEFT JOIN variants p ON p.campaign_id = o.campaign_id AND p.output_id = o.id AND p.kind = 'prefill'
      AND p.name = 'default'
-JOIN systems s ON s.id = o.system_id JOIN segments g ON g.id = o.segment_id
-JOIN documents d ON d.id = g.document_id WHERE o.campaign_id = :campaign
+JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
+JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
+JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id WHERE o.campaign_id = :campaign
 ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
 RATERS = """
 SELECT r.key, r.name, p.key AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
-JUDGMENTS = """
+JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
        r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
        t.meta AS task_meta, i.meta AS item_meta,
-       (SELECT array_agg(s.key ORDER BY s.key COLLATE "C") FROM credits c JOIN systems s ON s.id = c.system_id
-        WHERE c.item_id = i.id) AS systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
+       k.systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
 FROM judgments j LEFT JOIN scores x ON x.profile_id = :profile AND x.judgment_id = j.id
-JOIN items i ON i.id = j.item_id JOIN tasks t ON t.id = i.task_id
-JOIN documents d ON d.id = i.document_id JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
+JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
+JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
+JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
+JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
+LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
+LEFT JOIN {CREDITED} k ON k.item_id = i.id
 WHERE j.campaign_id = :campaign AND j.version <= :version
 ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
 VOIDS = """
 SELECT DISTINCT ON (t.key COLLATE "C", i.position, g.position, r.key COLLATE "C")
        t.key AS task, i.key AS item, g.position, r.key AS rater, v.reason, v.actor
-FROM voids v JOIN judgments j ON j.id = v.judgment_id JOIN items i ON i.id = j.item_id JOIN tasks t ON t.id = i.task_id
-JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
+FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment_id
+JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
+JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
+JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
+LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 WHERE v.campaign_id = :campaign AND v.version <= :version
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
@@ -64,37 +73,38 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = m.segment_id
 LEFT JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
 ORDER BY m.metric COLLATE "C", s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST, g.position"""
 
-# A degraded copy is shown with its own text, a reference in an output's place with that, as `storage.tasks` shows them.
-# Of imported tasks only what was judged is known to have been shown.
-SHOWN = """
-SELECT t.public_id AS task, t.key AS task_key, r.key AS rater, i.key AS item, i.position AS item_position, i.role,
-       (SELECT array_agg(s.key ORDER BY s.key COLLATE "C") FROM credits c JOIN systems s ON s.id = c.system_id
-        WHERE c.campaign_id = i.campaign_id AND c.item_id = i.id) AS systems,
+# A degraded copy is shown with its own text, a reference in an output's place with that, as `storage.tasks` shows them:
+# of an output that several systems gave, the first by id. Of imported tasks only what was judged is known to have been
+# shown. Segments are joined by position, not by range: a document may be as long as all others together.
+SHOWN = f"""
+SELECT DISTINCT ON (r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position)
+       t.public_id AS task, t.key AS task_key, r.key AS rater, i.key AS item, i.position AS item_position, i.role,
+       k.systems,
        d.key AS document, g.position, g.source,
        CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
        i.side_order, b.key AS of
 FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
-JOIN items i ON i.campaign_id = t.campaign_id AND i.task_id = t.id AND i.surplus_from IS NULL
-LEFT JOIN items b ON b.campaign_id = i.campaign_id AND b.id = i.of_item_id
-JOIN documents d ON d.id = i.document_id
-JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id = i.document_id
-     AND g.position BETWEEN coalesce(i.first_segment, 1) AND coalesce(i.last_segment, 2147483647)
+JOIN (SELECT x.*, generate_series(coalesce(x.first_segment, 1), least(x.last_segment, m.last)) AS shown
+      FROM items x JOIN (SELECT document_id, max(position) AS last FROM segments WHERE campaign_id = :campaign
+                         GROUP BY document_id) m ON m.document_id = x.document_id
+      WHERE x.campaign_id = :campaign AND x.surplus_from IS NULL) i ON i.task_id = t.id
+LEFT JOIN items b ON b.campaign_id = :campaign AND b.id = i.of_item_id
+JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = i.shown
      AND (t.state <> 'imported' OR EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id))
-LEFT JOIN LATERAL (
-    SELECT o.id, o.text FROM credits c JOIN outputs o ON o.campaign_id = i.campaign_id AND o.system_id = c.system_id
-           AND o.segment_id = g.id
-    WHERE c.campaign_id = i.campaign_id AND c.item_id = i.id ORDER BY o.id LIMIT 1) o ON true
-LEFT JOIN variants v ON v.campaign_id = i.campaign_id AND v.output_id = o.id AND v.name = i.variant
-     AND v.kind <> 'prefill'
-LEFT JOIN reference_texts f ON f.campaign_id = i.campaign_id AND f.segment_id = g.id AND f.name = i.reference
+LEFT JOIN {CREDITED} k ON k.item_id = i.id
+LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
+LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
+LEFT JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = i.variant AND v.kind <> 'prefill'
+LEFT JOIN reference_texts f ON f.campaign_id = :campaign AND f.segment_id = g.id AND f.name = i.reference
 WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn'
-ORDER BY r.key COLLATE "C" NULLS LAST, t.queue NULLS LAST, t.key COLLATE "C", i.position, g.position"""
+ORDER BY r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position, o.id"""
 
 
 def rows(session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None) -> Iterator[Row]:
     """Stream one of the queries above. profile: whose scores stand beside judgments."""
     keys = {"campaign": campaign_id, "version": version, "profile": profile}
-    yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
+    yield from walk(session, query, keys, batch=BATCH)
 
 
 def profile_id(session: Session, campaign_id: int, digest: str) -> int | None:

@@ -18,6 +18,7 @@ from app.stats.active_time import Log, Screens
 from app.storage.db import Session, driver
 from app.storage.packed import column, micros, packed
 from app.storage.tables import hour_adjustments
+from app.storage.walking import walking
 
 Row = sa.Row[Any]
 # Task, item, screen, whether segments are told apart, words of the source and of the output of each segment.
@@ -120,7 +121,7 @@ def recorded(
         "hides": list(HIDES),
         "silent": list(SAYS_NOTHING),
     }
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
         found = cursor.execute(ACTIVITY, keys).fetchone() or {}
     read = {name: column(found.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
@@ -151,7 +152,8 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
         target=counted(spacing.target, "o.text"),
         reference=counted(spacing.target, "f.text"),
     )
-    rows = cast("list[Shown]", driver(session).execute(query, keys).fetchall())
+    with walking(session):
+        rows = cast("list[Shown]", driver(session).execute(query, keys).fetchall())
     read: dict[tuple[int, int], tuple[int, int]] = {}  # of a screen: most words of a source, words of all outputs
     for task, _, screen, _, sources, outputs in rows:
         most, of_all = read.get((task, screen), (0, 0))
@@ -190,7 +192,7 @@ def came_by(session: Session, campaign_id: int, version: int) -> datetime | None
 
 def places(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Where each judgment was made: judgment_id, rater_id, task_id, item, segment (0: of the item as a whole)."""
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
         found = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
     read = {name: column(found.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
     return {name: values.astype(np.int64) for name, values in read.items()}

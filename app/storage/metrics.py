@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 
@@ -24,20 +25,19 @@ WHERE s.campaign_id = :campaign AND (
     OR c.state <> 'draft' AND EXISTS (SELECT FROM outputs o WHERE o.campaign_id = :campaign AND o.system_id = s.id))"""
 SEGMENTS = """
 SELECT d.key, g.position, g.id,
-       EXISTS (SELECT FROM items i WHERE i.campaign_id = :campaign AND i.document_id = d.id)
-       OR c.state <> 'draft' AND EXISTS (SELECT FROM outputs o WHERE o.campaign_id = :campaign AND o.segment_id = g.id)
-       AS stands
+       i.document_id IS NOT NULL OR c.state <> 'draft' AND o.segment_id IS NOT NULL AS stands
 FROM segments g JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.document_id
 JOIN campaigns c ON c.id = g.campaign_id
+LEFT JOIN (SELECT DISTINCT document_id FROM items WHERE campaign_id = :campaign) i ON i.document_id = d.id
+LEFT JOIN (SELECT DISTINCT segment_id FROM outputs WHERE campaign_id = :campaign) o ON o.segment_id = g.id
 WHERE g.campaign_id = :campaign AND d.kind = 'test'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position"""
 LATEST = """
 SELECT m.metric, m.version, bool_and(m.higher_is_better) AS higher_is_better, count(m.segment_id) AS n_outputs,
        count(DISTINCT m.system_id) AS n_systems, count(*) - count(m.segment_id) AS n_of_systems
-FROM metric_scores m
-WHERE m.campaign_id = :campaign AND m.version = (
-    SELECT max(x.version) FROM metric_scores x
-    WHERE x.campaign_id = :campaign AND x.metric = m.metric AND x.version <= :version)
+FROM (SELECT metric, max(version) AS version FROM metric_scores
+      WHERE campaign_id = :campaign AND version <= :version GROUP BY metric) l
+JOIN metric_scores m ON m.campaign_id = :campaign AND m.metric = l.metric AND m.version = l.version
 GROUP BY m.metric, m.version ORDER BY m.metric COLLATE "C" """
 SCORES = """
 SELECT s.key AS system, d.key AS document, g.position, m.score FROM metric_scores m
@@ -85,15 +85,15 @@ def systems(session: Session, campaign_id: int) -> dict[str, int]:
 
 def segments(session: Session, campaign_id: int) -> list[Row]:
     """The test segments in their order: document key, position, id, and whether they can have scores."""
-    return list(session.execute(text(SEGMENTS), {"campaign": campaign_id}))
+    return list(walk(session, SEGMENTS, {"campaign": campaign_id}))
 
 
 def latest(session: Session, campaign_id: int, version: int) -> list[Row]:
     """The metrics of a campaign as they stood at a data version, by name, with counts."""
-    return list(session.execute(text(LATEST), {"campaign": campaign_id, "version": version}))
+    return list(walk(session, LATEST, {"campaign": campaign_id, "version": version}))
 
 
 def scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
     """One set: system key, document key and position (None for a score of the system), score."""
     keys = {"campaign": campaign_id, "metric": metric, "version": version}
-    return list(session.execute(text(SCORES), keys))
+    return list(walk(session, SCORES, keys))

@@ -14,6 +14,7 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.storage.db import Session, driver
 from app.storage.tables import plans
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 
@@ -26,13 +27,18 @@ DOCUMENTS = """
 SELECT d.id, d.key, d.kind, d.domain, d.origin,
        array_agg(coalesce(g.source, '') ORDER BY g.position) AS sources,
        array_agg(g.id ORDER BY g.position) AS segment_ids,
-       (SELECT array_agg(x.name ORDER BY x.name COLLATE "C") FROM (
-            SELECT r.name FROM reference_texts r JOIN segments s ON s.campaign_id = :campaign AND s.id = r.segment_id
-            WHERE r.campaign_id = :campaign AND s.document_id = d.id
-            GROUP BY r.name HAVING count(*) = count(g.id)) x) AS refs
+       f.refs
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
+LEFT JOIN (
+    SELECT x.document_id, array_agg(x.name ORDER BY x.name COLLATE "C") AS refs FROM (
+        SELECT s.document_id, r.name, count(*) AS n FROM reference_texts r
+        JOIN segments s ON s.campaign_id = :campaign AND s.id = r.segment_id
+        WHERE r.campaign_id = :campaign GROUP BY s.document_id, r.name) x
+    JOIN (SELECT document_id, count(*) AS n FROM segments WHERE campaign_id = :campaign GROUP BY document_id) y
+      ON y.document_id = x.document_id AND y.n = x.n
+    GROUP BY x.document_id) f ON f.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind <> 'tutorial'
-GROUP BY d.id ORDER BY d.position NULLS LAST, d.key COLLATE "C" """
+GROUP BY d.id, f.refs ORDER BY d.position NULLS LAST, d.key COLLATE "C" """
 SYSTEMS = """
 SELECT id, key FROM systems WHERE campaign_id = :campaign AND state = 'active' ORDER BY key COLLATE "C" """
 ALL_SYSTEMS = """SELECT id, key FROM systems WHERE campaign_id = :campaign"""
@@ -60,7 +66,7 @@ SELECT coalesce(sum(CASE
 
 def documents(session: Session, campaign_id: int) -> list[Row]:
     """Documents to judge and to calibrate on, with sources, ids of segments, and references that are complete."""
-    return list(session.execute(text(DOCUMENTS), {"campaign": campaign_id}))
+    return list(walk(session, DOCUMENTS, {"campaign": campaign_id}))
 
 
 def systems(session: Session, campaign_id: int) -> list[Row]:
@@ -70,7 +76,7 @@ def systems(session: Session, campaign_id: int) -> list[Row]:
 
 def marks(session: Session, campaign_id: int) -> list[Row]:
     """For each document and system that has outputs on it: the hash of each output, null where there is none."""
-    return list(session.execute(text(MARKS), {"campaign": campaign_id}))
+    return list(walk(session, MARKS, {"campaign": campaign_id}))
 
 
 def raters(session: Session, campaign_id: int) -> list[Row]:
@@ -173,15 +179,13 @@ def ids(session: Session, table: str, n: int) -> list[int]:
 
 def output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -> dict[tuple[str, str, int], Row]:
     """Outputs of some documents, with id and text, by (system, document, position)."""
-    query = text(
-        """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
+    query = """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
            FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
            JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
            JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
            WHERE o.campaign_id = :campaign AND d.key = ANY(:keys)
            ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
-    )
-    rows = session.execute(query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
+    rows = walk(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
     return {(row.system, row.document, row.position): row for row in rows}
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.side_tables import Ids
+from app.storage.walking import walk
 
 Address = tuple[str, int]
 
@@ -33,14 +34,14 @@ def payloads(session: Session, campaign_id: int, ids: Ids) -> dict[int, dict[str
 
 def sources(session: Session, campaign_id: int) -> dict[Address, str]:
     """Known sources by document key and position."""
-    rows = session.execute(text(SOURCES), {"campaign": campaign_id})
+    rows = walk(session, SOURCES, {"campaign": campaign_id})
     return {(row.key, row.position): row.source for row in rows}
 
 
 def references(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
     """Reference translations by name, then by document key and position."""
     found: dict[str, dict[Address, str]] = {}
-    for row in session.execute(text(REFERENCES), {"campaign": campaign_id}):
+    for row in walk(session, REFERENCES, {"campaign": campaign_id}):
         found.setdefault(row.name, {})[row.key, row.position] = row.text
     return found
 

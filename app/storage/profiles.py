@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.db import driver
 from app.storage.tables import profiles
+from app.storage.walking import walk
 
 
 def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
@@ -32,12 +33,10 @@ def scored(session: Session, campaign_id: int) -> bool:
 
 def unscored(session: Session, campaign_id: int, profile_id: int) -> bool:
     """Whether some judgment has no score under this profile."""
-    session.execute(text("SET LOCAL enable_nestloop = off"))
-    query = text(
-        """SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
-                          WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
-    )
-    return bool(session.execute(query, {"campaign": campaign_id, "profile": profile_id}).scalar())
+    query = """
+        SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
+                       WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
+    return bool(walk(session, query, {"campaign": campaign_id, "profile": profile_id}).scalar())
 
 
 def store(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.campaigns import CampaignNotFound
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 
@@ -99,7 +100,7 @@ def counts(session: Session, campaign_id: int, since: datetime) -> list[Row]:
 
     Of groups: how many, those finished, and as `rated` those half done.
     """
-    return list(session.execute(text(_COUNTS), {"campaign": campaign_id, "since": since}))
+    return list(walk(session, _COUNTS, {"campaign": campaign_id, "since": since}))
 
 
 def tasks(session: Session, campaign_id: int) -> list[Row]:
@@ -113,7 +114,7 @@ def imported(session: Session, campaign_id: int, *, characters: int | None) -> l
     characters: how many are a word, where the language has no spaces; None where it has.
     """
     keys = {"campaign": campaign_id, "spaced": characters is None, "characters": characters or 1}
-    return list(session.execute(text(_IMPORTED), keys))
+    return list(walk(session, _IMPORTED, keys))
 
 
 def raters(session: Session, campaign_id: int) -> list[Row]:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.one_person import LOCKED
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 
@@ -100,7 +101,7 @@ def in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
 
 def group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
     """The stored group of each item, by (number of the task, position)."""
-    rows = session.execute(text(GROUPS), {"campaign": campaign_id, "plan": plan})
+    rows = walk(session, GROUPS, {"campaign": campaign_id, "plan": plan})
     return {(row.task, row.position): row.group_id for row in rows}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import text
 
 from app.stats.ratings import Labels
 from app.storage.db import Session
+from app.storage.walking import walk
 
 WORDS = """
 SELECT d.key, g.position, coalesce(cardinality(regexp_split_to_array(nullif(btrim(g.source), ''), '\\s+')), 0) AS words
@@ -17,7 +17,7 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 def segment_words(session: Session, campaign_id: int, labels: Labels) -> npt.NDArray[np.float64]:
     """Words of the source of each segment code, counted at white space; NaN where no source is known."""
-    rows = session.execute(text(WORDS), {"campaign": campaign_id})
+    rows = walk(session, WORDS, {"campaign": campaign_id})
     known = {(row.key, row.position): row.words for row in rows}
     document, position = labels.segment_document.tolist(), labels.segment_position.tolist()
     at = ((labels.documents[d], p) for d, p in zip(document, position, strict=True))
@@ -33,5 +33,5 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 def source_digests(session: Session, campaign_id: int) -> dict[tuple[str, int], str]:
     """Digest of every known source by document key and position, to tell whether two campaigns show the same text."""
-    rows = session.execute(text(HASHES), {"campaign": campaign_id})
+    rows = walk(session, HASHES, {"campaign": campaign_id})
     return {(row.key, row.position): row.digest for row in rows}

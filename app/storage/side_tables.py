@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 from psycopg.rows import dict_row
-from sqlalchemy import text
 
 from app.stats.ratings import Labels, Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN, Documents, Errors, Events, Links, Raters, Tasks
 from app.storage.db import Session, driver
 from app.storage.packed import column, micros, packed
+from app.storage.walking import walk
 
 Ids = npt.NDArray[np.int64]
 Row = sa.Row[Any]
@@ -30,8 +30,8 @@ RATERS = """
 SELECT r.key, coalesce(p.key, r.key) AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign"""
 TASKS = """
-SELECT t.key, r.key AS rater, t.state, t.meta FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
-WHERE t.campaign_id = :campaign"""
+SELECT t.key, r.key AS rater, t.state, t.meta FROM tasks t
+LEFT JOIN raters r ON r.campaign_id = :campaign AND r.id = t.rater_id WHERE t.campaign_id = :campaign"""
 _SCORES = {
     "judgment_id": "int8",
     "item_id": "int8",
@@ -210,4 +210,4 @@ def links(ratings: Ratings) -> Links:
 
 
 def _by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
-    return {row.key: row for row in session.execute(text(query), {"campaign": campaign_id})}
+    return {row.key: row for row in walk(session, query, {"campaign": campaign_id})}
