@@ -36,7 +36,9 @@ def walking(session: Session) -> Iterator[None]:
     session.execute(_SET, dict(zip(SETTINGS, before, strict=True)))
 
 
-def walk(session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None) -> sa.Result[*tuple[Any, ...]]:
+def walk(
+    session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None
+) -> sa.Result[*tuple[Any, ...]]:
     """Execute a statement that walks a whole campaign. batch: rows fetched at once, for one that streams."""
     with walking(session):
         return session.execute(text(query), keys, execution_options={"yield_per": batch} if batch else {})
