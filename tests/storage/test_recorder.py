@@ -196,7 +196,9 @@ def test_an_answer_that_stands_against_another_transaction_is_written_all_the_sa
         with psycopg.connect(desk.url) as other:
             other.execute("SELECT FROM tasks FOR NO KEY UPDATE")
             held.set()
-            time.sleep(0.5)  # the recorder waits first, so it is the one who is told
+            until = time.monotonic() + 10
+            while not desk.ask("SELECT FROM pg_locks WHERE NOT granted") and time.monotonic() < until:
+                time.sleep(0.01)  # the recorder waits first, so it is the one who is told
             other.execute("SELECT FROM campaigns FOR NO KEY UPDATE")
 
     async def work(recorder: Recorder) -> list[Outcome | BaseException]:

@@ -5,6 +5,7 @@ const PREFIX = "plumbline-rate-";
 const CACHE = PREFIX + new URL(location.href).searchParams.get("v");
 const PAGES = ["/rate", "/rate/guidelines"];
 const ANY = { ignoreVary: true };
+let thrownAway = 0; // times; what was asked for before the last of them is not kept
 
 async function takeOver() {
   const others = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
@@ -12,13 +13,27 @@ async function takeOver() {
   await self.clients.claim();
 }
 
+async function keep(path, answer, asked) {
+  if (asked !== thrownAway) return;
+  const cache = await caches.open(CACHE);
+  await cache.put(path, answer);
+  if (asked !== thrownAway) await cache.delete(path, ANY); // meanwhile
+}
+
+async function throwAway() {
+  thrownAway += 1;
+  const cache = await caches.open(CACHE);
+  await Promise.all(PAGES.map((one) => cache.delete(one, ANY)));
+}
+
 async function keepAll(paths) {
+  const asked = thrownAway;
   const cache = await caches.open(CACHE);
   for (const path of paths) {
     if (await cache.match(path, ANY)) continue;
     try {
       const answer = await fetch(path, { credentials: "same-origin", headers: { Accept: "text/html, */*" } });
-      if (answer.ok && !answer.redirected) await cache.put(path, answer);
+      if (answer.ok && !answer.redirected) await keep(path, answer, asked);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // the network went away; the next page keeps it
     }
@@ -27,6 +42,7 @@ async function keepAll(paths) {
 
 // Pages come from the network where there is one; who is led elsewhere is signed out, and nothing of theirs stays.
 async function page(request, path) {
+  const asked = thrownAway;
   const cache = await caches.open(CACHE);
   const kept = await cache.match(path, ANY);
   let answer;
@@ -37,8 +53,8 @@ async function page(request, path) {
     throw error;
   }
   if (answer.status >= 500 && kept) return kept;
-  if (answer.ok && !answer.redirected) await cache.put(path, answer.clone());
-  else if (answer.status < 500) await Promise.all(PAGES.map((one) => cache.delete(one, ANY)));
+  if (answer.ok && !answer.redirected) await keep(path, answer.clone(), asked);
+  else if (answer.status < 500) await throwAway();
   return answer;
 }
 
