@@ -60,7 +60,7 @@ class Bench:
         with serving(self.server.url("owner"), self.workers) as address:
             for n in range(self.repeats):
                 bound.append(self._pgbench())
-                ours.append(load(address, [_posts(task, secret, n) for task, secret in plan.items()], self.seconds))
+                ours.append(load(address, [posts(task, secret, n) for task, secret in plan.items()], self.seconds))
                 assert set(ours[-1]["statuses"]) == {"200"}, ours[-1]
         rate, floor = median(one["rate"] for one in ours), median(rate for rate, _ in bound)
         p50, p99 = median(one["p50"] for one in ours), median(one["p99"] for one in ours)
@@ -114,7 +114,7 @@ class Bench:
                 )
 
 
-def _posts(task: str, secret: str, n: int) -> list[str]:
+def posts(task: str, secret: str, n: int) -> list[str]:
     """Requests for every address of a task, each with an answer that was not given before."""
     requests = []
     for item in range(1, hot_data.ITEMS + 1):

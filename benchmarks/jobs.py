@@ -1,8 +1,9 @@
 """Stability as a job: `python -m benchmarks.jobs [--processes 2]`.
 
 Figures 3–8 of Riley et al. 2024 on a synthetic campaign of their size, imported into a database of its own, asked for
-as a job and computed by `plumbline worker`; the same asked twice, and with another seed. Meanwhile how long a small
-durable transaction takes, in turns beside computing processes and beside the same ones paused (P12).
+as a job and computed by `plumbline worker`; the same asked twice, and with another seed. Meanwhile how long posting a
+judgment takes over HTTP, in turns beside computing processes and beside the same ones paused (P12), by a rater alone
+and by sixteen at once who do nothing else; and how long the smallest durable transaction takes, without any service.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.request import Request, paper_designs
 from app.storage import embedded, migrate
 from app.storage.db import Database
+from benchmarks import hot_data
+from benchmarks.hot import CLIENTS, load, posts, serving
 from benchmarks.stability import campaign
 
 HEAD = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
 PATIENCE = 1800.0  # seconds
+SECONDS = 2.0  # of posting in each turn
+ROUNDS = 8
 
 
 def table(data: MultiplyRated, file: Path) -> None:
@@ -142,21 +147,37 @@ def beside(database: Database, n: int = 100) -> list[float]:
     return taken
 
 
-def in_turns(database: Database, busy: psutil.Process, rounds: int = 8) -> None:
-    """Print how long the transaction takes beside processes that compute, and beside the same ones paused."""
+def in_turns(database: Database, url: str, busy: psutil.Process) -> None:
+    """Print how long posts and transactions take beside processes that compute, and beside the same ones paused."""
+    plan = hot_data.judged(url, database, "posts", CLIENTS)
+    with serving(url, 1) as address:
+        for raters in (1, CLIENTS):
+            some = list(plan.items())[:raters]
+            asked = [[posts(task, secret, n) for task, secret in some] for n in (0, 1)]
+            compared(
+                f"a post, {raters} at once, p99",
+                busy,
+                lambda turn, plans=asked: [1e3 * load(address, plans[turn % 2], SECONDS)["p99"]],
+                statistics.median,
+            )
+    compared("a durable transaction, p99", busy, lambda _: beside(database), p99)
+
+
+def compared(
+    what: str, busy: psutil.Process, measure: Callable[[int], list[float]], summed: Callable[[list[float]], float]
+) -> None:
+    """Measure by turns beside computing and beside paused processes, and print how both compare."""
     children = busy.children(recursive=True)
     computing, paused = [], []
-    for _ in range(rounds):
-        computing += beside(database)
+    for turn in range(0, 2 * ROUNDS, 2):
+        computing += measure(turn)
         for child in children:
             child.suspend()
-        paused += beside(database)
+        paused += measure(turn + 1)
         for child in children:
             child.resume()
-    ratio = p99(computing) / p99(paused)
-    print(
-        f"a durable transaction, p99: {p99(paused):.1f} ms at rest, {p99(computing):.1f} ms beside: {ratio:.1f} × (≤ 3)"
-    )
+    still, both = summed(paused), summed(computing)
+    print(f"{what}: {still:.1f} ms at rest, {both:.1f} ms beside: {both / still:.1f} × (≤ 3)")
 
 
 def p99(values: list[float]) -> float:
@@ -195,7 +216,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
             assert isinstance(job, JobView)
             if seed == 2:
                 until_done_some(database, job)
-                in_turns(database, busy)
+                in_turns(database, url, busy)
             once(database, job, busy)
     twice(database)
 
