@@ -77,7 +77,6 @@ def from_environment() -> FastAPI:
     database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role or None)
     app = create_app(database, options(settings))
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    app.openapi()
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)

@@ -30,8 +30,8 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/openapi.json")
-async def openapi(_: Public, request: Request) -> JSONResponse:
-    """The document."""
+def openapi(_: Public, request: Request) -> JSONResponse:
+    """The document; in a thread, as the first time takes long."""
     return JSONResponse(request.app.openapi(), headers={"Cache-Control": "public, max-age=60"})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +20,7 @@ from app.web.deps import get_database, get_session
 from app.web.ifmatch import get_if_match
 from app.web.once import get_once
 from app.web.problems import MEDIA_TYPE, Problem
+from app.web.queries import Routes
 
 TITLES = {
     400: "The request cannot be read.",
@@ -75,30 +75,14 @@ SECURITY = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class _Routes:
-    """Routes that are the same where each of them is the very same object."""
-
-    routes: tuple[APIRoute, ...]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Routes) and self._ids() == other._ids()
-
-    def __hash__(self) -> int:
-        return hash(self._ids())
-
-    def _ids(self) -> tuple[int, ...]:
-        return tuple(map(id, self.routes))
-
-
 def document(app: FastAPI) -> Mapping[str, Any]:
     """The document of every route of the app that is in the schema, built once for the same routes."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
-    return MappingProxyType(_build(app.version, _Routes(tuple(routes))))
+    return MappingProxyType(_build(app.version, Routes(tuple(routes))))
 
 
 @lru_cache(maxsize=2)
-def _build(version: str, found: _Routes) -> dict[str, Any]:
+def _build(version: str, found: Routes) -> dict[str, Any]:
     routes = list(found.routes)
     document = get_openapi(
         title="Plumbline",

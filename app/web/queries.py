@@ -6,10 +6,15 @@ What is declared is what the OpenAPI document says, so the document cannot fall 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import FastAPI, Request
+from fastapi import Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from app.domain.errors import AppError, Invalid, Place
 from app.web.problems import shown
@@ -28,12 +33,28 @@ class BadQuery(Invalid):
     """The query is not valid."""
 
 
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Routes that are the same where each of them is the very same object."""
+
+    routes: tuple[APIRoute, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Routes) and self._ids() == other._ids()
+
+    def __hash__(self) -> int:
+        return hash(self._ids())
+
+    def _ids(self) -> tuple[int, ...]:
+        return tuple(map(id, self.routes))
+
+
 def check_query(request: Request) -> None:
     """Raise NotAQuery or BadQuery unless every parameter is one of the address."""
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
-    known = _declared(request.app, request.scope["route"].path_format, request.method)
+    known = declared(request.scope["route"], request.method)
     seen: set[str] = set()
     wrong: list[Place] = []
     for name, value in _parsed(raw):
@@ -60,11 +81,22 @@ def _parsed(raw: bytes) -> list[tuple[str, str]]:
         raise NotAQuery(f"it has more than {MOST} parameters") from None
 
 
-def _declared(app: FastAPI, path: str, method: str) -> Mapping[str, bool]:
+def declared(route: BaseRoute, method: str) -> Mapping[str, bool]:
     """The parameters of an address, and whether each may be repeated."""
-    operation = app.openapi()["paths"].get(path, {}).get(method.lower(), {})
-    parameters = operation.get("parameters", ())
-    return {p["name"]: _is_list(p["schema"]) for p in parameters if p["in"] == "query"}
+    if not isinstance(route, APIRoute) or not route.include_in_schema:
+        return {}
+    return _described(Routes((route,))).get(method.lower(), {})
+
+
+@lru_cache(maxsize=1024)
+def _described(found: Routes) -> Mapping[str, Mapping[str, bool]]:
+    """The same of one route, by method in small letters, as the document of that route alone says it."""
+    (route,) = found.routes
+    document = get_openapi(title="", version="", routes=[route])
+    return {
+        method: {p["name"]: _is_list(p["schema"]) for p in operation.get("parameters", ()) if p["in"] == "query"}
+        for method, operation in document["paths"].get(route.path_format, {}).items()
+    }
 
 
 def _is_list(schema: Mapping[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from app.storage.db import Database
 from app.web.access import Anyone, Needs, NeedsRater
 from app.web.deps import Options
 from app.web.openapi import dependencies
+from app.web.queries import declared
 
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
@@ -61,6 +62,20 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: object) -> boo
 def test_the_document_is_openapi_3_1_and_the_committed_one(document: dict[str, Any]) -> None:
     assert document["openapi"] == "3.1.0"
     assert document == json.loads(COMMITTED.read_text()), "the interface changed: look at it, then `make openapi`"
+
+
+def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, document: dict[str, Any]) -> None:
+    said, checked = {}, {}
+    for route in unconnected.routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in route.methods or ():
+                parameters = document["paths"][route.path_format][method.lower()].get("parameters", ())
+                said[method, route.path] = [p["name"] for p in parameters if p["in"] == "query"]
+                checked[method, route.path] = list(declared(route, method))
+    assert checked == said
+    lists = [name for route in unconnected.routes for name, several in declared(route, "GET").items() if several]
+    assert "exclude" in lists
+    assert "limit" not in lists
 
 
 def test_every_operation_is_explained_with_examples_and_problems(document: dict[str, Any]) -> None:
