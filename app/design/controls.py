@@ -7,8 +7,9 @@ rotation by WMT26.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -54,20 +55,46 @@ def span_length(length: int, *, characters: bool = False) -> int:
     return min(2 * found if characters else found, length)
 
 
+@dataclass(frozen=True, slots=True)
+class Donors:
+    """Texts to take words from, split into these once for all that are degraded. Whoever makes it names the language.
+
+    units: of each text that has any, sorted by the texts. places: in that order, by the words of a text.
+    """
+
+    units: tuple[list[str], ...]
+    places: Mapping[tuple[str, ...], tuple[int, ...]]
+
+    @classmethod
+    def of(cls, texts: Sequence[str], language: str | None) -> Donors:
+        """Each text once."""
+        able = [text for text in sorted(set(texts)) if text.split()]
+        places: dict[tuple[str, ...], tuple[int, ...]] = {}
+        for place, text in enumerate(able):
+            words = tuple(text.split())
+            places[words] = (*places.get(words, ()), place)
+        return cls(tuple(_units(text, unspaced(language)) for text in able), MappingProxyType(places))
+
+    def beside(self, text: str) -> Sequence[list[str]]:
+        """The units of those that have other words than a text."""
+        same = self.places.get(tuple(text.split()), ())
+        return [units for place, units in enumerate(self.units) if place not in same] if same else self.units
+
+
 def degrade(
     rng: np.random.Generator,
     text: str,
     *,
     method: Degradation,
     language: str | None,
-    donors: Sequence[str] = (),
+    donors: Sequence[str] | Donors = (),
 ) -> Degraded:
     """Degrade a text.
 
     Parameters
     ----------
     donors : other texts of the language, which span replacement and word mixing take words from (references, by the
-        book); rotation needs none.
+        book); rotation needs none. Who degrades many texts splits them once (`Donors.of`).
 
     Returns
     -------
@@ -82,9 +109,7 @@ def degrade(
     units = _units(text, characters)
     if method == "rotation":
         return _rotation(rng, units, characters)
-    able = [
-        _units(donor, characters) for donor in sorted(set(donors)) if donor.split() and donor.split() != text.split()
-    ]
+    able = (donors if isinstance(donors, Donors) else Donors.of(donors, language)).beside(text)
     if not able or not units:
         raise Invalid(f"{method} needs a text, and others of the language to take words from")
     if method == "span_replacement":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from app.design.design import Arm, Design
 from app.design.even_out import Evened
@@ -145,13 +145,17 @@ class Plan:
 
     def digest(self) -> str:
         """SHA-256, in hex, of everything in the plan, written as canonical JSON."""
-        return digest_of(asdict(self))
+        return digest_of(self)
 
 
 def digest_of(value: object) -> str:
-    """SHA-256, in hex, of a value written as canonical JSON."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    """SHA-256, in hex, of a value written as canonical JSON, dataclasses as objects of their fields."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_by_field)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _by_field(value: Any) -> dict[str, object]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 Moved = Literal["stayed", "moved", "redone", "new", "dropped"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.controls import degrade
+from app.design.controls import Donors, degrade
 from app.design.plan import Group, Item, Plan, Task
 from app.services.campaigns import PRESENTATIONS, CampaignView
 from app.services.plan_material import Material
@@ -16,6 +16,7 @@ from app.stats.ratings import Role
 from app.storage import plans
 from app.storage.db import Session
 from app.storage.plans import Batch
+from app.storage.walking import walking
 
 ROLES = {role.name.lower(): role.value for role in Role}
 MIXED = 0  # the bucket of tasks that hold items of several
@@ -40,7 +41,7 @@ def store(session: Session, target: Target, plan: Plan, *, tasks: Sequence[Task]
     task_ids = dict(zip((t.number for t in tasks), plans.ids(session, "tasks", len(tasks)), strict=True))
     places = [(task.number, item.position) for task in tasks for item in task.items]
     item_ids = dict(zip(places, plans.ids(session, "items", len(places)), strict=True))
-    for batch in (
+    batches = (
         _arms(target, plan),
         _bucket_raters(target, plan),
         _documents(target, plan),
@@ -49,8 +50,10 @@ def store(session: Session, target: Target, plan: Plan, *, tasks: Sequence[Task]
         _items(target, tasks, task_ids, item_ids, group_ids, plan),
         _credits(target, tasks, item_ids),
         _variants(session, target, plan, tasks),
-    ):
-        plans.write(session, batch)
+    )
+    with walking(session):  # what is checked of the rows is checked by statements over all of them
+        for batch in batches:
+            plans.write(session, batch)
     for rater_id in plans.invited(session, target.campaign_id):
         plans.join_pool(session, target.campaign_id, rater_id)
 
@@ -193,7 +196,8 @@ def _degraded(session: Session, target: Target, plan: Plan, items: Sequence[Item
     if not items:
         return
     found = plans.output_ids(session, target.campaign_id, (item.document for item in items))
-    donors = plans.donor_texts(session, target.campaign_id, MOST_DONORS)
+    language = target.view.target_language
+    donors = Donors.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method, seen = plan.design.controls.method, set()
     for item in items:
         for position in range(item.first, item.last + 1):
@@ -203,6 +207,6 @@ def _degraded(session: Session, target: Target, plan: Plan, items: Sequence[Item
             seen.add((output.id, item.variant))
             address = f"{item.variant} {item.system} {item.document}:{position}"
             rng = np.random.default_rng([plan.seed, *address.encode()])
-            made = degrade(rng, output.text, method=method, language=target.view.target_language, donors=donors)
+            made = degrade(rng, output.text, method=method, language=language, donors=donors)
             how = {"method": method, "changed": [list(span) for span in made.changed]}
             yield (target.campaign_id, output.id, "degraded", item.variant, made.text, how)

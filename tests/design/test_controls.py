@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.controls import degrade, span_length, unspaced
+from app.design.controls import Donors, degrade, span_length, unspaced
 from app.design.design import Controls
 from app.design.grouping import control_counts
 from app.design.plan import Plan
@@ -181,6 +181,25 @@ def test_a_remainder_of_a_latin_square_is_shared_to_within_one(seed: int, system
 
 WORDS = st.text(alphabet="abcdefg", min_size=1, max_size=6)
 METHODS = ("span_replacement", "word_mixing", "rotation")
+
+
+@given(st.lists(st.lists(WORDS, max_size=4), max_size=8), st.sampled_from(("fr", "ja")), st.integers(0, 99))
+def test_texts_that_are_split_once_lend_the_words_that_they_lend_one_by_one(
+    others: list[list[str]], language: str, seed: int
+) -> None:
+    """Those that have the words of the text itself, however spaced, lend none; nor do empty ones."""
+    text = "un chien aboie"
+    donors = ["UNE  PHRASE AUTRE", " un chien  aboie ", text, *map(" ".join, others)]
+    once = Donors.of([*donors, *donors], language)
+    able = [donor for donor in sorted(set(donors)) if donor.split() and donor.split() != text.split()]
+    assert list(once.beside(text)) == [list(one.strip()) if language == "ja" else one.split() for one in able]
+    rngs = [np.random.default_rng(seed) for _ in range(2)]
+    for method in ("span_replacement", "word_mixing"):
+        made = [
+            degrade(rng, text, method=method, language=language, donors=given)
+            for rng, given in zip(rngs, (once, able), strict=True)
+        ]
+        assert made[0] == made[1]
 
 
 @given(st.lists(WORDS, min_size=2, max_size=30, unique=True), st.sampled_from(METHODS), st.integers(0, 99))
