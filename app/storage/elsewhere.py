@@ -48,7 +48,8 @@ JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.campaign_id = j.cam
 WHERE j.campaign_id = :campaign AND j.external_id = ANY(:names)"""
 
 # What raters were given of documents. The rows of one question are picked in Python: joined to thousands of questions
-# the planner, who knows nothing of them, read all items for each.
+# the planner, who knows nothing of them, read all items for each. Items are looked up task by task, by the campaign of
+# the task, lest statistics that do not know the campaign have all of them read for each task.
 _GIVEN = """
 SELECT r.key AS rater, r.id AS rater_id, d.key AS document, t.public_id, t.key AS task, t.state, i.id AS item_id,
        i.key AS item, CASE i.role WHEN 0 THEN 'rating' ELSE 'calibration' END AS role,
@@ -58,7 +59,8 @@ SELECT r.key AS rater, r.id AS rater_id, d.key AS document, t.public_id, t.key A
         WHERE k.campaign_id = :campaign AND k.item_id = i.id) AS systems
 FROM raters r JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = r.id AND t.plan IS NOT NULL
      AND t.state IN ('free', 'leased', 'handed_in')
-JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.role IN (0, 4) AND i.surplus_from IS NULL
+JOIN LATERAL (SELECT x.* FROM items x WHERE x.campaign_id = t.campaign_id AND x.task_id = t.id AND x.role IN (0, 4)
+              AND x.surplus_from IS NULL OFFSET 0) i ON true
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 WHERE r.campaign_id = :campaign AND r.key = ANY(:raters) AND d.key = ANY(:documents)
 ORDER BY t.queue, t.id, i.position"""

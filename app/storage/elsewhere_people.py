@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from app.storage.credited import ITS_CREDITS
+from app.storage.walking import walk
+
 _LINKED = """
 SELECT r.key AS rater, r.person_id AS person, EXISTS (
     SELECT FROM raters x WHERE x.campaign_id = :campaign AND x.person_id = r.person_id AND x.id <> r.id) AS several
@@ -15,7 +18,7 @@ FROM raters r WHERE r.campaign_id = :campaign AND r.key = ANY(:raters) AND r.per
 
 # As HAS_ANOTHER has it (`one_person`): what is only dealt to another account does not count, nor what no ranking
 # counts. Every rater judges what calibrates, by each account.
-_HELD = """
+_HELD = f"""
 SELECT me.key AS rater, d.key AS document, coalesce(i.first_segment, 1) AS first,
        coalesce(i.last_segment, 2147483647) AS last, s.key AS system
 FROM raters me JOIN raters r ON r.campaign_id = :campaign AND r.person_id = me.person_id AND r.id <> me.id
@@ -23,16 +26,16 @@ JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = r.id AND t.state IN (
      AND t.plan IS NOT NULL
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.role = 0 AND i.surplus_from IS NULL
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id AND d.key = ANY(:documents)
-JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id JOIN systems s ON s.id = c.system_id
+JOIN credits c ON {ITS_CREDITS} AND c.item_id = i.id JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
 WHERE me.campaign_id = :campaign AND me.key = ANY(:raters)"""
-_DONE = """
+_DONE = f"""
 SELECT DISTINCT me.key AS rater, d.key AS document, coalesce(g.position, 1) AS first,
        coalesce(g.position, 2147483647) AS last, s.key AS system
 FROM raters me JOIN raters r ON r.campaign_id = :campaign AND r.person_id = me.person_id AND r.id <> me.id
 JOIN judgments j ON j.campaign_id = :campaign AND j.rater_id = r.id AND NOT j.surplus
 JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id AND i.role = 0 AND i.surplus_from IS NULL
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id AND d.key = ANY(:documents)
-JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id JOIN systems s ON s.id = c.system_id
+JOIN credits c ON {ITS_CREDITS} AND c.item_id = i.id JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 WHERE me.campaign_id = :campaign AND me.key = ANY(:raters)"""
 
@@ -70,6 +73,6 @@ def by_other_accounts(
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
     found: dict[tuple[str, str, str], list[Stretch]] = {}
     for query in (_HELD, _DONE):
-        for row in session.execute(sa.text(query), keys):
+        for row in walk(session, query, keys):
             found.setdefault((row.rater, row.document, row.system), []).append(Stretch(row.first, row.last))
     return found

@@ -26,6 +26,7 @@ from app.storage.tables import (
     systems,
     variants,
 )
+from app.storage.walking import walk
 
 Row = sa.Row[Any]
 PREFILL = "prefill"
@@ -62,21 +63,28 @@ def documents_page(session: Session, campaign_id: int, *, after: str | None, lim
 
 def outputs_page(session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int) -> list[Row]:
     """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
+    # Each document is looked at by itself, by keys: by a constant campaign or system, statistics that do not know it
+    # would have all of its outputs read for each document.
     key = documents.c.key.collate("C")
-    here = sa.and_(outputs.c.campaign_id == campaign_id, outputs.c.segment_id == segments.c.id)
-    of_document = sa.and_(segments.c.campaign_id == campaign_id, segments.c.document_id == documents.c.id)
-    theirs = sa.select(segments.c.id).join(outputs, here).where(of_document, outputs.c.system_id == system_id)
-    counted = sa.select(sa.func.count()).select_from(segments)
+    here = sa.and_(
+        outputs.c.campaign_id == segments.c.campaign_id,
+        outputs.c.segment_id == segments.c.id,
+        outputs.c.system_id == systems.c.id,
+    )
+    of_document = sa.and_(segments.c.campaign_id == documents.c.campaign_id, segments.c.document_id == documents.c.id)
+    both = segments.join(outputs, here)
+    theirs = sa.select(segments.c.id).select_from(both).where(of_document)
+    counted = sa.select(sa.func.count())
+    written = counted.select_from(both).where(of_document, outputs.c.text.is_not(None))
     query = (
         sa.select(
             documents.c.key.label("document"),
-            counted.where(of_document).scalar_subquery().label("segments"),
-            counted.join(outputs, here)
-            .where(of_document, outputs.c.system_id == system_id, outputs.c.text.is_not(None))
-            .scalar_subquery()
-            .label("outputs"),
+            counted.select_from(segments).where(of_document).scalar_subquery().label("segments"),
+            written.scalar_subquery().label("outputs"),
         )
-        .where(documents.c.campaign_id == campaign_id, theirs.exists())
+        .select_from(documents.join(systems, systems.c.campaign_id == documents.c.campaign_id))
+        .where(documents.c.campaign_id == campaign_id, systems.c.id == system_id)
+        .where(theirs.limit(1).scalar_subquery().is_not(None))
         .order_by(key)
         .limit(limit)
     )
@@ -270,13 +278,13 @@ class SegmentOutputs:
 
 
 STREAM = """
-SELECT d.key, g.position, g.source,
-       coalesce((SELECT jsonb_object_agg(r.name, r.text) FROM reference_texts r
-                 WHERE r.campaign_id = :campaign AND r.segment_id = g.id), '{}') AS refs,
-       coalesce((SELECT jsonb_object_agg(s.key, o.text) FROM outputs o
-                 JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id AND s.state = 'active'
-                 WHERE o.campaign_id = :campaign AND o.segment_id = g.id), '{}') AS texts
+SELECT d.key, g.position, g.source, coalesce(r.refs, '{}') AS refs, coalesce(o.texts, '{}') AS texts
 FROM segments g JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id AND d.kind = 'test'
+LEFT JOIN (SELECT segment_id, jsonb_object_agg(name, text) AS refs FROM reference_texts
+           WHERE campaign_id = :campaign GROUP BY segment_id) r ON r.segment_id = g.id
+LEFT JOIN (SELECT x.segment_id, jsonb_object_agg(s.key, x.text) AS texts FROM outputs x
+           JOIN systems s ON s.campaign_id = :campaign AND s.id = x.system_id AND s.state = 'active'
+           WHERE x.campaign_id = :campaign GROUP BY x.segment_id) o ON o.segment_id = g.id
 WHERE g.campaign_id = :campaign
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position"""
 
@@ -289,13 +297,12 @@ GROUP BY d.id, d.key, d.position ORDER BY d.position NULLS LAST, d.key COLLATE "
 
 def outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
     """The test documents in their order, each with its number of segments."""
-    return [(row[0], row[1]) for row in session.execute(sa.text(OUTLINE), {"campaign": campaign_id})]
+    return [(row[0], row[1]) for row in walk(session, OUTLINE, {"campaign": campaign_id})]
 
 
 def stream(session: Session, campaign_id: int) -> Iterator[SegmentOutputs]:
     """The segments of the test documents in their order, with the outputs of the systems that take part."""
-    rows = session.execute(sa.text(STREAM), {"campaign": campaign_id}, execution_options={"yield_per": 500})
-    for row in rows:
+    for row in walk(session, STREAM, {"campaign": campaign_id}, batch=500):
         yield SegmentOutputs(*row)
 
 

@@ -1,0 +1,218 @@
+"""Whole campaigns that statistics do not know are walked once, not once for each of their rows."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import text
+
+from app.services import campaigns as campaign_service
+from app.services import cloning as cloning_service
+from app.services import metrics as metric_service
+from app.storage import (
+    arms,
+    back_translations,
+    calibration_items,
+    campaigns,
+    cloning,
+    embedded,
+    exports,
+    metrics,
+    plans,
+    post_edits,
+    profiles,
+    progress,
+    segment_words,
+    side_tables,
+    staging,
+    test_sets,
+    voids,
+    walking,
+)
+from app.storage.db import Session
+from benchmarks import reports_data
+from tests.spine import Spine, fresh
+
+Work = Callable[[Session, "Ids"], object]
+REMOVED = ("Rows Removed by Filter", "Rows Removed by Join Filter", "Rows Removed by Index Recheck")
+
+
+class Ids:
+    """A campaign, its clone, and an empty one; rows: of the campaign in all tables."""
+
+    def __init__(self, spine: Spine) -> None:
+        self.of = dict(spine.ask("SELECT key, id FROM campaigns"))
+        self.new, self.twin, self.empty = self.of["new"], self.of["twin"], self.of["empty"]
+        counts = ", ".join(
+            f"(SELECT count(*) FROM {table} WHERE campaign_id = {self.new})"
+            for table in ("segments", "outputs", "items", "credits", "judgments", "scores", "metric_scores")
+        )
+        self.rows = sum(spine.ask(f"SELECT {counts}")[0])
+        self.profile = spine.ask(f"SELECT min(id) FROM profiles WHERE campaign_id = {self.new}")[0][0]
+        self.system = spine.ask(f"SELECT min(id) FROM systems WHERE campaign_id = {self.new}")[0][0]
+
+
+@pytest.fixture(scope="module")
+def spine(
+    postgres: embedded.Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Spine]:
+    """A campaign that statistics know, and one that came after them, with a clone."""
+    file = tmp_path_factory.mktemp("stale") / "da.jsonl"
+    reports_data.campaign(file, "da", 700)
+    with fresh(postgres, migrated_template) as found:
+        found.take("known", "jsonl", file.read_bytes())
+        with psycopg.connect(found.url, autocommit=True) as owner:
+            for (table,) in found.ask("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+                owner.execute(f'ALTER TABLE "{table}" SET (autovacuum_enabled = off)'.encode())
+            owner.execute("ANALYZE")
+        found.take("new", "jsonl", file.read_bytes())
+        draw = random.Random(1)
+        segments = found.ask("SELECT count(*) FROM segments g JOIN campaigns c ON c.id = campaign_id AND c.key = 'new'")
+        scores = {key: [draw.random() for _ in range(segments[0][0])] for key in reports_data.SYSTEMS}
+        with found.database.transaction() as session:
+            metric_service.put(session, "new", "comet", metric_service.Scores(in_order=scores), actor="test")
+            how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}
+            cloning_service.clone(session, "new", key="twin", **how)
+            campaign_service.create(session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test")
+            campaigns.next_version(session, campaigns.get(session, "empty").id, actor="test", what="test")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ids(spine: Spine) -> Ids:
+    """What the campaigns are."""
+    return Ids(spine)
+
+
+@contextmanager
+def explained(session: Session) -> Iterator[list[float]]:
+    """What the busiest step of each statement looks at, by its plan as it is carried out under the settings of then."""
+    found: list[float] = []
+
+    def look(_: sa.Connection, cursor: Any, statement: str, parameters: Any, *__: object) -> None:
+        if statement.split(None, 1)[0] in {"INSERT", "WITH", "SELECT"} and "_setting(" not in statement:
+            with cursor.connection.transaction(force_rollback=True), cursor.connection.cursor() as probe:
+                plan = probe.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters).fetchone()[0]
+            found.append(looked_at((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"]))
+
+    connection = session.connection()
+    sa.event.listen(connection, "before_cursor_execute", look)
+    yield found
+    sa.event.remove(connection, "before_cursor_execute", look)
+
+
+def looked_at(node: dict[str, Any]) -> float:
+    """Rows that the busiest step of a plan gave and left aside, in all of its loops."""
+    rows = node["Actual Rows"] + sum(node.get(removed, 0) for removed in REMOVED)
+    return max(float(rows * node["Actual Loops"]), *map(looked_at, node.get("Plans", [])), 0.0)
+
+
+WALKS: dict[str, Work] = {
+    "copying into another campaign": lambda s, c: cloning.copy(
+        s, cloning.TEXTS + cloning.SYSTEM_TEXTS, source=c.new, target=c.empty, actor="test"
+    ),
+    "what is unchanged": lambda s, c: cloning.unchanged(s, source=c.new, target=c.twin),
+    "lengths": lambda s, c: cloning.lengths(s, c.new),
+    "exported segments": lambda s, c: list(exports.rows(s, exports.SEGMENTS, c.new, 99)),
+    "exported outputs": lambda s, c: list(exports.rows(s, exports.OUTPUTS, c.new, 99)),
+    "exported judgments": lambda s, c: list(exports.rows(s, exports.JUDGMENTS, c.new, 99, profile=c.profile)),
+    "exported voids": lambda s, c: list(exports.rows(s, exports.VOIDS, c.new, 99)),
+    "exported metrics": lambda s, c: list(exports.rows(s, exports.METRICS, c.new, 99)),
+    "exported screens": lambda s, c: list(exports.rows(s, exports.SHOWN, c.new, 99)),
+    "streamed judgments": lambda s, c: list(voids.stream(s, c.new, c.profile, only={"system": "system-03"})),
+    "judgments to set aside": lambda s, c: voids.count(s, c.new, only={"document": "doc-00001"}),
+    "counts of progress": lambda s, c: progress.counts(s, c.new, s.execute(text("SELECT now()")).scalar_one()),
+    "imported progress": lambda s, c: progress.imported(s, c.new, characters=None),
+    "segments with metrics": lambda s, c: metrics.segments(s, c.new),
+    "metrics": lambda s, c: metrics.latest(s, c.new, 99),
+    "scores of a metric": lambda s, c: metrics.scores(s, c.new, "comet", 2),
+    "documents to plan": lambda s, c: plans.documents(s, c.new),
+    "marks to plan": lambda s, c: plans.marks(s, c.new),
+    "outputs to plan": lambda s, c: plans.output_ids(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
+    "stream of the test set": lambda s, c: list(test_sets.stream(s, c.new)),
+    "outline of the test set": lambda s, c: test_sets.outline(s, c.new),
+    "outputs of a system": lambda s, c: test_sets.outputs_page(s, c.new, c.system, after=None, limit=99),
+    "digests of outputs": lambda s, c: arms.output_digests(s, c.new),
+    "digests of sources": lambda s, c: segment_words.source_digests(s, c.new),
+    "sources of post-edits": lambda s, c: post_edits.sources(s, c.new),
+    "references of post-edits": lambda s, c: post_edits.references(s, c.new),
+    "outputs with authors": lambda s, c: back_translations.stored_outputs(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.shown(s, c.new),
+    "texts of pairs": lambda s, c: calibration_items.pair_texts(s, c.new, reference=False),
+    "documents of ratings": lambda s, c: side_tables._by_key(s, side_tables.DOCUMENTS, c.new),
+    "whether all is scored": lambda s, c: profiles.unscored(s, c.new, c.profile),
+}
+
+TRAPPED = (
+    "copying into another campaign",
+    "what is unchanged",
+    "exported judgments",
+    "exported metrics",
+    "exported screens",
+    "judgments to set aside",
+    "counts of progress",
+    "imported progress",
+    "marks to plan",
+    "digests of outputs",
+    "outputs that are shown",
+    "whether all is scored",
+)
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_campaign_without_statistics_is_walked_once(spine: Spine, ids: Ids, name: str) -> None:
+    with spine.database.transaction() as session, explained(session) as looked:
+        WALKS[name](session, ids)
+        session.rollback()
+    assert looked, "nothing was asked"
+    assert max(looked) <= ids.rows, f"{max(looked):,.0f} rows looked at, of {ids.rows:,}"
+
+
+@pytest.mark.parametrize("name", TRAPPED)
+def test_without_it_the_same_is_walked_over_and_over(
+    spine: Spine, ids: Ids, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walking, "walking", lambda _: nullcontext())
+    with spine.database.transaction() as session, explained(session) as looked:
+        WALKS[name](session, ids)
+        session.rollback()
+    assert max(looked) > 2 * ids.rows, "the trap is there: the planner expects one row"
+
+
+def settings(session: Session) -> list[str]:
+    """The settings that walking changes, as they are."""
+    return [str(session.execute(text(f"SHOW {name}")).scalar_one()) for name in walking.SETTINGS]
+
+
+def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        before = settings(session)
+        with walking.walking(session):
+            assert settings(session) == ["off", "off"]
+            with walking.walking(session):
+                pass
+            assert settings(session) == ["off", "off"], "one within another ends nothing"
+        assert settings(session) == before
+        assert before[0] == "on"
+
+
+def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        before = settings(session)
+        with pytest.raises(sa.exc.DBAPIError), session.begin_nested():
+            walking.walk(session, "SELECT 1 / :zero", {"zero": 0})
+        assert settings(session) == before
+
+
+def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        staging.open_staging(session)
+        walking.walk(session, "SELECT 1", {})
+        assert settings(session) == ["off", "off"]
