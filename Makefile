@@ -30,7 +30,7 @@ serve: setup ## serve the database that the settings name, or an embedded Postgr
 
 .PHONY: test
 test: setup ## every check, then every test but the long ones (T="-k mqm" selects)
-	@checks=0; $(MAKE) --keep-going check || checks=$$?; \
+	@checks=0; $(MAKE) --jobs=2 --keep-going check || checks=$$?; \
 		[ $$checks = 0 ] || echo 'The checks failed (above); the tests run all the same.' >&2; \
 		tests=0; $(PY) -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(T) || tests=$$?; exit $$((tests ? tests : checks))
 
