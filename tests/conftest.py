@@ -52,6 +52,8 @@ FIRST = [
     "golden/test_flat_with_curl.py",
     "load/test_crowd.py",
     "cli/test_import.py",
+    "golden/test_published_esa.py",
+    "api/test_thin_reports.py",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from app.services.kinds._base import Kind, Work, whole
@@ -101,6 +102,8 @@ def _warnings(
         yield UNKNOWN_DOCUMENTS.split(":")[0] + ": each row is what was imported as one"
     if found.documents.size == 1:
         yield "only one document was judged: nothing can be said about differences between documents"
+    if not np.ptp(scored.scored.score):
+        yield "all scores are alike: no document is harder than another"
     if found.systems.size == 1:
         yield "only one system was judged: a hard document cannot be told from a system that fails on it"
     if not found.same_documents:

@@ -110,9 +110,8 @@ def _warnings(found: Rated, units: Units, common: Units) -> list[str]:
         return [NOTHING if not len(found.rows) else "nothing is left of what was rated after this choice of raters"]
     if not common.n_units:
         return ["no unit was rated by two raters: raters cannot be compared on the same units"]
-    if common.n_units < FEW:
-        return [f"raters are compared on {common.n_units} units only"]
-    return []
+    few = [f"raters are compared on {common.n_units} units only"] if common.n_units < FEW else []
+    return few if np.ptp(units.value) else [*few, "all scores are alike: nobody's correlation with the others is known"]
 
 
 _SHARES = [0.0, 0.25, 0.5, 0.25, 0.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -56,6 +56,11 @@ class Means:
     common: dict[Address, tuple[float, bool]]
     items: dict[Address, tuple[float, bool]]
 
+    @property
+    def n_raters(self) -> int:
+        """Raters who judged a system."""
+        return int(np.unique(self.test.rater).size)
+
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: LinkingAsked) -> Work[LinkingView]:
     parts = [parted(session, one, asked) for one in about]
@@ -67,7 +72,8 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: LinkingAsked)
 
 def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
     found = [_means(one, asked) for one in parts]
-    links, systems, warnings, head = [], [], [], campaign_heads(parts)
+    links, systems, head = [], [], campaign_heads(parts)
+    warnings: list[str] = []
     for n, (part, one) in enumerate(zip(parts, found, strict=True)):
         if n == 0:
             systems += _systems(part, one, None, asked, n)
@@ -78,14 +84,11 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
             head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
         rng = np.random.default_rng([asked.seed, n])
         linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
-        if linked.why:
-            warnings.append(f"{part.key} is not comparable with {parts[0].key}: {linked.why}")
-        if asked.method == "mean" and part.found.scale != parts[0].found.scale:
-            warnings.append(
-                f"{part.key} scores on another scale: method=mean moves its mean only, mean_sigma its spread"
-            )
+        warnings += _told(parts[0], part, anchored, linked, asked)
         links.append(_link_view(part.key, linked, which, asked))
         systems += _systems(part, one, linked, asked, n)
+    alone = [one.of.key for one in found if one.n_raters == 1]
+    warnings += [f"{key} has one rater: what is linked is what this rater gave" for key in alone]
     if not systems:
         warnings = [NOTHING]
     return LinkingView(
@@ -100,6 +103,18 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
         links=links,
         systems=_sorted(systems, parts[0].sign),
     )
+
+
+def _told(base: Parted, part: Parted, anchored: Anchored, linked: Linked, asked: LinkingAsked) -> Iterator[str]:
+    """What is to be said of one link."""
+    if linked.why:
+        yield f"{part.key} is not comparable with {base.key}: {linked.why}"
+    if asked.method == "mean" and part.found.scale != base.found.scale:
+        yield f"{part.key} scores on another scale: method=mean moves its mean only, mean_sigma its spread"
+    if linked.n > 1:
+        for one, values in ((base, anchored.base), (part, anchored.other)):
+            if not np.ptp(values):
+                yield f"all anchors have one score in {one.key}: nothing tells whether scores mean the same"
 
 
 def _means(given: Parted, asked: LinkingAsked) -> Means:

@@ -211,7 +211,15 @@ def _warnings(given: PostEdits, others: Sequence[work.Scored], lines: Mapping[st
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:
         said.append(f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}")
+    flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
+    if flat:
+        said.append(f"systems whose rates of edits or whose scores do not vary have no correlation: {', '.join(flat)}")
     return said
+
+
+def _is_flat(line: work.Joined) -> bool:
+    known = [rates[np.isfinite(rates)] for rates in line.rates.values()]
+    return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
 def _scatter(lines: Sequence[work.Joined]) -> list[Scatter]:

@@ -163,6 +163,8 @@ def _warnings(mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.Pa
         yield "no comparison is left to count"
     else:
         yield "the sign test takes comparisons of one document as independent; the interval does not"
+        if not any(one.wins or one.losses for one in pairs):
+            yield "every comparison is a tie: nobody prefers one system to another"
         if any(one.interval is None for one in pairs):
             yield "pairs compared on one document, or on documents that all say the same, have no interval"
 

@@ -177,6 +177,8 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
         why.append("no system that should stand above another: mark human translations, or ask order=")
     if not paired.n_units:
         why.append("nothing was rated by two raters, so nothing is known of agreement")
+    elif not np.ptp(paired.value):
+        why.append("all scores are alike: agreement is not defined, and no system stands above another")
     if spent is None:
         why.append("no times of ratings are known")
     return ProtocolView(

@@ -24,6 +24,7 @@ AT_ONCE = 16
 
 _LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
+ALONE = "only one system is ranked: nothing can change its place"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
@@ -121,7 +122,7 @@ def _warnings(given: Material, experiments: Experiments) -> Sequence[str]:
     order = experiments.known.order
     if not order:
         return experiments.warnings
-    found = ["only one system is ranked: nothing can change its place"] if len(order) == 1 else []
+    found = [ALONE] if len(order) == 1 else []
     if experiments.recipe.normalize == "none":
         found.append("raters are not normalized, so what one system scores changes nothing for the others")
     elif given.recipe.moments == "ratings":

@@ -14,7 +14,7 @@ from app.services.kinds._base import Kind, KindView, Shown, Work
 from app.services.kinds._ranked import Material, RecipeAsked, material
 from app.services.kinds._robustness_pictures import bar_of
 from app.services.kinds._robustness_view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
-from app.services.kinds.robustness import GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
+from app.services.kinds.robustness import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
 from app.services.pictures.robustness import ChangeBar, change_bars
 from app.services.reports import Question
 from app.services.tables import Alignment, Table
@@ -106,11 +106,18 @@ def _view(
         campaigns={key: version for one, _, _, _ in made for key, version in one.campaigns.items()},
         data_hash=" ".join(one.data_hash for one, _, _, _ in made),
         basis=" ".join(sorted({one.basis for one in shown})) or first.about.campaign.basis,
-        warnings=[f"{one.campaign}: {one.why}" for one in shown if one.why],
+        warnings=list(_warnings(shown, [experiments for _, experiments, _, _ in made])),
         recipe=recipe,
         of_campaigns=shown,
         totals=list(_totals(shown)),
     )
+
+
+def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None]) -> Iterator[str]:
+    for one, experiments in zip(shown, made, strict=True):
+        alone = experiments is not None and len(experiments.known.order) == 1
+        if why := ALONE if alone else one.why:
+            yield f"{one.campaign}: {why}"
 
 
 def _campaign(given: Material, why: str | None, changes: list[ChangeView]) -> CampaignView:

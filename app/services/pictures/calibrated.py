@@ -14,6 +14,7 @@ from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, w
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
 TICKS = 5
+CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[
 def _range(rows: Sequence[MovedRow]) -> tuple[float, float]:
     values = [v for row in rows for v in (row.before, row.after, *(row.interval or ())) if v is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    pad = 0.05 * (high - low) or 0.5
+    # What differs by the rounding of a sum stands in one place.
+    pad = 0.05 * (high - low) if high - low > CLOSE * max(1.0, abs(low), abs(high)) else 0.5
     return low - pad, high + pad
 
 

@@ -111,4 +111,4 @@ def _highest(one: Panel) -> float:
     if most <= 0:
         return 1.0
     decade = 10.0 ** floor(log10(most))
-    return next(round(step * decade, 10) for step in STEPS if step * decade >= most * (1 - 1e-9))
+    return next(float(f"{step * decade:.6g}") for step in STEPS if step * decade >= most * (1 - 1e-9))

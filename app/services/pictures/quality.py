@@ -67,13 +67,13 @@ def _reach(view: QualityView) -> float:
 def _round_up(size: float) -> float:
     """The next of 1, 2, 4, 10, 20, 40, 100 …: half of it is a plain number too.
 
-    >>> _round_up(61.7), _round_up(0.3), _round_up(0.0)
-    (100.0, 0.4, 1.0)
+    >>> _round_up(61.7), _round_up(0.3), _round_up(0.0), _round_up(3e-15)
+    (100.0, 0.4, 1.0, 4e-15)
     """
     if size <= 0:
         return 1.0
     decade = 10.0 ** floor(log10(size))
-    return next(round(step * decade, 10) for step in (1, 2, 4, 10) if step * decade >= size)
+    return next(float(f"{step * decade:.6g}") for step in (1, 2, 4, 10) if step * decade >= size)
 
 
 def _sentence(view: QualityView) -> str:

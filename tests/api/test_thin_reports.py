@@ -1,0 +1,132 @@
+"""Every kind of report on one rater, one system, one score throughout, and nothing left: a statement, and no NaN.
+
+An empty campaign is that of tests/api/test_report_kinds.py. Comparisons are asked of a thin campaign beside a usual one
+in every shape, and of two thin ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from app.domain.errors import AppError
+from app.main import create_app
+from app.services import asked as services
+from app.services import kinds, tokens
+from app.services.kinds._base import Kind
+from app.storage import embedded
+from app.storage.db import Database
+from tests.api.conftest import OPTIONS, TestClient
+from tests.api.test_report_kinds import NAN, SHAPES, path_of
+from tests.api.thin_data import THIN, campaign
+from tests.spine import fresh
+from tests.working import draining
+
+USUAL = "da_sqm"
+FITS = {
+    "calibration": "xsts",
+    "xsts": "xsts",
+    "linking": "xsts",
+    "postediting": "postedit",
+    "postediting_da": "postedit",
+    "metrics": "mqm",
+    "components": "esa",
+    "power": "esa",
+}
+"""Protocols of which these kinds have most to say; every kind meets the usual one, too, where it has another."""
+QUICK = {"bootstrap": "20", "studies": "20", "draws": "10", "permutations": "100", "swaps": "10"}
+QUICKER = {"power": {"documents": "6,12", "groupings": "psxs,none"}}
+TELLS: Mapping[str, tuple[str, ...]] = {
+    "campaign/card": ("one-rater", "one-system", "constant"),
+    "campaign/datasheet": ("one-rater", "one-system", "constant"),
+    "campaign/composition": ("constant",),
+    "campaign/difficulty": ("one-rater",),
+    "campaign/document_scores": ("one-rater", "one-system"),
+    "campaign/postediting": ("one-rater", "constant"),
+    "campaign/validation": ("one-rater",),
+    "campaigns/postediting_da": ("one-rater", "one-system"),
+    "campaigns/robustness": ("one-rater",),
+}
+"""What these say of such campaigns needs no warning: they count, or the figures are defined."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A running application over thin campaigns. Reports are made before they are fetched, as a worker would."""
+
+    client: httpx.Client
+    token: str
+    database: Database
+
+    def made(self, kind: Kind[Any, Any], campaign: str, query: Mapping[str, str]) -> httpx.Response:
+        """A report; what is refused is refused again over HTTP."""
+        asked = services.asked_of(kind, {name: value for name, value in query.items() if name != "campaigns"})
+        campaigns = tuple(query.get("campaigns", campaign).split(","))
+        with suppress(AppError):
+            services.report(self.database, services.Asking(kind, campaigns, asked))
+        return self.get(path_of(kind, campaign), query)
+
+    def get(self, path: str, query: Mapping[str, str]) -> httpx.Response:
+        told = {"Authorization": f"Bearer {self.token}", "Prefer": "wait=30"}
+        for _ in range(10):
+            answer = self.client.get(path, params=dict(query), headers=told)
+            if answer.status_code != 202:
+                break
+        return answer
+
+
+@pytest.fixture(scope="module")
+def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+    with fresh(postgres, migrated_template) as spine, draining(spine.database):
+        for protocol in sorted({USUAL, *FITS.values()}):
+            for thin in (*THIN, "usual"):
+                spine.take(f"{thin}-{protocol}", "jsonl", campaign(protocol, thin))
+        with spine.database.transaction() as session:
+            token = tokens.issue(session, role="admin").secret
+        with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
+            yield World(client, token, spine.database)
+
+
+def questions(kind: Kind[Any, Any], thin: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """A campaign and the query: of a comparison, beside a usual campaign, then beside a thin one."""
+    plain = {name: value for name, value in QUICK.items() if name in kind.asked.model_fields}
+    plain |= QUICKER.get(kind.name, {})
+    protocol = FITS.get(kind.name, USUAL)
+    first = f"{thin}-{protocol}"
+    if kind.over == "campaign":
+        yield first, plain
+        return
+    # Post-edits are set beside scores.
+    beside = USUAL if kind.name == "postediting_da" else protocol
+    for second in (f"usual-{beside}", f"{THIN[THIN.index(thin) - 1]}-{beside}"):
+        yield first, {**plain, "campaigns": f"{first},{second}"}
+
+
+@pytest.mark.parametrize("thin", THIN)
+@pytest.mark.parametrize("name", kinds.ALL)
+def test_thin_data_have_a_statement_in_every_shape_and_never_nan(world: World, name: str, thin: str) -> None:
+    kind = kinds.ALL[name]
+    for n, (at, query) in enumerate(questions(kind, thin)):
+        answer = world.made(kind, at, query)
+        if answer.status_code != 200:
+            assert answer.status_code in {409, 422}, answer.text
+            assert answer.json()["detail"]
+            continue
+        view = kind.view.model_validate(answer.json())
+        assert view.warnings or thin in TELLS.get(name, ()), query
+        assert not NAN.search(answer.text)
+        for shape, media_type in SHAPES.items() if not n else ():
+            shaped = world.get(f"{path_of(kind, at)}.{shape}", query)
+            assert shaped.status_code == 200, (shape, query, shaped.text)
+            assert shaped.headers["Content-Type"].startswith(media_type)
+            assert not NAN.search(shaped.text), (shape, query)
+
+
+def test_kinds_that_need_no_warning_are_kinds_and_none_does_without_where_nothing_is_left() -> None:
+    assert set(TELLS) <= set(kinds.ALL)
+    assert not any("all-missing" in thin for thin in TELLS.values())
