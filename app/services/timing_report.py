@@ -20,6 +20,7 @@ from app.storage.db import Database, Session
 SHORT, LONG = 10, 20
 """Segments up to which a document is short, and from which it is long (G-3)."""
 NO_TIMES = "no judgment tells when it was begun and handed in"
+NO_SCORES = "no segment is scored yet, so nothing was revised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +159,5 @@ def _revisions(read: Judged) -> RevisionsView:
         told = revisions(of_rows(events, mine), rows.score[mine], units[mine])
         found.append(RaterRevisions(rows.labels.raters[code], told))
     overall = revisions(events, rows.score, units)
-    return RevisionsView(**read.head.model_dump(), overall=overall, raters=found, warnings=[])
+    warnings = [] if found else [NO_SCORES]
+    return RevisionsView(**read.head.model_dump(), overall=overall, raters=found, warnings=warnings)

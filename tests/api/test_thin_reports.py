@@ -127,6 +127,19 @@ def test_thin_data_have_a_statement_in_every_shape_and_never_nan(world: World, n
             assert not NAN.search(shaped.text), (shape, query)
 
 
+@pytest.mark.parametrize("thin", THIN)
+@pytest.mark.parametrize("report", ["ranking", "reports/quality", "reports/timing", "reports/revisions"])
+def test_rankings_and_reports_on_raters_hold_no_nan_either(world: World, report: str, thin: str) -> None:
+    for protocol in (USUAL, "postedit"):
+        path = f"/v1/campaigns/{thin}-{protocol}/{report}"
+        view = world.get(path, {}).json()
+        assert view["warnings"] or thin != "all-missing"
+        for suffix in ("", *(f".{shape}" for shape in SHAPES)):
+            answer = world.get(f"{path}{suffix}", {})
+            assert answer.status_code == 200, answer.text
+            assert not NAN.search(answer.text), (path, suffix)
+
+
 def test_kinds_that_need_no_warning_are_kinds_and_none_does_without_where_nothing_is_left() -> None:
     assert set(TELLS) <= set(kinds.ALL)
     assert not any("all-missing" in thin for thin in TELLS.values())
