@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import text
 
-from app.storage.credited import CREDITED
+from app.storage.credited import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.walking import walk
 
@@ -81,7 +81,9 @@ SELECT DISTINCT ON (r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g
        t.public_id AS task, t.key AS task_key, r.key AS rater, i.key AS item, i.position AS item_position, i.role,
        k.systems,
        d.key AS document, g.position, g.source,
-       CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
+       CASE WHEN i.reference IS NOT NULL THEN
+                (SELECT f.text FROM reference_texts f WHERE f.segment_id = g.id AND f.name = i.reference)
+            WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
        i.side_order, b.key AS of
 FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
 JOIN (SELECT x.*, generate_series(coalesce(x.first_segment, 1), least(x.last_segment, m.last)) AS shown
@@ -93,10 +95,9 @@ JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = i.shown
      AND (t.state <> 'imported' OR EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id))
 LEFT JOIN {CREDITED} k ON k.item_id = i.id
-LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
+LEFT JOIN credits c ON {ITS_CREDITS} AND c.item_id = i.id
 LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
 LEFT JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = i.variant AND v.kind <> 'prefill'
-LEFT JOIN reference_texts f ON f.campaign_id = :campaign AND f.segment_id = g.id AND f.name = i.reference
 WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn'
 ORDER BY r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position, o.id"""
 

@@ -65,7 +65,7 @@ WITH answered AS MATERIALIZED (
     JOIN judgments j ON j.campaign_id = :campaign AND j.item_id = i.id AND j.revision = 1 AND NOT j.surplus
     WHERE t.campaign_id = :campaign AND t.state = 'imported' AND j.segment_id IS NOT NULL),
 sized AS MATERIALIZED (
-    SELECT id, CASE WHEN :spaced THEN cardinality(regexp_split_to_array(nullif(btrim(source), ''), '\\s+'))
+    SELECT id, CASE WHEN :spaced THEN regexp_count(source, '\\S+')
                     ELSE (char_length(source) + :characters - 1) / :characters END AS words
     FROM segments WHERE campaign_id = :campaign AND id IN (SELECT segment_id FROM answered))
 SELECT a.task_id AS id, count(*) AS segments, coalesce(sum(g.words), 0)::bigint AS words

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.walking import walk
+
 Row = sa.Row[Any]
 # Added to only, as their triggers say; the owner lays these aside for this transaction, and nobody writes meanwhile.
 SEALED = ("judgments", "voids", "screen_judgments", "activity", "qualification_attempts")
@@ -39,7 +41,7 @@ def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
         session.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER {table}_append_only"))
     hashes = session.execute(text(_HASHES), here).all()
     for statement in _DELETIONS:
-        session.execute(text(statement), here)
+        walk(session, statement, here)
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER {table}_append_only"))
     return hashes

@@ -278,10 +278,11 @@ class SegmentOutputs:
 
 
 STREAM = """
-SELECT d.key, g.position, g.source, coalesce(r.refs, '{}') AS refs, coalesce(o.texts, '{}') AS texts
+SELECT d.key, g.position, g.source,
+       coalesce((SELECT jsonb_object_agg(r.name, r.text) FROM reference_texts r WHERE r.segment_id = g.id), '{}')
+       AS refs,
+       coalesce(o.texts, '{}') AS texts
 FROM segments g JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id AND d.kind = 'test'
-LEFT JOIN (SELECT segment_id, jsonb_object_agg(name, text) AS refs FROM reference_texts
-           WHERE campaign_id = :campaign GROUP BY segment_id) r ON r.segment_id = g.id
 LEFT JOIN (SELECT x.segment_id, jsonb_object_agg(s.key, x.text) AS texts FROM outputs x
            JOIN systems s ON s.campaign_id = :campaign AND s.id = x.system_id AND s.state = 'active'
            WHERE x.campaign_id = :campaign GROUP BY x.segment_id) o ON o.segment_id = g.id
