@@ -1,17 +1,17 @@
-"""What forms of known answers start from: a worked example of the protocol, and the names of what can be compared."""
+"""What forms of known answers ask: what raters are asked, and how far off each measure of it may be."""
 
 from __future__ import annotations
 
 import json
 
-from pydantic import TypeAdapter
-
 from app.services.campaigns import CampaignView, options_of, protocol_of
+from app.stats.quality.repeats import default_tolerance
+from app.ui.rater_forms import forms
 
 
-def example(campaign: CampaignView) -> dict[str, str]:
-    """A payload as JSON, and the measures of the protocol with commas between."""
-    protocol = protocol_of(campaign)
-    measures = [one.name for one in protocol.measures_under(options_of(campaign))]
-    payload = TypeAdapter(protocol.payload).dump_python(protocol.examples[0].payload, mode="json")
-    return {"payload": json.dumps(payload, ensure_ascii=False), "measures": ",".join(measures)}
+def asked(campaign: CampaignView) -> dict[str, str]:
+    """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
+    measures = protocol_of(campaign).measures_under(options_of(campaign))
+    within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
+    told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
+    return {"forms": forms(campaign), "measures": json.dumps(told)}

@@ -22,6 +22,9 @@ from markupsafe import Markup
 CATALOGUES = Path(__file__).parent / "static" / "messages"
 ENGLISH = "en"
 ALL = "all"
+RATER = "rater"
+WITH_WIDGETS = frozenset({"manager/qualification", "manager/tutorial"})
+"""Pages of managers with the widgets of raters, which speak as they do for raters."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d.,]*\d|\w)")
@@ -191,7 +194,9 @@ def _places(page: str) -> tuple[str, ...]:
     """
     parts = page.split("/")
     own = tuple("/".join(parts[:n]) for n in range(1, len(parts) + 1))
-    return own if own[0] == ALL else (ALL, *own)
+    if own[0] == ALL:
+        return own
+    return (ALL, RATER, *own) if page in WITH_WIDGETS else (ALL, *own)
 
 
 def _file(language: str, place: str) -> str:

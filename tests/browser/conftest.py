@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.collecting import Collecting, collect
 from tests.load.server import Served, serving
 from tests.spine import Spine, fresh
 
+HERE = Path(__file__).parent
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
     "--headless",
@@ -31,20 +32,39 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # No page lives long enough to earn what it costs to compile its code a second and third time.
+    "--js-flags=--no-opt,--no-maglev",
 ]
 PATIENCE = 10_000  # milliseconds
 _numbers = count(1)
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Headless Chromium, for one file: while the driver runs, so does an event loop, and no test could have its own."""
+_running = ExitStack()
+_browsers: list[Browser] = []
+
+
+@pytest.fixture
+def chromium() -> Browser:
+    """Headless Chromium, for as long as tests of this folder follow one another."""
     if not CHROMIUM.exists() or shutil.which(str(CHROMIUM)) is None:
         pytest.skip(f"no Chromium at {CHROMIUM}")
-    with sync_playwright() as driver:
+    if not _browsers:
+        driver = _running.enter_context(sync_playwright())
         found = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield found
-        found.close()
+        _running.callback(found.close)
+        _browsers.append(found)
+    return _browsers[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """While the driver runs, so does an event loop: it ends before a test elsewhere wants one of its own."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or HERE not in nextitem.path.parents:
+            _browsers.clear()
+            _running.close()
 
 
 @pytest.fixture(scope="session")

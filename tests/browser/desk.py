@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from app.services import tokens
-from tests.browser.test_accessible import RULES
+from tests.browser.axe import violations
 from tests.spine import Spine
 
 
@@ -38,8 +37,7 @@ def glance(page: Page, what: str) -> None:
     """Fail naming every violation on a phone in the dark; for pages of a shape that is checked in full elsewhere."""
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark")
-    found = Axe().run(page, options=RULES).response["violations"]
-    told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in found]
+    told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in violations(page)]
     assert (what, told) == (what, [])
     beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert (what, beyond) == (what, 0)

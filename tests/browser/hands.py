@@ -60,9 +60,9 @@ class Mouse:
         """One of a list."""
         box.select_option(value)
 
-    def mark(self, body: Locator, severity: Locator, category: tuple[str, ...]) -> None:
+    def mark(self, body: Locator, severity: Locator, category: tuple[str, ...], *, word: int = MARKED) -> None:
         """Drag over a word, then say what it is."""
-        start, end = word_boxes(body, MARKED)
+        start, end = word_boxes(body, word)
         self.page.mouse.move(*start)
         self.page.mouse.down()
         self.page.mouse.move(*end, steps=4)

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
+from tests.browser.hands import Mouse
 from tests.browser.test_accessible import check
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
@@ -155,10 +156,15 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     expect(first.get_by_label("Source")).to_be_focused()
     first.get_by_label("Source").fill("The dog barked.")
     first.get_by_label("Output that is judged").fill("Der Hund bellte.")
-    first.get_by_label("The right judgment").fill("{no json")
+    expect(first.locator(".body").last).to_have_text("Der Hund bellte.")
     page.get_by_role("button", name="Save the test").click()
-    expect(page.locator("#test .said")).to_contain_text("The right judgment, as JSON")
-    first.get_by_label("The right judgment").fill('{"protocol": "da", "score": 90}')
+    expect(page.locator("#test .said")).to_contain_text("Item 1: Still missing: the score")
+    first.locator("input[type=range]").focus()
+    page.keyboard.type("90")
+    first.get_by_label("How far off “score” may be").fill("ten")
+    page.get_by_role("button", name="Save the test").click()
+    expect(page.locator("#test .said")).to_contain_text("Item 1: “ten” is no number.")
+    first.get_by_label("How far off “score” may be").fill("7.5")
     first.get_by_label("Why it is so").fill("en: Nothing is wrong.\nde: Nichts ist falsch.")
     page.get_by_role("button", name="Add a choice").click()
     second = page.get_by_role("group", name="Item 2")
@@ -173,11 +179,38 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     check(page, "qualification")
     stored = ask("GET", "/campaigns/tested/qualification").json()["items"]
     assert [one["choice"] for one in stored] == [None, "bad"]
+    assert (stored[0]["payload"], stored[0]["tolerance"]) == ({"protocol": "da", "score": 90}, {"score": 7.5})
     assert stored[0]["reasons"] == {"en": "Nothing is wrong.", "de": "Nichts ist falsch."}
     page.get_by_role("button", name="Spare r1 the test").click()
     page.get_by_role("dialog").get_by_label("Reason").fill("judged before")
     page.get_by_role("button", name="Spare the test", exact=True).click()
     expect(page.get_by_role("cell", name="spared: judged before")).to_be_visible()
+
+
+def test_errors_of_a_known_answer_are_marked_and_move_with_their_text(manager, ask):
+    ask("POST", "/campaigns", {"key": "marked", "protocol": "esa", "target_language": "de"})
+    page = manager.page
+    manager.open("/campaigns/marked/qualification")
+    marked = {"Der Hund bellte nicht.": ((2, "minor"), (0, "major")), "Die Katze schlief lange.": ((2, "minor"),)}
+    for n, (text, errors) in enumerate(marked.items(), 1):
+        page.get_by_role("button", name="Add a judgment").click()
+        item = page.get_by_role("group", name=f"Item {n}")
+        item.get_by_label("Output that is judged").fill(text)
+        for word, severity in errors:
+            Mouse(page).mark(item.locator(".body"), item.locator(f"button.severity.is-{severity}"), (), word=word)
+        item.locator("input[type=range]").focus()
+        page.keyboard.type("40")
+    check(page, "known answers with errors")
+    first = page.get_by_role("group", name="Item 1")
+    expect(first.locator("mark")).to_have_text(["Der", "bellte"])
+    first.get_by_label("Output that is judged").fill("Ja, der Hund bellte nicht.")
+    expect(first.locator("mark")).to_have_text(["bellte"])
+    page.get_by_role("button", name="Save the test").click()
+    expect(page.locator("#version")).to_contain_text("Version 1")
+    stored = [one["payload"] for one in ask("GET", "/campaigns/marked/qualification").json()["items"]]
+    places = [[(error["start"], error["end"], error["severity"]) for error in one["errors"]] for one in stored]
+    assert places == [[(13, 19, "minor")], [(10, 17, "minor")]]
+    assert [one["score"] for one in stored] == [40, 40]
 
 
 def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, served, open_context):
@@ -188,11 +221,13 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     first = page.get_by_role("group", name="Segment 1")
     first.get_by_label("Source").fill("The dog barked.")
     first.get_by_label("Output that is judged").fill("Der Hund bellte nicht.")
-    first.get_by_label("The right judgment").fill('{"protocol": "da", "score": 10}')
+    first.locator("input[type=range]").focus()
+    page.keyboard.type("10")
     first.get_by_label("Why it is so").fill(f"en: It says the opposite. {HOSTILE}")
     page.get_by_role("button", name="Save the document").click()
     page.get_by_role("button", name="Change tutorial").click()
     expect(page.get_by_role("group", name="Segment 1").get_by_label("Source")).to_have_value("The dog barked.")
+    expect(page.get_by_role("group", name="Segment 1").locator("output")).to_have_text("10")
     check(page, "tutorial of a manager")
     learner = open_context().new_page()
     assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok

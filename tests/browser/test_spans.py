@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.texts import SAMPLES, Sample
 
@@ -154,6 +154,28 @@ def test_errors_overlap_are_changed_moved_taken_out_and_brought_back(marking):
 
     errors = [(e["start"], e["end"], e["severity"]) for e in hands.latest()[(1, 1)]["errors"]]
     assert errors == [(0, 13, "major"), (19, 27, "major")]
+
+
+def test_while_a_word_waits_for_its_severity_nobody_can_say_that_there_is_no_error(campaign, rater):
+    hands = rater(campaign(protocol="mqm", systems=("sysA",), outputs=["One two three."]))
+    row = hands.row(1)
+    confirm = row.locator("button.confirm")
+    expect(confirm).to_be_enabled()
+    drag(hands.page, row.locator(".body").last, 4, 7)
+    expect(confirm).to_be_disabled()
+    row.get_by_role("button", name="It is no error").click()
+    expect(row.locator("mark")).to_have_count(0)
+    confirm.click()
+    hands.saved()
+    assert hands.latest()[(1, 1)]["errors"] == []
+
+
+def test_whether_whole_words_are_marked_is_a_switch(marking):
+    row = marking(SAMPLES[:1]).row(1)
+    switch = row.get_by_role("button", name="Whole words")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    switch.click()
+    expect(switch).to_have_attribute("aria-pressed", "false")
 
 
 def test_signs_that_turn_writing_round_are_shown_by_name_and_counted_as_one(marking):

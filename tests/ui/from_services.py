@@ -13,6 +13,7 @@ from app.services import captions, kinds, side_by_side_renderings, stability_ren
 from app.services.gate import GATE
 from app.ui.manager_forms import fields
 from app.ui.manager_stability import StabilityAsked
+from app.ui.messages import WITH_WIDGETS
 
 KINDS = (*kinds.ALL.values(), GATE)
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
@@ -28,7 +29,7 @@ TABLES = {
 
 def of_services(page: str) -> set[str]:
     """What a page says that stands in none of its files, and that its catalogue must have."""
-    if page.startswith("rater/"):
+    if page.startswith("rater/") or page in WITH_WIDGETS:
         return of_forms() | {"Reference", "Text", "Text 1", "Text 2"}
     if page in REPORTS:
         return {kind.title for kind in KINDS}

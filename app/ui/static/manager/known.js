@@ -3,27 +3,35 @@
 import { button, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { lines } from "./asking.js";
+import { Judgment, Unfinished } from "./judging.js";
+import { numeral } from "./parts.js";
 
 const LONGEST = "20000";
 
-function field(label, value, { rows = 2, help = null, code = false } = {}) {
-  const [id, helpId] = [fresh("field"), fresh("help")];
-  const described = help ? { "aria-describedby": helpId } : {};
-  const input = h("textarea", { id, rows: String(rows), maxlength: LONGEST, spellcheck: code ? "false" : null, dir: "auto", ...described }, value ?? "");
-  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input, help ? h("p", { class: "help", id: helpId }, help) : null) };
+function field(label, value, { rows = 2 } = {}) {
+  const id = fresh("field");
+  const input = h("textarea", { id, rows: String(rows), maxlength: LONGEST, dir: "auto" }, value ?? "");
+  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input) };
 }
 
 const words = (value) => value.trim() || null;
 
-export class NoJson extends Error {}
+// How far off each measure of the protocol may be. given: by measure; null for what is usual.
+function tolerances(measures, given) {
+  const parts = measures.map(({ name, within }) => {
+    const id = fresh("within");
+    const now = given ? given[name] ?? "" : within ?? "";
+    const input = h("input", { id, inputmode: "decimal", autocomplete: "off", value: String(now) });
+    return { name, input, element: h("div", { class: "field" }, h("label", { for: id }, t("How far off “{measure}” may be", { measure: name })), input) };
+  });
+  const help = h("p", { class: "help" }, t("What is left empty is not compared."));
+  return { parts, element: h("div", {}, h("div", { class: "fields" }, parts.map((part) => part.element)), help) };
+}
 
-function json(text, label) {
-  try {
-    return text.trim() ? JSON.parse(text) : null;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new NoJson(`${label}: ${error.message}`);
-  }
+function within({ name, input }) {
+  const value = numeral(input.value.trim());
+  if (Number.isNaN(value)) throw new Unfinished(t("“{text}” is no number.", { text: input.value.trim() }));
+  return [name, value];
 }
 
 const reasonsAs = (reasons) => Object.entries(reasons ?? {}).map(([language, text]) => `${language}: ${text}`).join("\n");
@@ -33,9 +41,9 @@ function reasonsOf(text) {
   return Object.fromEntries(found.map(([, language, reason]) => [language, reason]));
 }
 
-// One item. kind: judgment or choice. given: as the interface has it. defaults: {payload, measures}.
+// One item. kind: judgment or choice. given: as the interface has it. asked: {form, about, measures}.
 class Item {
-  constructor(kind, given, defaults, taken) {
+  constructor(kind, given, asked, taken) {
     this.kind = kind;
     this.rest = given.rest ?? null; // whatever else stands in what is changed
     this.legend = h("legend", {});
@@ -47,28 +55,32 @@ class Item {
       this.choices = field(t("Choices, one a line"), (given.choices ?? []).join("\n"), { rows: 3 });
       this.choice = field(t("The right one"), given.choice, { rows: 1 });
     } else {
-      const payload = given.payload ? JSON.stringify(given.payload) : defaults.payload;
-      this.payload = field(t("The right judgment, as JSON"), payload, { code: true });
-      const within = given.tolerance ? JSON.stringify(given.tolerance) : `{"${defaults.measures.split(",")[0]}": 10}`;
-      this.tolerance = field(t("How far off an answer may be, as JSON"), within, { rows: 1, code: true, help: t("What can be compared: {measures}", { measures: defaults.measures }) });
+      this.judgment = new Judgment(asked.form, asked.about, given.payload, () => ({ source: this.source.input.value.trim(), text: this.text.input.value.trim() }));
+      this.tolerance = tolerances(asked.measures, given.tolerance);
+      for (const { input } of [this.source, this.text]) input.addEventListener("input", () => this.judgment.read());
     }
-    const parts = [this.source, this.text, this.question, this.choices, this.choice, this.payload, this.tolerance, this.reasons];
+    const judged = this.judgment ? { element: h("div", { role: "group", "aria-label": t("The right judgment") }, h("p", { class: "named" }, t("The right judgment")), this.judgment.element) } : null;
+    const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.reasons];
     this.element = h("fieldset", { class: "known" }, this.legend, parts.filter(Boolean).map((part) => part.element),
       h("p", { class: "actions" }, button(t("Take it out"), () => taken(this), { class: "quiet" })));
   }
 
-  // As the interface takes it. Throws NoJson.
+  // As the interface takes it. Throws Unfinished.
   get value() {
     const said = { source: words(this.source.input.value), text: words(this.text.input.value), question: words(this.question.input.value), reasons: reasonsOf(this.reasons.input.value) };
     if (this.kind === "choice") return { ...said, choices: lines(this.choices.input.value), choice: words(this.choice.input.value) };
-    return { ...said, payload: json(this.payload.input.value, t("The right judgment, as JSON")), tolerance: json(this.tolerance.input.value, t("How far off an answer may be, as JSON")) };
+    const tolerance = this.tolerance.parts.filter((part) => part.input.value.trim()).map(within);
+    return { ...said, payload: this.judgment.payload, tolerance: Object.fromEntries(tolerance) };
   }
 }
 
 // A list of items in a place of the page.
 export class Items {
-  constructor(place, defaults, name) {
-    Object.assign(this, { place, defaults, name, items: [] });
+  // Of the form's data, `needed` says that no item may do without an answer.
+  constructor(place, { protocol, source, target, forms, measures, needed }, name) {
+    const about = { protocol, source, target, needed: needed !== undefined };
+    const asked = { form: JSON.parse(forms).find((one) => one.level !== "screen"), about, measures: JSON.parse(measures) };
+    Object.assign(this, { place, asked, name, items: [] });
   }
 
   set(given) {
@@ -78,7 +90,7 @@ export class Items {
   }
 
   add(kind, given = {}, { focus = false } = {}) {
-    const item = new Item(kind, given, this.defaults, (one) => this.take(one));
+    const item = new Item(kind, given, this.asked, (one) => this.take(one));
     this.items.push(item);
     this.place.append(item.element);
     this.number();
@@ -97,6 +109,13 @@ export class Items {
   }
 
   get values() {
-    return this.items.map((item) => item.value);
+    return this.items.map((item, n) => {
+      try {
+        return item.value;
+      } catch (error) {
+        if (!(error instanceof Unfinished)) throw error;
+        throw new Unfinished(`${this.name(n + 1)}: ${error.message}`);
+      }
+    });
   }
 }

@@ -4,7 +4,8 @@ import { call } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { ask } from "./asking.js";
-import { Items, NoJson } from "./known.js";
+import { Unfinished } from "./judging.js";
+import { Items } from "./known.js";
 import { all, api, change, figure, moment, percent, resting, say, table, tell, told } from "./parts.js";
 
 const form = $("#test");
@@ -24,7 +25,7 @@ async function save() {
     const { pass_mark: mark, attempts } = form.elements;
     body = { items: items.values, pass_mark: Number(mark.value), attempts: attempts.value.trim() ? Number(attempts.value) : null };
   } catch (error) {
-    if (!(error instanceof NoJson)) throw error;
+    if (!(error instanceof Unfinished)) throw error;
     say(said, error.message);
     return;
   }

@@ -3,7 +3,8 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { call } from "../shared/api.js";
-import { Items, NoJson } from "./known.js";
+import { Unfinished } from "./judging.js";
+import { Items } from "./known.js";
 import { all, api, change, figure, moment, resting, say, sure, table, tell, told } from "./parts.js";
 
 const form = $("#tutorial");
@@ -51,7 +52,7 @@ async function save() {
   try {
     segments = items.items.map((item) => segment(item.value, item.rest));
   } catch (error) {
-    if (!(error instanceof NoJson)) throw error;
+    if (!(error instanceof Unfinished)) throw error;
     say(said, error.message);
     return;
   }

@@ -14,9 +14,11 @@ import { make as textedit } from "./widget_textedit.js";
 
 const MAKERS = { choice, count: countOf, criteria, link, preference, slider, spans, textedit };
 
-// context: {set(values, kind, how), locale, texts: {source, target}, label}
+// context: {set(values, kind, how), locale, texts: {source, target}, label}. Parts call turned() when they begin or end to wait.
 export function form(answer, context) {
-  const parts = answer.questions.map((widget) => MAKERS[widget.kind](widget, { answer, ...context }));
+  let parts = [];
+  const waits = () => parts.some((part) => part.waits);
+  const turned = () => confirm && showConfirm(confirm, answer, waits());
   const said = h("p", { class: "state", role: "status" });
   const confirm = needsConfirming(answer) ? button(
     "",
@@ -25,8 +27,9 @@ export function form(answer, context) {
   ) : null;
   const show = () => {
     said.textContent = stateOf(answer);
-    if (confirm) showConfirm(confirm, answer);
+    turned();
   };
+  parts = answer.questions.map((widget) => MAKERS[widget.kind](widget, { answer, turned, ...context }));
   show();
   return {
     answer,
@@ -41,10 +44,11 @@ export function form(answer, context) {
   };
 }
 
-function showConfirm(confirm, answer) {
+// While something that is marked waits for its severity, nobody can say that there is no more.
+function showConfirm(confirm, answer, waits) {
   const errors = answer.questions.reduce((sum, { field }) => sum + (answer.values[field]?.length ?? 0), 0);
   fill(confirm, errors ? count(errors, "{n} error, and no more", "{n} errors, and no more") : t("There are no errors"));
-  confirm.disabled = answer.confirmed && answer.state !== "draft";
+  confirm.disabled = waits || (answer.confirmed && answer.state !== "draft");
 }
 
 const STATES = {

@@ -15,10 +15,10 @@ const MOST_UNDONE = 200;
 export const make = (widget, context) => new SpansWidget(widget, context);
 
 class SpansWidget {
-  constructor({ field, settings }, { answer, set, texts, isActive, several }) {
+  constructor({ field, settings }, { answer, set, texts, isActive, several, turned }) {
     Object.assign(
       this,
-      { field, settings, answer, isActive, texts, say: set, pending: null, chosen: null, moving: null, past: [] },
+      { field, settings, answer, isActive, texts, turned, say: set, pending: null, chosen: null, moving: null, past: [] },
     );
     this.grain = "word";
     this.stopped = new AbortController();
@@ -51,7 +51,11 @@ class SpansWidget {
         { class: `quiet severity is-${name}` },
       ),
     );
-    this.grainButton = button("", () => this.turnGrain(), { class: "quiet" });
+    this.grainButton = button(
+      [h("kbd", {}, "G"), " ", t("Whole words")],
+      () => this.turnGrain(),
+      { class: "quiet switch" },
+    );
     this.undoButton = button(t("Undo"), () => this.undo(), { class: "quiet" });
     const missing = this.settings.omission ? button(
       [h("kbd", {}, "M"), " ", t("Something is missing")],
@@ -94,7 +98,7 @@ class SpansWidget {
   turnGrain() {
     this.grain = this.grain === "word" ? "character" : "word";
     this.show();
-    announce(this.grainButton.textContent);
+    announce(this.grain === "word" ? t("Whole words") : t("Single characters"));
   }
 
   // Marking tells what is selected.
@@ -201,7 +205,9 @@ class SpansWidget {
     this.backToText();
   }
 
+  // Nothing waits any more.
   backToText() {
+    this.pending = null;
     this.picker.close();
     this.show();
     const marking = this.markings.find((one) => one.view.side === "target");
@@ -257,29 +263,22 @@ class SpansWidget {
   }
 
   show() {
-    this.grainButton.replaceChildren(
-      h("kbd", {}, "G"),
-      " ",
-      this.grain === "word" ? t("Whole words") : t("Single characters"),
-    );
+    this.grainButton.setAttribute("aria-pressed", String(this.grain === "word"));
     this.undoButton.disabled = !this.past.length;
     fill(this.hint, this.hinted());
     this.list.show();
     this.draw();
+    this.turned();
+  }
+
+  // Whether something is marked whose severity is not said yet.
+  get waits() {
+    return this.pending !== null;
   }
 
   hinted() {
     if (this.moving !== null) return t("Mark the new place in the text.");
-    if (this.pending?.start === null) return this.pending.omission ? t(
-      "Something is missing: how severe is it?",
-    ) : t("The whole text: how severe is it?");
-    if (this.pending) return [
-      t("Marked:"),
-      " ",
-      h("q", { dir: "auto" }, quoted(this.textOf(this.pending))),
-      " – ",
-      t("how severe is it?"),
-    ];
+    if (this.pending) return [this.asked(), " ", button(t("It is no error"), () => this.backToText(), { class: "quiet" })];
     if (this.chosen !== null) return t(
       "Error {n}: choose another severity, or change it below.",
       { n: this.chosen + 1 },
@@ -289,6 +288,13 @@ class SpansWidget {
       "No more than {n} error can be marked here.",
       "No more than {n} errors can be marked here.",
     ) : t("Drag over the words that are wrong, or tap them.");
+  }
+
+  // What is to be said of what is marked.
+  asked() {
+    const { start, omission } = this.pending;
+    if (start !== null) return [t("Marked:"), " ", h("q", { dir: "auto" }, quoted(this.textOf(this.pending))), " – ", t("how severe is it?")];
+    return omission ? t("Something is missing: how severe is it?") : t("The whole text: how severe is it?");
   }
 
   draw() {

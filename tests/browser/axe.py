@@ -1,0 +1,25 @@
+"""axe-core in a page: read into it once, however many looks it is checked in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+}
+# Only what is wrong comes back: what is right is as long as the page, and nobody reads it.
+RUN = "rules => (globalThis.axe ? axe.run(rules).then((found) => found.violations) : null)"
+
+
+def violations(page: Page) -> list[dict[str, Any]]:
+    """What axe-core finds wrong on a page as it stands."""
+    found = page.evaluate(RUN, RULES)
+    if found is None:  # another document since the last time
+        page.evaluate(AXE_SCRIPT)
+        found = page.evaluate(RUN, RULES)
+    assert isinstance(found, list)
+    return found
