@@ -205,7 +205,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
 
 
 def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() -> None:
-    size, recipe = Size(30, 180, 900), replace(NAMED["recommended"], rank_sets=False)
+    size, recipe = Size(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = seconds_to_rank(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
 
