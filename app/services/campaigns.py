@@ -90,10 +90,13 @@ def get(session: Session, key: str) -> CampaignView:
     return _view(campaigns.get(session, key))
 
 
-def page(session: Session, *, after: str | None, limit: int, only: str | None) -> list[CampaignView]:
-    """Campaigns by key after `after`; `only` keeps the one with that key."""
+def page(
+    session: Session, *, after: str | None, limit: int, only: str | None, closed_last: bool = False
+) -> list[CampaignView]:
+    """Campaigns by key after `after`; `only` keeps the one with that key. closed_last: those after all others."""
     only_id = campaigns.get(session, only).id if only is not None else None
-    return [_view(row) for row in campaigns.page(session, after=after, limit=limit, only=only_id)]
+    found = campaigns.page(session, after=after, limit=limit, only=only_id, closed_last=closed_last)
+    return [_view(row) for row in found]
 
 
 def protocol_of(campaign: CampaignView) -> Protocol[Any]:

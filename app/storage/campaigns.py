@@ -41,15 +41,26 @@ def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     return row
 
 
-def page(session: Session, *, after: str | None, limit: int, only: int | None) -> list[CampaignRecord]:
-    """Campaigns by key after `after`, at most `limit`; `only` keeps one id."""
-    key = campaigns.c.key.collate("C")
-    query = sa.select(campaigns).order_by(key).limit(limit)
-    if after is not None:
+def page(
+    session: Session, *, after: str | None, limit: int, only: int | None, closed_last: bool = False
+) -> list[CampaignRecord]:
+    """Campaigns by key after `after`, at most `limit`; `only` keeps one id. closed_last: those after all others."""
+    key, closed = campaigns.c.key.collate("C"), campaigns.c.state == "closed"
+    query = sa.select(campaigns).order_by(*((closed, key) if closed_last else (key,))).limit(limit)
+    if after is not None and closed_last:
+        query = query.where(sa.tuple_(closed, key) > sa.tuple_(_closed(after), sa.literal(after)))
+    elif after is not None:
         query = query.where(key > after)
     if only is not None:
         query = query.where(campaigns.c.id == only)
     return list(session.execute(query))
+
+
+def _closed(key: str) -> sa.ColumnElement[bool]:
+    """Whether the campaign of that key is closed; one that is gone counts as if it were not."""
+    named = campaigns.alias("named")
+    state = sa.select(named.c.state == "closed").where(named.c.key == key).scalar_subquery()
+    return sa.func.coalesce(state, sa.false())
 
 
 def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:

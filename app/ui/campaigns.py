@@ -17,10 +17,10 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/campaigns")
 def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: lists.Cursor = None) -> Response:
-    """The campaigns that this reader may see."""
+    """The campaigns that this reader may see, those that are closed at the end."""
     after = lists.after(cursor)
     with database.transaction(snapshot=True) as session:
-        found = campaigns.page(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
+        found = campaigns.page(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign, closed_last=True)
     shown = lists.page_of(found, ON_A_PAGE, lambda campaign: campaign.key)
     values = {
         "campaigns": shown.items,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from app.domain.errors import Conflict, Invalid, NotFound
@@ -73,6 +74,23 @@ def test_pages_follow_code_points(spine: Spine) -> None:
         assert [c.key for c in campaigns.page(session, after=None, limit=9, only="a")] == ["a"]
         with pytest.raises(NotFound):
             campaigns.page(session, after=None, limit=9, only="nobody")
+
+
+def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
+    for key in ("a", "b", "c", "d"):
+        make(spine, key)
+    with psycopg.connect(spine.url) as connection:
+        connection.execute("UPDATE campaigns SET state = 'closed' WHERE key IN ('a', 'c')")
+    with spine.database.transaction() as session:
+        for limit in (1, 2, 3, 4):
+            found: list[str] = []
+            while shown := campaigns.page(
+                session, after=found[-1] if found else None, limit=limit, only=None, closed_last=True
+            ):
+                found += [one.key for one in shown]
+            assert found == ["b", "d", "a", "c"]
+        gone = campaigns.page(session, after="aa", limit=9, only=None, closed_last=True)
+        assert [one.key for one in gone] == ["b", "d", "a", "c"]
 
 
 def test_what_the_files_say_is_taken_over_before_the_first_judgment_only(spine: Spine) -> None:

@@ -35,7 +35,7 @@ export class Judgment {
   draw(values, confirmed) {
     const { source, text } = this.seen;
     this.made?.row.forms.forEach((one) => one.leave()); // what was drawn before hears nothing more
-    const labels = source === "" ? ["Text"] : this.form.labels;
+    const labels = source === "" ? this.form.labels.slice(-1) : this.form.labels;
     this.made = practice({ source, output: text, prefill: null }, { ...this.form, labels }, this.about, { heard: () => (this.touched = true) });
     Object.assign(this.made.answer.values, values);
     this.made.answer.confirmed = confirmed;
