@@ -14,10 +14,11 @@ AT_ONCE = 5.0
 """Seconds, as long as a client waits that says nothing of it."""
 
 # Of one processor that another wants as well: twice the processor time where a fifth of the ratings is missing, so that
-# each pair has segments of its own. Measured by documents: 30 systems on 60, 180 and 900 documents .3, .6 and 2.5 s, 45 on
-# 180 2.8 s, 60 on 60 and 180 4.4 and 8.8 s; by segment some four times that; rank sets of 60 on 180 1.4 s. With all
-# ratings there it is a sixth.
-_A_SUM, _A_COMPARISON, _A_REJECTION = 1.25e-9, 7.5e-9, 1e-10
+# each pair has segments of its own; with all of them there it is a sixth. Measured: 30 systems on 60, 180 and 900
+# documents .3, .6 and 2.5 s, 45 on 180 2.8 s, 60 on 60 and 180 4.4 and 8.8 s; by segment some four times that. The
+# bootstrap of 30 on 180 1.7 s, of 40 8.4 s; maxT of 60 on 180 3.4 s; rank sets of these 1.4 s.
+_A_SUM, _A_COMPARISON, _A_STEP, _A_REJECTION = 1.25e-9, 7.5e-9, 3.5e-7, 1e-10
+_BOOTSTRAP = 4  # times as long as signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Size:
 
 
 def seconds_to_rank(size: Size, recipe: Recipe) -> float:
-    """Of drawn signs, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
+    """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
 
     >>> from app.domain.recipe import NAMED
     >>> [round(seconds_to_rank(Size(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
@@ -45,7 +46,9 @@ def seconds_to_rank(size: Size, recipe: Recipe) -> float:
     seconds = 0.0
     if recipe.test in DRAWN_TESTS and pairs:
         units = size.segments if recipe.unit == "segment" else size.documents
-        seconds += draws(recipe, pairs) * (_A_SUM * size.systems * units + _A_COMPARISON * pairs)
+        each = _A_SUM * size.systems * units + _A_COMPARISON * pairs
+        step = _A_STEP * pairs if recipe.adjust == "maxT" else 0.0
+        seconds += draws(recipe, pairs) * (each * (_BOOTSTRAP if recipe.test == "bootstrap" else 1) + step)
     if recipe.rank_sets and pairs:
         seconds += number_of_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
     return seconds

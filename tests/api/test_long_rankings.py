@@ -14,6 +14,7 @@ from app.main import create_app
 from app.services import job_work, jobs, rankings, reports, side_by_side, side_by_side_jobs, tokens
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.renderings import segments
+from app.stats.pair_tests import draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.test_imports import MQM
@@ -208,6 +209,10 @@ def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() ->
     size, recipe = Size(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = seconds_to_rank(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
+    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * draws(recipe, 630))]
+    assert all(seconds_to_rank(size, other) > AT_ONCE for other in longer)
+    joint = replace(recipe, adjust="maxT")
+    assert seconds_to_rank(size, joint) > seconds_to_rank(size, replace(joint, adjust="none"))
 
 
 def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World) -> None:
