@@ -81,7 +81,8 @@ def test_a_choice_of_language_is_kept(german):
     expect(page.get_by_role("heading", name="Tokens")).to_be_visible()
 
 
-def test_modules_count_in_every_form_of_plural_that_a_catalogue_has(german, demo):
+def test_modules_count_in_every_form_of_plural_that_a_catalogue_has(open_context, served, spine, demo):
+    german = sign_in(open_context(locale="de-DE").new_page(), served.url, spine, "manager", campaign=demo)
     page = german.page
     forms = {"one": "{share} of one", "other": "{share} of several: {n}"}
     page.route(
