@@ -32,8 +32,6 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # No page lives long enough to earn what it costs to compile its code a second and third time.
-    "--js-flags=--no-opt,--no-maglev",
 ]
 PATIENCE = 10_000  # milliseconds
 _numbers = count(1)
