@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
+from app.api._jobs import LATER, Prefer, accepted, ready
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion
-from app.services import exclusions, recipes
+from app.services import exclusions, exclusions_jobs, recipes
+from app.services.exclusions import Effect
+from app.services.jobs import JobView
 from app.services.replay import Answer
+from app.services.reports import StoredReport
+from app.services.tokens import Caller
+from app.storage.db import Database
 from app.web.access import Manager
 from app.web.bodies import json_body
+from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
 from app.web.lists import Limit, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.once import Once, OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaigns"])
 
+JSON = "application/json"
 LARGEST = 2**63 - 1
 Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Its number.", examples=[8])]
 WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
@@ -47,10 +57,12 @@ class HowToExclude(BaseModel):
     responses={
         **shows(201, EXAMPLE, "It stands from this data version on."),
         **shows(200, EFFECT, "With `dry_run`: what it would do."),
+        **LATER,
     },
 )
-def create_exclusion(
+async def create_exclusion(
     caller: Manager,
+    request: Request,
     campaign: CampaignKey,
     asked: Annotated[HowToExclude, Query()],
     body: Annotated[
@@ -63,25 +75,46 @@ def create_exclusion(
     ],
     database: DatabaseDep,
     once: OnceDep,
+    prefer: Prefer = "",
 ) -> Response:
     """Recipes that apply standing exclusions, as `recommended` does, leave it out from the next data version on.
 
-    Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was.
+    Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
+    do to a ranking of many systems is worked out by a job.
     """
     wanted = _one(body.named())
-    if asked.dry_run:
-        with database.transaction(snapshot=True) as session:
-            recipe = recipes.named(session, campaign, asked.recipe)
-        effect = exclusions.preview(database, campaign, wanted, recipe=recipe)
-        return Response(EffectOut.of(effect).model_dump_json(), media_type="application/json")
+    if not asked.dry_run:
+        return await to_thread.run_sync(_stored, caller, campaign, wanted, body.reason, database, once)
+    found = await ready(request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database))
+    if isinstance(found, JobView):
+        return accepted(found)
+    return Response(await to_thread.run_sync(_shown, found), media_type=JSON)
 
+
+def of_exclusion(request: Request, report: StoredReport) -> Response:
+    """A stored preview, which is JSON only, with its ETag."""
+    return answer(request, lambda: _shown(report), JSON, report.etag)
+
+
+def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, database: Database, once: Once) -> Response:
     with database.transaction() as session:
 
         def make() -> Answer:
-            view = exclusions.exclude(session, campaign, wanted, reason=body.reason, actor=caller.actor)
+            view = exclusions.exclude(session, campaign, wanted, reason=reason, actor=caller.actor)
             return created(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
 
         return once(session, caller, make)
+
+
+def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> Effect | JobView:
+    with database.transaction(snapshot=True) as session:
+        recipe = recipes.named(session, campaign, name)
+    return exclusions_jobs.long_answer(database, campaign, wanted, recipe=recipe)
+
+
+def _shown(found: Effect | StoredReport) -> bytes:
+    effect = exclusions_jobs.read(found.body) if isinstance(found, StoredReport) else found
+    return EffectOut.of(effect).model_dump_json().encode()
 
 
 @router.get("", summary="List exclusions", responses=shows(200, Page[ExclusionOut](items=[EXAMPLE], next=None)))

@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import _kinds
 from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
+from app.api.exclusions import of_exclusion
 from app.api.ranking import of_ranking
-from app.api.side_by_side import of_recipes
+from app.api.side_by_side import of_rankings
 from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
-from app.services import asked, jobs, rankings, side_by_side_jobs, stability
+from app.services import asked, exclusions_jobs, jobs, rankings, side_by_side_jobs, stability
 from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -83,8 +84,10 @@ def get_job_report(
         return of_stability(request, report, _curves(drawn.picture))
     if view.kind == rankings.KIND:
         return of_ranking(request, caller, report, drawn.picture)
-    if view.kind == side_by_side_jobs.KIND:
-        return of_recipes(request, caller, report)
+    if view.kind in side_by_side_jobs.KINDS:
+        return of_rankings(request, caller, report)
+    if view.kind == exclusions_jobs.KIND:
+        return of_exclusion(request, report)
     return _kinds.for_caller(request, caller, asked.kind_of_job(view.kind), report, drawn.picture)
 
 

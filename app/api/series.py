@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, shown
+from app.api._jobs import LATER, Prefer
+from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, answered
 from app.domain.keys import KEY_PATTERN
-from app.services import series
+from app.services import side_by_side_jobs
+from app.services.tokens import Caller
+from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import DatabaseDep
 from app.web.negotiation import preferred
@@ -32,27 +36,43 @@ class ByRecipe(BaseModel):
 
 
 @router.get("/ranking", summary="Rank over the campaigns of a series", response_class=Response, responses=ANY)
-def get_series_ranking(
-    caller: Viewer, request: Request, name: SeriesKey, asked: Annotated[ByRecipe, Query()], database: DatabaseDep
+async def get_series_ranking(
+    caller: Viewer,
+    request: Request,
+    name: SeriesKey,
+    asked: Annotated[ByRecipe, Query()],
+    database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
-    """Rank and cluster of each system in each campaign that you may see, and its mean relative rank."""
-    found = series.ranking(database, name, recipe=asked.recipe, only=caller.campaign)
-    return shown(request, caller, found, KINDS[preferred(request, tuple(KINDS))])
+    """Rank and cluster of each system in each campaign that you may see, and its mean relative rank.
+
+    Many campaigns, or many systems, are a job.
+    """
+    kind = KINDS[preferred(request, tuple(KINDS))]
+    return await _answer(caller, request, name, asked, database, prefer, kind)
 
 
 @router.get(
     "/ranking.{kind}",
     summary="Rank over the campaigns of a series, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_series_ranking_as(
+async def get_series_ranking_as(
     caller: Viewer,
     request: Request,
     name: SeriesKey,
     kind: Kind,
     asked: Annotated[ByRecipe, Query()],
     database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG: one column a campaign, one line a system."""
-    return shown(request, caller, series.ranking(database, name, recipe=asked.recipe, only=caller.campaign), kind)
+    return await _answer(caller, request, name, asked, database, prefer, kind)
+
+
+async def _answer(
+    caller: Caller, request: Request, name: str, asked: ByRecipe, database: Database, prefer: str, kind: str
+) -> Response:
+    ask = partial(side_by_side_jobs.of_series, database, name, recipe=asked.recipe, only=caller.campaign)
+    return await answered(caller, request, database, prefer, ask, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -49,7 +50,9 @@ IN_JSON = shows(200, EXAMPLE, "The rankings.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     **KNOWN,
+    **LATER,
 }
+Ask = Callable[[], SideBySide | JobView]
 
 
 class Asked(AsOf):
@@ -66,7 +69,7 @@ class Asked(AsOf):
         return list(dict.fromkeys(self.recipes.split(",")))
 
 
-@router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses={**ANY, **LATER})
+@router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses=ANY)
 async def get_recipes_report(
     caller: Viewer,
     request: Request,
@@ -106,15 +109,20 @@ async def _answer(
     caller: Caller, request: Request, campaign: str, asked: Asked, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side_jobs.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
+    return await answered(caller, request, database, prefer, ask, kind)
+
+
+async def answered(caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str) -> Response:
+    """The rankings as soon as they are there, else the job that makes them."""
     found = await ready(request, database, prefer, ask)
     if isinstance(found, JobView):
         return accepted(found)
     if isinstance(found, StoredReport):
-        return await to_thread.run_sync(of_recipes, request, caller, found, kind)
+        return await to_thread.run_sync(of_rankings, request, caller, found, kind)
     return await to_thread.run_sync(shown, request, caller, found, kind)
 
 
-def of_recipes(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
+def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
     return shown(request, caller, side_by_side_jobs.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
 

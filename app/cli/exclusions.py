@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, cast, get_args
 from urllib.parse import quote
 
@@ -10,7 +11,8 @@ import typer
 from rich.console import Console
 
 from app.api._exclusions import EffectOut, ExclusionOut
-from app.cli import _context, _remote
+from app.cli import _context, _long, _remote
+from app.cli._bar import bar
 from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
@@ -57,8 +59,7 @@ def add(
     """Leave something out from the next data version on. Nothing is deleted."""
     wanted = _named(what)
     if (remote := _remote.chosen(server)) is not None:
-        query = {"dry_run": "true", "recipe": recipe} if dry_run else {}
-        body = remote.write("POST", _path(campaign), query, {wanted.what: wanted.key, "reason": reason})
+        body = _over_http(remote, campaign, {wanted.what: wanted.key, "reason": reason}, recipe if dry_run else None)
     else:
         body = _effect(campaign, wanted, recipe) if dry_run else _exclude(campaign, wanted, reason)
     _show(campaign, body, as_json=as_json)
@@ -99,6 +100,15 @@ def _exclude(campaign: str, wanted: Exclusion, reason: str) -> bytes:
     with _context.database() as database, database.transaction() as session:
         view = service.exclude(session, campaign, wanted, reason=reason, actor=_context.actor())
         return ExclusionOut.of(view).model_dump_json().encode()
+
+
+def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
+    """What a server says; its preview by a recipe is waited for where a job makes it."""
+    if preview is None:
+        return remote.write("POST", _path(campaign), {}, body)
+    query = {"dry_run": "true", "recipe": preview}
+    with bar("ranking without it") as on_progress:
+        return _long.report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
 def _effect(campaign: str, wanted: Exclusion, recipe: str) -> bytes:

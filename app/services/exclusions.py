@@ -9,12 +9,16 @@ from datetime import datetime
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
 from app.services import audit, ranking_view, reports
-from app.services.exclusions_stability import Stabilities, stabilities
+from app.services.exclusions_stability import Stabilities, forecasts
 from app.services.flips import Flip, flips
 from app.services.ranking_view import RankingView, SystemLine
+from app.services.reports import Wanted
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
 from app.storage.exclusions import ExcludedAlready
+
+Both = tuple[Wanted, Wanted]
+"""A ranking before and after."""
 
 
 class ExclusionNotFound(NotFound):
@@ -115,21 +119,40 @@ def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Rec
     Raises NotFound, NothingNamed, Conflict as `exclude`; Invalid where the recipe does not fit the campaign.
     """
     with database.transaction(snapshot=True) as session:
-        _target(session, campaigns.get(session, campaign).id, wanted)
+        both = located(session, campaign, wanted, recipe)
+    return made(database, both)
+
+
+def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> Both:
+    """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
+    about = reports.question(session, campaign, None)
+    _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
-    before = ranking_view.read(reports.ranking(database, campaign, recipe=base).body)
-    after = ranking_view.read(reports.ranking(database, campaign, recipe=without, as_of=before.data_version).body)
+    before, after = (reports.located(session, campaign, one, about.version) for one in (base, without))
+    return before, after
+
+
+def made(database: Database, both: Both) -> Effect:
+    """What becomes of a ranking, from rankings that are stored or computed here and stored."""
+    before, after = (ranking_view.read(reports.made(database, one).body) for one in both)
+    about, recipes = both[0].about, [one.recipe for one in both]
+    sure = forecasts(database, about.campaign.key, recipes, as_of=about.version)
+    return effect(recipes[0].name, before, after, Stabilities(*sure))
+
+
+def effect(recipe: str, before: RankingView, after: RankingView, stability: Stabilities) -> Effect:
+    """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)
     order = [system for system in first if system in then]
     return Effect(
-        recipe=base.name,
+        recipe=recipe,
         before=before,
         after=after,
         systems=tuple(Moved(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
         pairs=tuple(flips([before, after])),
-        stability=stabilities(database, campaign, (base, without), as_of=before.data_version),
+        stability=stability,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,18 +47,17 @@ class Stabilities:
     after: Stability
 
 
-def stabilities(database: Database, campaign: str, recipes: tuple[Recipe, Recipe], *, as_of: int) -> Stabilities:
-    """Forecast both rankings from the documents of the same data version. Nothing is stored.
+def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, as_of: int) -> list[Stability]:
+    """Forecast the ranking under each recipe from the documents of the same data version. Nothing is stored.
 
-    Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
+    recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
         asked = reports.question(session, campaign, as_of)
         stands = registered(session, asked.campaign_id, asked.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
         rows = reports.load(session, asked, recipes[0])
-    before, after = (_forecast(rows, applied(recipe, stands)) for recipe in recipes)
-    return Stabilities(before, after)
+    return [_forecast(rows, applied(recipe, stands)) for recipe in recipes]
 
 
 def _forecast(rows: Ratings, recipe: Recipe) -> Stability:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
-from app.services import asked, jobs, rankings, side_by_side_jobs, stability
+from app.services import asked, exclusions_jobs, jobs, rankings, side_by_side_jobs, stability
 from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
@@ -23,7 +23,12 @@ MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
 OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
-    {stability.KIND: stability.work, rankings.KIND: rankings.work, side_by_side_jobs.KIND: side_by_side_jobs.work}
+    {
+        stability.KIND: stability.work,
+        rankings.KIND: rankings.work,
+        exclusions_jobs.KIND: exclusions_jobs.work,
+        **dict.fromkeys(side_by_side_jobs.KINDS, side_by_side_jobs.work),
+    }
 )
 """Jobs for what is no kind of report."""
 

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.services import jobs, reports
-from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.services.expected_time import AT_ONCE, Size, seconds_to_make
 from app.services.jobs import AskedOtherwise, JobView
 from app.services.kinds._base import Work, whole
 from app.services.registered import stored_recipe
-from app.services.reports import StoredReport
+from app.services.reports import StoredReport, Wanted
 from app.storage.db import Database, Session
 
 KIND = reports.RANKING
@@ -26,17 +26,33 @@ def long_answer(
     """
     with database.transaction(snapshot=True) as session:
         wanted = reports.located(session, campaign, recipe, as_of)
-        is_long = wanted.body is None and take_long(session, wanted.about.campaign_id, [recipe])
+        is_long = take_long(session, [wanted])
     if not is_long:
         return reports.made(database, wanted)
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return jobs.ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
 
-def take_long(session: Session, campaign_id: int, recipes: Iterable[Recipe]) -> bool:
-    """Whether ranking a campaign by these, one after another, is expected to be worth a job."""
-    size = Size.of(session, campaign_id)
-    return sum(seconds_to_rank(size, recipe) for recipe in recipes) > AT_ONCE
+def take_long(session: Session, wanted: Iterable[Wanted]) -> bool:
+    """Whether making those that are not stored, one after another, is expected to be worth a job."""
+    missing = [one for one in wanted if one.body is None]
+    sizes = {number: Size.of(session, number) for number in {one.about.campaign_id for one in missing}}
+    return sum(seconds_to_make(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
+
+
+def one_of_several(database: Database, campaign: str, recipe: Recipe, *, version: int, told: str) -> StoredReport:
+    """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
+
+    told: what its key said of recipe and names when it was asked for. Raises AskedOtherwise where it says otherwise
+    now, for names of today would stand under a key of yesterday's; and as `reports.ranking`.
+    """
+    try:
+        return reports.ranking(database, campaign, recipe=recipe, as_of=version)
+    finally:
+        with database.transaction(snapshot=True) as session:
+            now = reports.located(session, campaign, recipe, version)
+        if now.key.recipe_hash != told:
+            raise AskedOtherwise
 
 
 def work(database: Database, request: jobs.Request) -> Work[bytes]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
 from app.domain.errors import Invalid, NotFound
-from app.domain.recipe import Recipe
 from app.services import recipes, reports
 from app.services.recipes import NoSuchRecipe
+from app.services.reports import Question, Wanted
 from app.services.side_by_side import Column, SideBySide, column, lay
 from app.storage import series
 from app.storage.db import Database, Session
@@ -21,6 +25,19 @@ class TooManyCampaigns(Invalid):
     """This series has too many campaigns for one table."""
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
+
+    about: Question
+    wanted: Wanted | None
+
+    @property
+    def name(self) -> str:
+        """Of its column."""
+        return self.about.campaign.key
+
+
 def ranking(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide:
     """The campaigns of a series beside each other, each by what the recipe's name means in it.
 
@@ -29,40 +46,63 @@ def ranking(database: Database, name: str, *, recipe: str, only: str | None = No
     Raises NotFound where no campaign is found, NoSuchRecipe where the name means nothing in any of them.
     """
     with database.transaction(snapshot=True) as session:
-        keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
-        if not keys:
-            raise SeriesNotFound
-        if len(keys) > MOST_CAMPAIGNS:
-            raise TooManyCampaigns(f"at most {MOST_CAMPAIGNS}")
-        meant = {key: _meant(session, key, recipe) for key in keys}
-    unknown = [found for found in meant.values() if isinstance(found, NoSuchRecipe)]
+        members = located(session, name, recipe, only)
+    return made(database, subject(name, recipe), members)
+
+
+def located(session: Session, name: str, recipe: str, only: str | None) -> list[Member]:
+    """The campaigns by key, each at its data version with the ranking that is asked of it. Raises as `ranking`."""
+    keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
+    if not keys:
+        raise SeriesNotFound
+    if len(keys) > MOST_CAMPAIGNS:
+        raise TooManyCampaigns(f"at most {MOST_CAMPAIGNS}")
+    unknown: list[NoSuchRecipe] = []
+    members = [_member(session, key, recipe, unknown) for key in keys]
     if len(unknown) == len(keys):
         raise unknown[0]
-    columns = [_column(database, key, found) for key, found in meant.items()]
-    return lay(f"{name} by {recipe}", columns, _notes(columns))
+    return members
 
 
-def _meant(session: Session, campaign: str, recipe: str) -> Recipe | NoSuchRecipe:
-    """What the name of a recipe means in a campaign, or that it means nothing."""
-    try:
-        return recipes.named(session, campaign, recipe)
-    except NoSuchRecipe as error:
-        return error
+def made(database: Database, subject: str, members: Sequence[Member]) -> SideBySide:
+    """Rankings beside each other, each from the store or computed here and stored."""
+    columns = [_column(database, one) for one in members]
+    return lay(subject, columns, notes(columns))
 
 
-def _column(database: Database, campaign: str, recipe: Recipe | NoSuchRecipe) -> Column:
-    if isinstance(recipe, NoSuchRecipe):
-        return Column(campaign, None, recipe.title())
-    return column(campaign, lambda: reports.ranking(database, campaign, recipe=recipe))
+def subject(name: str, recipe: str) -> str:
+    """What rankings of a series are rankings of."""
+    return f"{name} by {recipe}"
 
 
-def _notes(columns: list[Column]) -> list[str]:
+def lacking(campaign: str) -> Column:
+    """A campaign in which the name of the recipe means nothing."""
+    return Column(campaign, None, NoSuchRecipe.title())
+
+
+def notes(columns: Sequence[Column]) -> list[str]:
     """What keeps the means over these campaigns from being compared."""
     views = [one.view for one in columns if one.view is not None]
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()
-    notes = []
+    told = []
     if any(len(view.systems) != len(everywhere) for view in views):
-        notes.append("not every system is in every campaign; means over different campaigns do not compare")
+        told.append("not every system is in every campaign; means over different campaigns do not compare")
     if len({view.protocol for view in views}) > 1:
-        notes.append("the campaigns judge by different protocols")
-    return notes
+        told.append("the campaigns judge by different protocols")
+    return told
+
+
+def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> Member:
+    about = reports.question(session, campaign, None)
+    try:
+        meant = recipes.named(session, campaign, recipe)
+    except NoSuchRecipe as error:
+        unknown.append(error)
+        return Member(about, None)
+    return Member(about, reports.located(session, campaign, meant, about.version))
+
+
+def _column(database: Database, member: Member) -> Column:
+    if member.wanted is None:
+        return lacking(member.name)
+    return column(member.name, partial(reports.made, database, member.wanted))

@@ -1,29 +1,33 @@
-"""A campaign under several recipes, where that takes long: a job with a ranking a chunk, each stored as its own too."""
+"""Rankings beside each other, where they take long: a job with a ranking a chunk, each stored as its own too.
+
+A campaign under several recipes, or the campaigns of a series under one.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.domain.recipe import Recipe
-from app.services import jobs, rankings, reports, side_by_side
-from app.services.jobs import AskedOtherwise, JobView
+from app.services import jobs, rankings, series, side_by_side
+from app.services.jobs import JobView, Request
 from app.services.kinds._base import Work
 from app.services.ranking_view import RankingView
 from app.services.registered import stored_recipe
-from app.services.reports import Question
+from app.services.reports import Question, Wanted
 from app.services.side_by_side import Column, SideBySide
 from app.stats.result import METHOD_VERSION
 from app.storage import reports as stored
-from app.storage import texts
 from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
 KIND = "recipes"
+SERIES = "campaigns/series"
+"""As comparisons are called: it goes with what is erased in any campaign, not only in the one that it is kept under."""
+KINDS = (KIND, SERIES)
 
 
 class Part(BaseModel):
@@ -41,6 +45,10 @@ class Part(BaseModel):
         """From a column."""
         return cls(name=column.name, view=column.view, why=column.why, etag=column.etag)
 
+    def column(self) -> Column:
+        """As a column again."""
+        return Column(self.name, self.view, self.why, self.etag)
+
 
 class Kept(BaseModel):
     """Rankings beside each other, as they are kept."""
@@ -49,63 +57,92 @@ class Kept(BaseModel):
 
     subject: str
     parts: list[Part]
+    notes: list[str] = []
 
 
 def read(body: bytes) -> SideBySide:
     """The rankings of a stored report."""
     kept = Kept.model_validate_json(body)
-    return side_by_side.lay(kept.subject, [Column(one.name, one.view, one.why, one.etag) for one in kept.parts])
+    return side_by_side.lay(kept.subject, [part.column() for part in kept.parts], kept.notes)
 
 
 def long_answer(
     database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
 ) -> SideBySide | JobView:
-    """The rankings where they are stored or quickly made, else the job that makes them.
+    """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
     Raises as `side_by_side.by_recipes`.
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.located(session, campaign, names, as_of)
-        missing = [one.recipe for one in wanted.values() if one.body is None]
-        is_long = rankings.take_long(session, about.campaign_id, missing)
-        key = _key(session, about, {name: one.recipe for name, one in wanted.items()})
-        body = stored.find(session, key) if is_long else None
-    if not is_long:
-        return side_by_side.made(database, about, wanted)
-    if body is not None:
-        return read(body)
-    given = {"recipes": [[name, one.recipe.as_json()] for name, one in wanted.items()]}
-    return jobs.ask(database, jobs.Request(KIND, key, {about.campaign.key: about.version}, given))
+        rows = [Row(name, about, one) for name, one in wanted.items()]
+        found = _later(session, KIND, side_by_side.subject(about), rows)
+    return side_by_side.made(database, about, wanted) if found is None else _answered(database, found)
 
 
-def _key(session: Session, about: Question, chosen: Mapping[str, Recipe]) -> stored.ReportKey:
-    named = [[name, recipe.name, recipe.hash] for name, recipe in chosen.items()]
-    parts = [named, about.unsettled, texts.names_digest(session, about.campaign_id)]
+def of_series(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide | JobView:
+    """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
+
+    Raises as `series.ranking`.
+    """
+    subject = series.subject(name, recipe)
+    with database.transaction(snapshot=True) as session:
+        members = series.located(session, name, recipe, only)
+        rows = [Row(one.name, one.about, one.wanted) for one in members]
+        found = _later(session, SERIES, subject, rows)
+    return series.made(database, subject, members) if found is None else _answered(database, found)
+
+
+class Row(NamedTuple):
+    """A ranking that is asked for, by the name of its column; None where the recipe's name means nothing."""
+
+    name: str
+    about: Question
+    wanted: Wanted | None
+
+    def as_json(self) -> list[Any]:
+        """As a job keeps it: name, campaign, recipe, and what the key of the ranking says of recipe and names."""
+        plain = (None, None) if self.wanted is None else (self.wanted.recipe.as_json(), self.wanted.key.recipe_hash)
+        return [self.name, self.about.campaign.key, *plain]
+
+
+def _later(session: Session, kind: str, subject: str, rows: Sequence[Row]) -> SideBySide | Request | None:
+    """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
+    if not rankings.take_long(session, [one.wanted for one in rows if one.wanted is not None]):
+        return None
+    versions = {one.about.campaign.key: one.about.version for one in rows}
+    asked = [one.as_json() for one in rows]
+    key = _key(rows[0].about, kind, [subject, versions, [[name, of, told] for name, of, _, told in asked]])
+    body = stored.find(session, key)
+    return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
+
+
+def _key(first: Question, kind: str, parts: list[object]) -> stored.ReportKey:
     digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
-    return stored.ReportKey(about.campaign_id, KIND, about.version, f"sha256:{digest}", 0, METHOD_VERSION)
+    return stored.ReportKey(first.campaign_id, kind, first.version, f"sha256:{digest}", 0, METHOD_VERSION)
 
 
-def work(database: Database, request: jobs.Request) -> Work[Kept]:
-    """What remains to be done for a job: a ranking a chunk. Raises AskedOtherwise."""
-    ((campaign, version),) = request.campaigns.items()
-    chosen = {name: stored_recipe(recipe) for name, recipe in request.given["recipes"]}
-    names = list(chosen)
+def _answered(database: Database, found: SideBySide | Request) -> SideBySide | JobView:
+    return jobs.ask(database, found) if isinstance(found, Request) else found
 
-    def asked() -> Question:
-        with database.transaction(snapshot=True) as session:
-            about = reports.question(session, campaign, version)
-            if _key(session, about, chosen) != request.key:
-                raise AskedOtherwise
-        return about
+
+def work(database: Database, request: Request) -> Work[Kept]:
+    """What remains to be done for a job: a ranking a chunk, which raises AskedOtherwise."""
+    columns = request.given["columns"]
 
     def chunk(n: int) -> bytes:
-        recipe = chosen[names[n]]
-        made = side_by_side.column(names[n], lambda: reports.ranking(database, campaign, recipe=recipe, as_of=version))
-        asked()  # else names of today would stand under a key of yesterday's
+        name, campaign, recipe, told = columns[n]
+        if recipe is None:
+            return Part.of(series.lacking(name)).model_dump_json().encode()
+        meant, version = stored_recipe(recipe), request.campaigns[campaign]
+        made = side_by_side.column(
+            name, lambda: rankings.one_of_several(database, campaign, meant, version=version, told=told)
+        )
         return Part.of(made).model_dump_json().encode()
 
     def finish(parts: Sequence[bytes]) -> Kept:
-        return Kept(subject=side_by_side.subject(about), parts=[Part.model_validate_json(part) for part in parts])
+        made = [Part.model_validate_json(part) for part in parts]
+        notes = series.notes([one.column() for one in made]) if request.kind == SERIES else []
+        return Kept(subject=request.given["subject"], parts=made, notes=notes)
 
-    about = asked()
-    return Work(len(names), chunk, finish)
+    return Work(len(columns), chunk, finish)

@@ -8,7 +8,8 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
-from app.services import campaigns, series, side_by_side_renderings
+from app.services import campaigns, side_by_side_jobs, side_by_side_renderings
+from app.services.jobs import JobView
 from app.services.redaction import hidden
 from app.services.tokens import Caller
 from app.storage.db import Database
@@ -32,12 +33,12 @@ def series_page(
     database: DatabaseDep,
     recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
 ) -> Response:
-    """Rank and cluster of each system in each campaign of the series that the reader may see."""
+    """Rank and cluster of each system in each campaign of the series that the reader may see, or the job for that."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         offered = recipe_names(session, campaign)
     chosen = recipe if recipe in offered else DEFAULT_RECIPE
-    values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": ""}
+    values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
     if about.series is not None:
         try:
             values |= _ranked(database, about.series, chosen, caller)
@@ -47,8 +48,10 @@ def series_page(
 
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
-    """The table with its picture. Who only views learns nothing of raters. Raises Invalid."""
-    found = series.ranking(database, name, recipe=recipe, only=caller.campaign)
+    """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
+    found = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign)
+    if isinstance(found, JobView):
+        return {"job": found, "script": "job"}
     why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in found.columns if one.why]
     address, query = f"/v1/series/{quote(name, safe='')}/ranking", urlencode({"recipe": recipe})
     return {

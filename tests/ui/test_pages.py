@@ -152,6 +152,8 @@ def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, d
 
 
 def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_in, database, monkeypatch):
+    with database.transaction() as session:
+        create(session, NewCampaign(key="mqm", protocol="mqm", series="wmt"), actor="test")
     Spine(database.url, database).take("mqm", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
         recipes.put(
@@ -160,6 +162,7 @@ def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     browser = sign_in()
     paths = ["/campaigns/mqm", "/campaigns/mqm/print?recipe=google-mqm", "/campaigns/mqm/recipes?recipe=srp-paper"]
+    paths.append("/campaigns/mqm/series?recipe=wmt22")
     for path in (*paths, "/campaigns/mqm?recipe=odd"):
         answer = browser.get(path)
         waiting = check_strict(answer)

@@ -114,17 +114,21 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
     rank, beside = ("rank", "demo", "--seed", "3"), ("report", "demo", "recipes", "--recipes", "srp-paper,wmt22")
+    asked = [(*rank, "--csv"), (*beside, "--csv"), ("rank-series", "wmt", "--recipe", "google-mqm", "--csv")]
+    asked.append(("exclusions", "add", "demo", "document:d1", "--reason", "odd", "--dry-run", "--json"))
     with draining(database):
-        far = [command(NOWHERE, *words, "--csv", "--server", origin) for words in (rank, beside)]
+        far = [command(NOWHERE, *words, "--server", origin) for words in asked]
         misfit = command(NOWHERE, "rank", "demo", "--scoring", "spans:nope", "--server", origin)
     with database.transaction() as session:
         made = jobs.of_campaign(session, "demo", THE_OPERATOR, before=None, limit=9)
     assert sorted((one.kind, one.state) for one in made) == [
+        ("campaigns/series", "done"),
+        ("exclusion", "done"),
         ("ranking", "done"),
         ("ranking", "failed"),
         ("recipes", "done"),
     ]
-    assert [one.stdout for one in far] == [command(database.url, *words, "--csv").stdout for words in (rank, beside)]
+    assert [one.stdout for one in far] == [command(database.url, *words).stdout for words in asked]
     assert (misfit.returncode, misfit.stdout) == (2, b"")
     assert b"nope" in misfit.stderr
 

@@ -3,6 +3,7 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
+import { follow, stand } from "./following.js";
 import { all, api, change, figure, foreign, moment, NONE, resting, table, warned } from "./parts.js";
 
 const form = $("#exclude");
@@ -54,16 +55,36 @@ function asked(query) {
   return change("POST", `${api}/exclusions${query}`, { body, said, timeout: LONG });
 }
 
+// The preview that a job makes, waited for: how far it is, and a way to cancel it. → null where there is none.
+async function waited(job, waits) {
+  const address = `/v1/jobs/${job.job}`;
+  const bar = h("progress", { "aria-label": t("Parts that are computed") });
+  const told = h("p");
+  const cancel = button(t("Cancel"), () => resting(cancel, () => change("DELETE", address, { said })), { class: "danger" });
+  fill(shown, bar, told, h("p", { class: "actions" }, cancel));
+  const ended = await follow(address, { show: (one) => stand(one, bar, told), said, waits });
+  if (!waits()) return null;
+  fill(shown);
+  const answer = ended && (await change("GET", `${address}/report`, { said }));
+  return answer?.body ?? null;
+}
+
+let looks = 0;
+
 // Nothing can be excluded before its preview was seen, and what is changed in the form is to be seen again.
 async function look() {
   if (!form.reportValidity()) return;
+  const mine = (looks += 1);
+  const waits = () => mine === looks;
   const answer = await asked(`?${new URLSearchParams({ dry_run: true, recipe: form.elements.recipe.value })}`);
-  if (!answer) return;
-  fill(shown, effect(answer.body));
+  const body = answer?.status === 202 ? await waited(answer.body, waits) : answer?.body;
+  if (!body || !waits()) return;
+  fill(shown, effect(body));
   done.disabled = false;
 }
 
 function forget() {
+  looks += 1;
   done.disabled = true;
   fill(shown);
 }

@@ -1,0 +1,92 @@
+"""The preview of an exclusion, where it takes long: a job with the ranking before and that after as its two chunks.
+
+Each is stored as a ranking of its own, too, and each chunk has the forecast of its ranking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from app.domain.recipe import Exclusion, Recipe
+from app.services import exclusions, jobs, ranking_view, rankings
+from app.services.exclusions import Both, Effect
+from app.services.exclusions_stability import Stabilities, Stability, forecasts
+from app.services.jobs import JobView, Request
+from app.services.kinds._base import Work
+from app.services.ranking_view import RankingView
+from app.services.registered import stored_recipe
+from app.stats.result import METHOD_VERSION
+from app.storage import reports as stored
+from app.storage.db import Database
+from app.storage.staging import json_text
+
+KIND = "exclusion"
+
+
+class Part(BaseModel):
+    """A ranking and its forecast, as they are kept."""
+
+    model_config = ConfigDict(frozen=True)
+
+    view: RankingView
+    stability: Stability
+
+
+class Kept(BaseModel):
+    """A preview as it is kept."""
+
+    model_config = ConfigDict(frozen=True)
+
+    recipe: str
+    before: Part
+    after: Part
+
+
+def read(body: bytes) -> Effect:
+    """The preview of a stored report."""
+    kept = Kept.model_validate_json(body)
+    sure = Stabilities(kept.before.stability, kept.after.stability)
+    return exclusions.effect(kept.recipe, kept.before.view, kept.after.view, sure)
+
+
+def long_answer(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> Effect | JobView:
+    """The preview where its rankings are stored or quickly made, else the job that makes it.
+
+    Raises as `exclusions.preview`, and what a worker has found the recipe to be refused for.
+    """
+    with database.transaction(snapshot=True) as session:
+        both = exclusions.located(session, campaign, wanted, recipe)
+        is_long = rankings.take_long(session, both)  # the forecasts are quick: .2 s for 60 systems on 180 documents
+    if not is_long:
+        return exclusions.made(database, both)
+    about, given = both[0].about, {"recipes": [[one.recipe.as_json(), one.key.recipe_hash] for one in both]}
+    return jobs.ask(database, Request(KIND, _key(both), {about.campaign.key: about.version}, given, role="manager"))
+
+
+def _key(both: Both) -> stored.ReportKey:
+    about = both[0].about
+    digest = hashlib.sha256(json_text([one.key.recipe_hash for one in both]).encode()).hexdigest()
+    return stored.ReportKey(
+        about.campaign_id, KIND, about.version, f"sha256:{digest}", both[0].recipe.seed, METHOD_VERSION
+    )
+
+
+def work(database: Database, request: Request) -> Work[Kept]:
+    """What remains to be done for a job: a ranking with its forecast a chunk, which raises AskedOtherwise, Invalid."""
+    ((campaign, version),) = request.campaigns.items()
+    recipes = [(stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
+
+    def chunk(n: int) -> bytes:
+        recipe, told = recipes[n]
+        made = rankings.one_of_several(database, campaign, recipe, version=version, told=told)
+        (sure,) = forecasts(database, campaign, [recipe], as_of=version)
+        return Part(view=ranking_view.read(made.body), stability=sure).model_dump_json().encode()
+
+    def finish(parts: Sequence[bytes]) -> Kept:
+        before, after = (Part.model_validate_json(part) for part in parts)
+        return Kept(recipe=recipes[0][0].name, before=before, after=after)
+
+    return Work(len(recipes), chunk, finish)
