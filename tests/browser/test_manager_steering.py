@@ -7,6 +7,9 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from app.api._jobs import JobOut
+from app.domain.recipe import NAMED, Exclusion
+from app.services import exclusions_jobs, rankings
 from tests.browser.asking import Interface
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
@@ -97,8 +100,15 @@ def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
     expect(manager.page.get_by_role("button", name="Plan anew")).to_be_hidden()
 
 
-def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(manager, demo, ask):
+def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(manager, demo, ask, spine, monkeypatch):
+    def later(route):  # as the server would, were the campaign large
+        monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+        wanted, recipe = Exclusion("system", "Birke"), NAMED["recommended"]
+        view = exclusions_jobs.long_answer(spine.database, demo, wanted, recipe=recipe)
+        route.fulfill(status=202, json=JobOut.of(view).model_dump(mode="json"))
+
     page = manager.page
+    page.route("**/exclusions?dry_run=*", later, times=1)
     manager.open(f"/campaigns/{demo}/exclusions")
     done = page.get_by_role("button", name="Exclude", exact=True)
     page.get_by_label("Leave out a").select_option("system")
@@ -107,7 +117,11 @@ def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(mana
     page.get_by_label("Reason", exact=True).fill(HOSTILE)
     expect(done).to_be_disabled()
     page.get_by_role("button", name="See what it does").click()
-    expect(page.get_by_role("region", name="Ranking before and after")).to_contain_text("not ranked", timeout=LONG)
+    expect(page.locator("#effect")).to_contain_text("queued")
+    expect(page.locator("#effect progress")).to_be_visible()
+    with draining(spine.database):
+        effect = page.get_by_role("region", name="Ranking before and after")
+        expect(effect).to_contain_text("not ranked", timeout=LONG)
     glance(page, "what an exclusion would do")
     page.get_by_label("Key").fill("Eibe")
     expect(done).to_be_disabled()  # its preview was another one's
