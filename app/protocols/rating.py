@@ -85,7 +85,10 @@ class RatingPayload(Payload):
     """A value for every criterion of the campaign."""
 
     protocol: Literal["rating"] = "rating"
-    scores: Annotated[dict[Name, Number], Field(min_length=1, max_length=MOST_CRITERIA)]
+    scores: Annotated[
+        dict[Name, Number],
+        Field(min_length=1, max_length=MOST_CRITERIA, json_schema_extra={"additionalProperties": False}),
+    ]
 
 
 def criteria_of(options: Options) -> tuple[Criterion, ...]:

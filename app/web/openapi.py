@@ -102,7 +102,17 @@ def _build(version: str, found: Routes) -> dict[str, Any]:
     for route in routes:
         for method in route.methods or ():
             _complete(document["paths"][route.path_format][method.lower()], route)
+    _close(document)
     return document
+
+
+def _close(part: object) -> None:
+    """Say of what has keys of one pattern that it has no others, which the library leaves open."""
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    if isinstance(part, dict) and "patternProperties" in part:
+        part.setdefault("additionalProperties", False)
+    for one in inner:
+        _close(one)
 
 
 def dependencies(dependant: Dependant) -> Iterator[Any]:

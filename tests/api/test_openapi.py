@@ -64,6 +64,12 @@ def test_the_document_is_openapi_3_1_and_the_committed_one(document: dict[str, A
     assert document == json.loads(COMMITTED.read_text()), "the interface changed: look at it, then `make openapi`"
 
 
+def test_keys_of_a_pattern_are_the_only_ones(document: dict[str, Any]) -> None:
+    sent = document["components"]["schemas"]["MetricIn"]
+    assert fits(document, sent, {"in_order": {"sys-a": [0.5, None]}})
+    assert not fits(document, sent, {"in_order": {"C\u0084": ["nothing of a score"]}})
+
+
 def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, document: dict[str, Any]) -> None:
     said, checked = {}, {}
     for route in unconnected.routes:
