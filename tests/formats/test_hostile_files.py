@@ -176,23 +176,23 @@ def again(raw: io.RawIOBase) -> io.RawIOBase:
 @ALL
 def test_a_line_of_a_gigabyte_is_refused_when_about_the_limit_was_read(name: str) -> None:
     raw = Endless(GOOD[name], b"x", 1 << 30)
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(Invalid, match="longer than") as refused:
         list(consume(name, raw))
     assert refused.value.places[0].loc == ("bad.file", 4)
     assert raw.given < 2 * Limits().line_bytes
-    assert time.monotonic() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 @ALL
 def test_a_million_empty_lines_are_refused_early_with_bounded_errors(name: str) -> None:
     raw = Endless(GOOD[name], b"\n", 1_000_000)
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(Invalid) as refused:
         list(consume(name, raw))
     assert 0 < len(refused.value.places) <= MOST_ERRORS
     assert refused.value.places[0].loc == ("bad.file", 4)
-    assert time.monotonic() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 @ALL

@@ -95,7 +95,7 @@ def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Cal
 
         try:
             one = asyncio.create_task(recorder.run(held))
-            await asyncio.wait_for(done.wait(), 5)
+            await asyncio.wait_for(done.wait(), 60)
             other = asyncio.create_task(recorder.run(second))
             await asyncio.wait({other}, timeout=LOOK)
             commit.set()

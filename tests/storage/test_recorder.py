@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,6 +21,7 @@ from app.storage.db import Database
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Ledger, Outcome
 from tests.collecting import collect
+from tests.working import until
 
 T = TypeVar("T")
 ROLE = "plumbline_app"
@@ -196,15 +196,14 @@ def test_an_answer_that_stands_against_another_transaction_is_written_all_the_sa
         with psycopg.connect(desk.url) as other:
             other.execute("SELECT FROM tasks FOR NO KEY UPDATE")
             held.set()
-            until = time.monotonic() + 10
-            while not desk.ask("SELECT FROM pg_locks WHERE NOT granted") and time.monotonic() < until:
-                time.sleep(0.01)  # the recorder waits first, so it is the one who is told
+            # The recorder waits first, so it is the one who is told.
+            until(lambda: desk.ask("SELECT FROM pg_locks WHERE NOT granted"), "the recorder waits")
             other.execute("SELECT FROM campaigns FOR NO KEY UPDATE")
 
     async def work(recorder: Recorder) -> list[Outcome | BaseException]:
         held = threading.Event()
         other = asyncio.get_running_loop().run_in_executor(None, against, held)
-        await asyncio.to_thread(held.wait, 5)
+        assert await asyncio.to_thread(held.wait, 60)
         found = await at_once(recorder, desk, list(desk.answers[:1]))
         await other
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import psycopg
@@ -12,6 +11,7 @@ from psycopg import sql
 
 from tests.services.test_imports import judgment, lines
 from tests.spine import Spine, opened
+from tests.working import LIMIT, until
 
 REFERENCES = [
     ("outputs", "system_id", "systems", "id"),
@@ -174,15 +174,9 @@ def test_nothing_is_deleted_where_what_was_added_since_cannot_be_seen(spine: Spi
 
 def waits(url: str, connection: psycopg.Connection[tuple[object, ...]]) -> None:
     """Return once a connection's statement waits for a lock. Raises AssertionError where it never does."""
+    of = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s"
     with psycopg.connect(url, autocommit=True) as watcher:
-        for _ in range(200):
-            found = watcher.execute(
-                "SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s", (connection.info.backend_pid,)
-            ).fetchone()
-            if found and found[0] == "Lock":
-                return
-            time.sleep(0.02)
-    raise AssertionError("it does not wait")
+        until(lambda: watcher.execute(of, (connection.info.backend_pid,)).fetchone() == ("Lock",), "it waits")
 
 
 def together(url: str, first: tuple[str, tuple[int, ...]], second: tuple[str, tuple[int, ...]]) -> BaseException | None:
@@ -204,7 +198,7 @@ def together(url: str, first: tuple[str, tuple[int, ...]], second: tuple[str, tu
             waits(url, late)
         finally:
             early.commit()
-            thread.join(10)
+            thread.join(LIMIT)
     return failed[0] if failed else None
 
 

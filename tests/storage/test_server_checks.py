@@ -10,6 +10,7 @@ import pytest
 
 from app.storage import embedded
 from app.storage.server_checks import NotDurable, check_url
+from tests.working import until
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +47,21 @@ def test_a_server_with_a_safeguard_off_is_refused(careless: embedded.Server, set
 
 
 def _check_until_refused(server: embedded.Server) -> None:
-    for _ in range(100):  # a reload takes a moment
-        check_url(server.url())
+    until(lambda: not _accepted(server), "it is refused: a reload takes a moment")
+    check_url(server.url())
 
 
 def _check_until_accepted(server: embedded.Server) -> None:
-    for _ in range(99):
-        try:
-            return check_url(server.url())
-        except NotDurable:
-            continue
-    return check_url(server.url())
+    until(lambda: _accepted(server), "it is accepted again")
+    check_url(server.url())
+
+
+def _accepted(server: embedded.Server) -> bool:
+    try:
+        check_url(server.url())
+    except NotDurable:
+        return False
+    return True
 
 
 @pytest.mark.parametrize(
