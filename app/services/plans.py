@@ -21,7 +21,6 @@ from app.services.campaigns import CampaignView, get
 from app.services.plan_material import Material
 from app.storage import campaigns, plans
 from app.storage.db import Session
-from app.storage.walking import walking
 
 METHOD_VERSION = "1"
 _PLANS = TypeAdapter(Plan)
@@ -85,8 +84,7 @@ def compile_design(
     digest = digest_of(plan, material)
     if dry_run:
         return unstored(view, given, plan, report, digest, int(row.data_version))
-    with walking(session):
-        plans.forget_tasks(session, row.id)
+    plans.forget_tasks(session, row.id)
     version = freeze(session, row, given, plan, report, digest, actor=actor)
     target = plan_storing.Target(row.id, version, view, material)
     plan_storing.store(session, target, plan, tasks=plan.tasks, groups=plan.groups)

@@ -136,6 +136,8 @@ FORGET = (
 
 def forget_tasks(session: Session, campaign_id: int) -> None:
     """Delete the tasks of plans that nobody worked on; the plans themselves stay."""
+    # Not walked: what looks for rows that still need the deleted ones would read those of all campaigns, and its plan
+    # stays with the connection.
     for statement in FORGET:
         session.execute(text(statement), {"campaign": campaign_id})
 

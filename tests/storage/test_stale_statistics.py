@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -16,6 +17,9 @@ from sqlalchemy import text
 from app.services import campaigns as campaign_service
 from app.services import cloning as cloning_service
 from app.services import metrics as metric_service
+from app.services import plans as plan_service
+from app.services import raters
+from app.services.tokens import Caller
 from app.storage import (
     arms,
     back_translations,
@@ -184,6 +188,21 @@ def test_without_it_the_same_is_walked_over_and_over(
         WALKS[name](session, ids)
         session.rollback()
     assert max(looked) > 2 * ids.rows, "the trap is there: the planner expects one row"
+
+
+def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(spine: Spine) -> None:
+    looked = "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'judgments'"
+    by = Caller(token_id=0, prefix="", role="admin", name="test", campaign=None, expires_at=None)
+    with spine.database.transaction() as session:
+        rater = raters.Enrolment(attributes={})
+        raters.put(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
+        compiled = partial(plan_service.compile_design, session, "twin", {"seed": 1}, dry_run=False, actor="test")
+        compiled()
+        before = session.execute(text(looked)).scalar_one()
+        compiled()
+        read = session.execute(text(looked)).scalar_one() - before
+        session.rollback()
+    assert read == 0, f"{read:,} rows read one after another"
 
 
 def settings(session: Session) -> list[str]:
