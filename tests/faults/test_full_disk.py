@@ -30,11 +30,8 @@ def small_disk(scratch: Path) -> Iterator[Path]:
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
     yield disk
     embedded.stop(disk / "data")
-    for _ in range(50):
-        if subprocess.run(["umount", str(disk)], capture_output=True, check=False).returncode == 0:
-            return
-        time.sleep(0.1)
-    pytest.fail("the disk is still in use")
+    unmount = ["umount", str(disk)]
+    wait_until(lambda: subprocess.run(unmount, capture_output=True).returncode == 0, "the disk is still in use")
 
 
 def fill(disk: Path) -> Path:

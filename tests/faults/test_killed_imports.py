@@ -14,6 +14,7 @@ import pytest
 
 from tests.services.test_imports import MQM_HEADER
 from tests.spine import Spine, opened, plumbline, row_counts
+from tests.working import until
 
 KILLS = 8
 SEED = 20261120
@@ -68,13 +69,13 @@ def importing(url: str, mode: str, files: list[Path]) -> subprocess.Popen[bytes]
 def wait_until_alone(url: str) -> None:
     """Wait until the server has noticed that the client is gone."""
     others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    for _ in range(100):
+
+    def alone() -> bool:
         with psycopg.connect(url) as connection:
             row = connection.execute(f"{others} AND state <> 'idle' AND backend_type = 'client backend'").fetchone()
-        if row == (0,):
-            return
-        time.sleep(0.1)
-    pytest.fail("the backend of a killed client did not end")
+        return row == (0,)
+
+    until(alone, "the backend of a killed client ends")
 
 
 def killed_after(url: str, mode: str, files: list[Path], seconds: float) -> None:
@@ -111,10 +112,7 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
     whole = imported(spine.url, files)
     empty(spine.url)
     with importing(spine.url, "batches", files) as process:
-        for _ in range(600):
-            if "judgments" in stored(spine.url):
-                break
-            time.sleep(0.05)
+        until(lambda: "judgments" in stored(spine.url), "it has stored something")
         process.kill()
     wait_until_alone(spine.url)
     left = stored(spine.url)

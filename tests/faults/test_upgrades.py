@@ -21,6 +21,7 @@ from app.storage import migrate
 from app.storage.db import APP_ROLE, sqlalchemy_url
 from tests.services.test_imports import MQM
 from tests.spine import opened
+from tests.working import LIMIT, until
 
 OLD = "2026_11_20_spine"
 POSTERS, MOST, AFTER = 4, 2000, 10
@@ -180,13 +181,8 @@ def migrating(url: str, program: str, *arguments: str) -> Iterator[subprocess.Po
         holder.execute("LOCK TABLE campaigns, raters IN ROW EXCLUSIVE MODE")  # every revision touches one of them
         child = subprocess.Popen([sys.executable, "-c", program, url, *arguments], stderr=subprocess.PIPE)
         try:
-            for _ in range(200):
-                if ask(url, WAITING) != [(0,)]:
-                    break
-                assert child.poll() is None, child.stderr.read() if child.stderr else b""
-                time.sleep(0.02)
-            else:
-                pytest.fail("the child never came to the table that is held")
+            until(lambda: ask(url, WAITING) != [(0,)] or child.poll() is not None, "it comes to the table that is held")
+            assert child.poll() is None, child.stderr.read() if child.stderr else b""
             yield child
         finally:
             child.kill()
@@ -196,14 +192,16 @@ def migrating(url: str, program: str, *arguments: str) -> Iterator[subprocess.Po
 
 def wait_until_gone(url: str) -> None:
     """Wait until the server has noticed that a waiting client was killed."""
-    for _ in range(200):
+
+    def gone() -> bool:
         if ask(url, WAITING) == [(0,)]:
-            return
+            return True
         with psycopg.connect(url) as connection:
             # Only waiting clients look whether anybody is still there; this is what their lock timeout comes to.
             connection.execute(WAITING.replace("count(*)", "pg_terminate_backend(pid)"))
-        time.sleep(0.05)
-    pytest.fail("the backend of a killed migration did not end")
+        return False
+
+    until(gone, "the backend of a killed migration ends")
 
 
 @pytest.mark.parametrize("n", range(1, len(REVISIONS)), ids=REVISIONS[1:])
@@ -232,14 +230,9 @@ def both_at_once(url: str, program: str) -> list[int]:
         holder.execute("LOCK TABLE campaigns, raters IN ROW EXCLUSIVE MODE")  # every revision touches one of them
         starters = [subprocess.Popen([sys.executable, "-c", program, url], stderr=subprocess.DEVNULL) for _ in range(2)]
         try:
-            for _ in range(400):
-                if ask(url, WAITING) == [(2,)]:
-                    break
-                time.sleep(0.01)
-            else:
-                pytest.fail("the two never waited together")
+            until(lambda: ask(url, WAITING) == [(2,)], "the two wait together")
             holder.rollback()
-            return [starter.wait(30) for starter in starters]
+            return [starter.wait(LIMIT) for starter in starters]
         finally:
             for starter in starters:
                 starter.kill()

@@ -32,7 +32,7 @@ def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            until = time.monotonic() + 10
+            until = time.monotonic() + 60
             while not server.started and time.monotonic() < until:
                 time.sleep(0.01)
             assert server.started

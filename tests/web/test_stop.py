@@ -18,6 +18,8 @@ import httpx
 import psycopg
 import pytest
 
+from tests.working import until
+
 UNDER_WAY = 6
 EXITS_WITHIN = 10.0  # seconds
 TOKEN = re.compile(r"#token=(\S+)")
@@ -33,7 +35,7 @@ class Run:
     acked: list[str] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
     rest: threading.Event = field(default_factory=threading.Event)
-    begun: threading.Barrier = field(default_factory=lambda: threading.Barrier(UNDER_WAY + 1, timeout=10))
+    begun: threading.Barrier = field(default_factory=lambda: threading.Barrier(UNDER_WAY + 1, timeout=60))
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -59,7 +61,7 @@ class Run:
         def halves() -> Iterator[bytes]:
             yield b'{"key": "' + name.encode()
             self.begun.wait()
-            self.rest.wait(10)
+            self.rest.wait(60)
             yield b'", "protocol": "da"}'
 
         with self.client() as client:
@@ -99,6 +101,7 @@ def signalled(run: Run, how: Callable[[], None]) -> tuple[list[int], float]:
         halves: list[Future[int]] = [pool.submit(run.post_in_two_halves, f"half{n}") for n in range(UNDER_WAY)]
         run.begun.wait()
         time.sleep(0.3)
+        until(lambda: len(run.acked) > 3, "some is confirmed before the signal")
         told = time.monotonic()
         how()
         time.sleep(0.3)
@@ -132,12 +135,13 @@ def test_a_stream_without_end_ends_when_the_service_is_told_to_stop(started: Run
             started.client() as client,
             client.stream("GET", "/v1/campaigns/live/progress/stream", headers=accept) as it,
         ):
-            read.extend(it.iter_lines())
+            read.extend(it.iter_lines())  # line by line, as they come
 
     with started.client() as client:
         assert client.post("/v1/campaigns", json={"key": "live", "protocol": "da"}).status_code == 201
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(follow)
+        until(lambda: "event: progress" in read, "the stream has begun")
         time.sleep(1)
         told = time.monotonic()
         started.process.send_signal(signal.SIGTERM)
