@@ -18,17 +18,21 @@ def report(
     query: Query,
     *,
     body: Mapping[str, object] | None = None,
+    accept: str = "application/json",
     on_progress: Callable[[int, int], None],
 ) -> bytes:
-    """The report as JSON, however long it takes. Raises Refused with what the job failed for, NotReached."""
-    answer = remote.ask(method, path, query, body)
+    """The report, however long it takes. Raises Refused with what the job failed for, NotReached.
+
+    accept: its media type, where it is not JSON; the path must be one that answers with it.
+    """
+    answer = remote.ask(method, path, query, body, accept=accept)
     if answer.status_code == 200:
         return answer.content
     address, told = answer.headers["Location"], ""
     while True:
         job = answer.json()
         if job["state"] not in ("queued", "running"):
-            return remote.ask("GET", f"{address}/report").content
+            return remote.ask("GET", f"{address}/report", accept=accept).content
         if job["total"]:
             on_progress(job["done"], job["total"])
         if job["waiting"] and job["waiting"] != told:

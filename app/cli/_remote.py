@@ -76,10 +76,16 @@ class Remote:
         return answer.content
 
     def ask(
-        self, method: str, path: str, query: Query | None = None, body: Mapping[str, object] | None = None
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        body: Mapping[str, object] | None = None,
+        *,
+        accept: str = "application/json",
     ) -> httpx.Response:
-        """An answer as JSON, 200 or 202, without waiting for a report that takes long. Raises Refused, NotReached."""
-        headers = {**self._headers, "Accept": "application/json", "Prefer": "wait=0"}
+        """An answer, 200 or 202, without waiting for a report that takes long. Raises Refused, NotReached."""
+        headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
         with _reaching(self.url):
             answer = httpx.request(
                 method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE

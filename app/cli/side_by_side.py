@@ -18,6 +18,7 @@ from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.services import captions
 from app.services import series as all_series
+from app.services.renderings import MEDIA_TYPES
 from app.services.side_by_side import SideBySide, by_recipes
 from app.services.side_by_side_renderings import render
 from app.services.tables import Alignment, Table
@@ -74,10 +75,14 @@ def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | 
 
 
 def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
-    """The report, waited for where a job makes it, in the kind that is wanted."""
+    """The report, waited for where a job makes it, in the kind that is wanted.
+
+    It is asked for once: by a second time the data may be others, and wait for another job.
+    """
+    told = kind in ("", "json")
+    where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
     with bar("ranking") as on_progress:
-        body = _long.report(remote, "GET", path, query, on_progress=on_progress)
-    return body if kind in ("", "json") else remote.body(f"{path}.{kind}", query)
+        return _long.report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
 def _shown(found: dict[str, Any]) -> RenderableType:

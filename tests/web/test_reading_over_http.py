@@ -7,8 +7,11 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from sqlalchemy import text
 
 from app.cli import _long, bundle
 from app.cli._remote import Remote
@@ -131,6 +134,38 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
     assert [one.stdout for one in far] == [command(database.url, *words).stdout for words in asked]
     assert (misfit.returncode, misfit.stdout) == (2, b"")
     assert b"nope" in misfit.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rank", "demo", "--csv"),
+        ("report", "demo", "recipes", "--csv"),
+        ("rank-series", "wmt", "--svg"),
+    ],
+)
+def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
+    origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    before, ask = command(database.url, *arguments).stdout, Remote.ask
+    with database.transaction() as session:
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="manager", campaign="demo").secret)
+        session.execute(text("DELETE FROM reports"))
+
+    def ask_then_exclude(self: Remote, method: str, path: str, *how: Any, **options: Any) -> httpx.Response:
+        answer = ask(self, method, path, *how, **options)
+        if path.endswith("/report"):
+            with database.transaction() as session:
+                exclusions.exclude(session, "demo", Exclusion("system", "A"), reason="late", actor="test")
+        return answer
+
+    monkeypatch.setattr(Remote, "ask", ask_then_exclude)
+    monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    with draining(database):
+        far = command(NOWHERE, *arguments, "--server", origin)
+    assert (far.returncode, far.stdout) == (0, before), far.stderr
+    assert command(database.url, *arguments).stdout != before, "the control"
 
 
 @pytest.mark.parametrize(
