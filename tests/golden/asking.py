@@ -62,7 +62,7 @@ def asking(postgres: embedded.Server, template: str, fill: Callable[[Spine], obj
     with fresh(postgres, template) as spine:
         fill(spine)
         with spine.database.transaction() as session:
-            token = tokens.issue(session, role="admin").secret
+            token = tokens.issue(session, role="manager").secret
         with TestClient(create_app(spine.database, OPTIONS)) as client:
             yield Asked(client, token, spine.database)
 
