@@ -208,7 +208,7 @@ def test_disputes_that_nobody_holds_are_caught(
     anonymous: httpx.Client, live: Collecting, secret: Secret, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: two who do not hold the campaign both find the dispute open, and pay it twice."""
-    both, found, get = Barrier(2, timeout=10), hours_service._to_answer, campaigns.get
+    both, found, get = Barrier(2, timeout=60), hours_service._to_answer, campaigns.get
 
     def seen_by_both(*given: Any) -> Any:
         dispute = found(*given)

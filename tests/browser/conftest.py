@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 from tests import collecting
 from tests.browser.rater import Rater
@@ -33,9 +33,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 10_000  # milliseconds
+PATIENCE = 30_000  # milliseconds; waiting ends once it is so
+expect.set_options(timeout=PATIENCE)
 _numbers = count(1)
-
 
 _running = ExitStack()
 _browsers: list[Browser] = []
@@ -46,7 +46,8 @@ def chromium() -> Browser:
     """Headless Chromium, for as long as tests of this folder follow one another."""
     if not CHROMIUM.exists() or shutil.which(str(CHROMIUM)) is None:
         pytest.skip(f"no Chromium at {CHROMIUM}")
-    if not _browsers:
+    if not any(one.is_connected() for one in _browsers):
+        _end()  # one that fell, or never came up: the test that it did so in has failed, the others need not
         driver = _running.enter_context(sync_playwright())
         found = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         _running.callback(found.close)
@@ -61,8 +62,17 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
         return (yield)
     finally:
         if nextitem is None or HERE not in nextitem.path.parents:
-            _browsers.clear()
-            _running.close()
+            _end()
+
+
+def pytest_sessionfinish() -> None:
+    """Where the tests are cut short, too."""
+    _end()
+
+
+def _end() -> None:
+    _browsers.clear()
+    _running.close()
 
 
 @pytest.fixture(scope="session")

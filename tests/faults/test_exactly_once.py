@@ -56,7 +56,7 @@ def stored(run: Service, live: Collecting) -> list[tuple[int, float]]:
 
 def together(run: Service, live: Collecting, url: str, scores: list[float], seen: str) -> list[httpx.Response]:
     """The same address judged by many threads at the same moment."""
-    barrier = threading.Barrier(len(scores), timeout=20)
+    barrier = threading.Barrier(len(scores), timeout=60)
 
     def one(score: float) -> httpx.Response:
         with httpx.Client(base_url=run.origin, timeout=20, trust_env=False) as web:
@@ -209,7 +209,7 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
         keys |= {"n": [0], "seen": [0], "final": [False], "keep": [False], "errors": [-1], "guidelines": [None]}
         keys |= {"payload": [json.dumps({"protocol": "da", "score": 50})], "score": [50.0]}
         alone = {**keys, "campaign": live.id, "profile": profile[0], "lasts": "1 hour", "actor": "a"}
-        barrier = threading.Barrier(8, timeout=10)
+        barrier = threading.Barrier(8, timeout=60)
 
         def careless(_: int) -> str:
             with psycopg.connect(run.url) as db:
