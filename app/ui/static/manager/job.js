@@ -15,7 +15,7 @@ const address = `/v1/jobs/${place.dataset.job}`;
 function ended(job) {
   cancel?.remove();
   if (job.state === "done") return location.reload();
-  fill(told, job.state === "cancelled" ? t("Cancelled. Nothing is kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
+  fill(told, job.state === "cancelled" ? t("Cancelled. Parts that are computed are kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
   bar.remove();
   return place.append(h("p", {}, h("a", { class: "button", href: location.href }, t("Ask again"))));
 }
