@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from app.storage import embedded, migrate
@@ -23,6 +24,9 @@ MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of 
 ROOM_NEEDED = 1 << 30
 PREFIX = "plumbline-tests-"
 TESTS = Path(__file__).resolve().parent
+# How long an example takes says how busy the machine is; by default 200 ms would be a failure.
+settings.register_profile("patient", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 FIRST = [
     "api/test_hostile.py",

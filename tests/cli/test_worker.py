@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-LIMIT = 30
+from tests.working import LIMIT, until
 
 
 def _command(*arguments: str) -> list[str]:
@@ -38,9 +38,7 @@ def test_a_worker_that_never_ran_is_not_alive(environment: dict[str, str]) -> No
 def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:
     worker = subprocess.Popen(_command("worker"), env=environment, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + LIMIT
-        while not (tmp_path / "data" / "worker.beat").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until((tmp_path / "data" / "worker.beat").exists, "it gives a sign of life")
         assert _plumbline("worker", "--alive", environment=environment).returncode == 0
         elsewhere = {**environment, "PLUMBLINE_DATA_DIR": str(tmp_path / "other")}
         assert _plumbline("worker", "--alive", environment=elsewhere).returncode == 2
@@ -76,9 +74,7 @@ def test_the_worker_of_a_killed_service_ends_by_itself(environment: dict[str, st
     service = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     workers: list[psutil.Process] = []
     try:
-        deadline = time.monotonic() + LIMIT
-        while not (tmp_path / "data" / "worker.beat").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until((tmp_path / "data" / "worker.beat").exists, "it gives a sign of life")
         workers = [child for child in psutil.Process(service.pid).children() if "worker" in child.cmdline()]
         assert len(workers) == 1
         time.sleep(1.5)
@@ -94,10 +90,7 @@ def test_the_worker_of_a_killed_service_ends_by_itself(environment: dict[str, st
         time.sleep(1.5)
         service.kill()
         service.wait(LIMIT)
-        deadline = time.monotonic() + 10
-        while not _ended(workers[0]) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert _ended(workers[0])
+        until(lambda: _ended(workers[0]), "the worker ends, too", within=10)
     finally:
         for left in [child for child in workers if not _ended(child)]:
             left.kill()
