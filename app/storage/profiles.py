@@ -13,6 +13,14 @@ from app.storage.db import driver
 from app.storage.tables import profiles
 from app.storage.walking import walk
 
+STORE = """
+INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,
+                    at_us, score, surplus)
+SELECT j.campaign_id, :profile, j.id, j.item_id, j.segment_id, j.rater_id, j.revision, r.n_errors, j.version,
+       coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0), r.score, j.surplus
+FROM rescored r JOIN judgments j ON j.id = r.id AND j.campaign_id = :campaign
+ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
+
 
 def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
     """The id of this profile in this campaign, created if need be; where it is there, nothing is written."""
@@ -48,14 +56,4 @@ def store(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tu
     with driver(session).cursor() as cursor, cursor.copy("COPY rescored FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
-    session.execute(
-        text(
-            """INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision,
-                                   n_errors, version, at_us, score, surplus)
-               SELECT j.campaign_id, :profile, j.id, j.item_id, j.segment_id, j.rater_id, j.revision, r.n_errors,
-                      j.version, coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0), r.score, j.surplus
-               FROM rescored r JOIN judgments j ON j.id = r.id AND j.campaign_id = :campaign
-               ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
-        ),
-        {"campaign": campaign_id, "profile": profile_id},
-    )
+    walk(session, STORE, {"campaign": campaign_id, "profile": profile_id})

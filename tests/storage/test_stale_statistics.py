@@ -60,6 +60,7 @@ class Ids:
         )
         self.rows = sum(spine.ask(f"SELECT {counts}")[0])
         self.profile = spine.ask(f"SELECT min(id) FROM profiles WHERE campaign_id = {self.new}")[0][0]
+        self.judged = [row[0] for row in spine.ask(f"SELECT id FROM judgments WHERE campaign_id = {self.new}")]
         self.system = spine.ask(f"SELECT min(id) FROM systems WHERE campaign_id = {self.new}")[0][0]
 
 
@@ -151,6 +152,9 @@ WALKS: dict[str, Work] = {
     "outputs that are shown": lambda s, c: back_translations.shown(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.pair_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._by_key(s, side_tables.DOCUMENTS, c.new),
+    "scores under another profile": lambda s, c: profiles.store(
+        s, c.new, profiles.ensure(s, c.new, name="other", digest="other", weights={}), ((n, 1.0, 0) for n in c.judged)
+    ),
     "whether all is scored": lambda s, c: profiles.unscored(s, c.new, c.profile),
 }
 
@@ -220,6 +224,21 @@ def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
             assert settings(session) == ["off", "off"], "one within another ends nothing"
         assert settings(session) == before
         assert before[0] == "on"
+
+
+def test_derived_scores_are_checked_without_loops_too(spine: Spine, ids: Ids) -> None:
+    with spine.database.transaction() as session:
+        seen: list[str] = []
+
+        def look(_: sa.Connection, cursor: Any, statement: str, *__: object) -> None:
+            if "INSERT INTO scores" in statement:
+                seen.append(cursor.connection.execute("SHOW enable_nestloop").fetchone()[0])
+
+        sa.event.listen(session.connection(), "before_cursor_execute", look)
+        WALKS["scores under another profile"](session, ids)
+        sa.event.remove(session.connection(), "before_cursor_execute", look)
+        session.rollback()
+    assert seen == ["off"], "the trigger that looks for what scores name plans by the settings of the statement"
 
 
 def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
