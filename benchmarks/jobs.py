@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 from sqlalchemy import text
 
+from app.cli.worker import computing
 from app.formats._base import Input
 from app.services import imports, jobs, stability
 from app.services.jobs import JobView
@@ -147,9 +148,8 @@ def beside(database: Database, n: int = 100) -> list[float]:
     return taken
 
 
-def in_turns(database: Database, url: str, busy: psutil.Process) -> None:
+def in_turns(database: Database, url: str, busy: psutil.Process, plan: Mapping[str, str]) -> None:
     """Print how long posts and transactions take beside processes that compute, and beside the same ones paused."""
-    plan = hot_data.judged(url, database, "posts", CLIENTS)
     with serving(url, 1) as address:
         for raters in (1, CLIENTS):
             some = list(plan.items())[:raters]
@@ -214,11 +214,16 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
         for seed in (1, 2):
             job = ask(database, seed)
             assert isinstance(job, JobView)
-            if seed == 2:
-                until_done_some(database, job)
-                in_turns(database, url, busy)
             once(database, job, busy)
     twice(database)
+    plan = hot_data.judged(url, database, "posts", CLIENTS)
+    cores = os.cpu_count() or 1
+    for n in sorted({computing(cores, beside=True), cores}):  # as `plumbline serve` has it, and as a worker alone
+        running = [job for seed in range(10 * n, 10 * n + 3) if isinstance(job := ask(database, seed), JobView)]
+        with worker(url, folder, n) as busy:
+            until_done_some(database, running[0])
+            print(f"beside jobs, on {n} of {cores} cores:")
+            in_turns(database, url, busy, plan)
 
 
 def until_done_some(database: Database, job: JobView) -> None:

@@ -39,7 +39,9 @@ def register(app: typer.Typer) -> None:
 def worker(
     once: Annotated[bool, typer.Option("--once", help="One round, then stop.")] = False,
     alive: Annotated[bool, typer.Option("--alive", help="Only tell whether this data folder's worker lives.")] = False,
-    processes: Annotated[int, typer.Option(min=0, max=256, help="That compute; 0 for one a core.")] = 0,
+    processes: Annotated[
+        int, typer.Option(min=0, max=256, help="That compute; 0 for one a core, of which a server beside us keeps one.")
+    ] = 0,
     keen: Annotated[
         bool, typer.Option("--keen", help="Take a share of busy processors too: for machines that serve nobody.")
     ] = False,
@@ -62,9 +64,21 @@ def worker(
             sweep(database)
             return None
         beat = _beat()
-        n = processes or os.cpu_count() or 1
+        n = processes or computing(os.cpu_count() or 1, beside=parent is not None)
         loop.run(database, stop=stop, every=EVERY, beat=lambda: _sign(beat), processes=n, yielding=not keen)
     return None
+
+
+def computing(cores: int, *, beside: bool) -> int:
+    """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
+
+    Yielding alone does not do it (P12). Where the kernel weighs sessions or containers before the processes in them, an
+    idle one that computes is not left at once for a server that wakes up, but some milliseconds later.
+
+    >>> computing(4, beside=False), computing(4, beside=True), computing(1, beside=True)
+    (4, 3, 1)
+    """
+    return max(1, cores - 1) if beside else cores
 
 
 def _end_with(parent: int, stop: threading.Event) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.cli.worker import computing
 from tests.working import LIMIT, until
 
 
@@ -33,6 +34,11 @@ def test_a_worker_that_never_ran_is_not_alive(environment: dict[str, str]) -> No
     check = _plumbline("worker", "--alive", environment=environment)
     assert check.returncode == 2
     assert b"no worker of this data folder" in check.stderr
+
+
+@pytest.mark.parametrize(("cores", "alone", "beside"), [(1, 1, 1), (2, 2, 1), (8, 8, 7)])
+def test_a_worker_beside_a_server_leaves_it_a_core(cores: int, alone: int, beside: int) -> None:
+    assert (computing(cores, beside=False), computing(cores, beside=True)) == (alone, beside)
 
 
 def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:
