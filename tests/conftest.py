@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from app.storage import embedded, migrate
+from tests.scratch import walkable_folder
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 # A disk in memory: fsync stays on, as the checks want it, and costs nothing.
 MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
-PREFIX = "plumbline-tests-"
 TESTS = Path(__file__).resolve().parent
 # How long an example takes says how busy the machine is; by default 200 ms would be a failure.
 settings.register_profile("patient", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
@@ -73,22 +73,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def scratch() -> Iterator[Path]:
     """A folder that other users can walk through, for data folders; in memory where there is room."""
     room = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_NEEDED
-    parent = MEMORY if room else Path(tempfile.gettempdir())
-    _sweep(parent)
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
-    folder.chmod(0o711)
+    folder = walkable_folder([MEMORY] * room + [Path(tempfile.gettempdir()), Path("/var/tmp"), Path("/var/lib")])  # noqa: S108  (as above)
     yield folder
     shutil.rmtree(folder)
-
-
-def _sweep(parent: Path) -> None:
-    """Stop and remove what a killed test run left behind."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
-            for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
-                embedded.stop(lock.parent)
-            shutil.rmtree(folder, ignore_errors=True)  # another process of this run may be at it too
 
 
 @pytest.fixture

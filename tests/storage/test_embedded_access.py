@@ -11,9 +11,10 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from app.storage.embedded import binaries
+from app.storage.embedded import binaries, settings
 from app.storage.embedded.account import Account
 from app.storage.embedded.cluster import processes
+from tests.scratch import walkable_folder
 
 RunAs = Callable[[int, Callable[[], object]], object]
 NOBODY = 65534
@@ -106,9 +107,36 @@ def test_under_root_a_user_without_a_name_runs_the_server(data_dir: Path, run_as
 def test_under_root_a_folder_closed_to_the_servers_user_is_refused(data_dir: Path, run_as: RunAs) -> None:
     closed = data_dir.parent / "closed"
     closed.mkdir(mode=0o700)
-    with pytest.raises(embedded.BadDataFolder, match="/var/lib/plumbline"):
+    with pytest.raises(embedded.BadDataFolder, match=f"lies in {closed}, which .* /var/lib/plumbline"):
         embedded.start(closed / "data")
     assert closed.stat().st_uid == 0
+
+
+def test_where_shared_memory_is_closed_to_the_servers_user_another_kind_is_used(
+    data_dir: Path, run_as: RunAs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Postgres's own choice would end in "could not open shared memory segment"."""
+    closed, opened = data_dir.parent / "closed", data_dir.parent / "opened"
+    for folder, mode, kind in ((closed, 0o1770, "sysv"), (opened, 0o1777, "posix")):
+        folder.mkdir()
+        folder.chmod(mode)
+        monkeypatch.setattr(settings, "SHARED", folder)
+        settings.write_settings(data_dir.parent, folder, Account(STRANGER, STRANGER))
+        assert f"\ndynamic_shared_memory_type = {kind}\n" in (data_dir.parent / "postgresql.conf").read_text()
+    monkeypatch.setattr(settings, "SHARED", closed)
+    with embedded.start(data_dir) as server, psycopg.connect(server.url("admin", "postgres")) as connection:
+        assert connection.execute("SHOW dynamic_shared_memory_type").fetchone() == ("sysv",)
+        parallel = "SET debug_parallel_query = on; SELECT count(*) FROM pg_class"
+        assert connection.execute(parallel).nextset()
+
+
+def test_the_tests_pass_over_a_folder_that_is_closed_to_the_servers_user(data_dir: Path, run_as: RunAs) -> None:
+    closed = data_dir.parent / "closed"
+    closed.mkdir(mode=0o700)
+    assert walkable_folder([closed, data_dir.parent]).parent == data_dir.parent
+    assert list(closed.iterdir()) == []
+    with pytest.raises(pytest.UsageError, match="in none of"):
+        walkable_folder([closed])
 
 
 def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -> None:

@@ -49,9 +49,17 @@ def own(folder: Path, account: Account) -> None:
         raise BadDataFolder(f"{folder} belongs to another user")
     give(folder, account)
     folder.chmod(0o700)
-    if not account.is_us and account.run(["test", "-x", folder]).returncode != 0:
+    if not account.is_us and (closed := _closed_to(account, folder)):
         hint = "under root the server runs as another user, so keep its data in /var/lib/plumbline or the like"
-        raise BadDataFolder(f"{folder} lies in a folder that is closed to other users; {hint}")
+        raise BadDataFolder(f"{folder} lies in {closed}, which is closed to other users; {hint}")
+
+
+def _closed_to(account: Account, folder: Path) -> Path | None:
+    """The outermost folder on the way to this one that the account may not enter."""
+    if account.run(["test", "-x", folder]).returncode == 0:
+        return None
+    way = [*reversed(folder.parents), folder]
+    return next((step for step in way if account.run(["test", "-x", step]).returncode != 0), folder)
 
 
 def give(path: Path, account: Account) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from pathlib import Path
 
 from app.storage.embedded.account import Account, user_name
@@ -13,6 +14,7 @@ from app.storage.embedded.folders import PORT, write_private
 ADMIN, OWNER, APP = "plumbline_admin", "plumbline", "plumbline_app"
 PASSWORDS = "pgpass"
 MEGABYTE = 1 << 20
+SHARED = Path("/dev/shm")  # noqa: S108  (where the C library keeps shared memory)
 
 # LOG and above go to one file. Neither the text of a statement nor a value of a row does: both may hold personal data.
 _SETTINGS = """\
@@ -23,6 +25,7 @@ unix_socket_permissions = 0700
 port = {port}
 max_connections = 100
 shared_buffers = {buffers}MB
+dynamic_shared_memory_type = {shared}
 fsync = on
 full_page_writes = on
 synchronous_commit = on
@@ -40,7 +43,12 @@ include = 'local.conf'
 
 def write_settings(cluster: Path, sockets: Path, account: Account) -> None:
     """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
-    settings = _SETTINGS.format(sockets=_quoted(f'"{_doubled(str(sockets))}"'), port=PORT, buffers=_shared_buffers())
+    settings = _SETTINGS.format(
+        sockets=_quoted(f'"{_doubled(str(sockets))}"'),
+        port=PORT,
+        buffers=_shared_buffers(),
+        shared=_shared_memory(account),
+    )
     write_private(cluster / "postgresql.conf", settings, account)
     if not os.path.lexists(cluster / "local.conf"):
         write_private(cluster / "local.conf", "# Settings of your own\n", account)
@@ -69,6 +77,14 @@ def _shared_buffers() -> int:
     """An eighth of the machine's memory, 32 to 1024 megabytes."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MEGABYTE
     return max(32, min(1024, memory // 8))
+
+
+def _shared_memory(account: Account) -> str:
+    """How the processes of one query share memory: as files in /dev/shm, or as System V segments where the machine
+    closes that folder to the account. Postgres would not start there, as its own choice for Linux is the first.
+    """
+    reachable = sys.platform != "linux" or all(account.run(["test", f"-{may}", SHARED]).returncode == 0 for may in "wx")
+    return "posix" if reachable else "sysv"
 
 
 def passwords(home: Path, account: Account, *, fresh: bool) -> dict[str, str]:

@@ -1,0 +1,40 @@
+"""Where the data folders of a test run lie."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from app.storage import embedded
+from app.storage.embedded import account
+
+PREFIX = "plumbline-tests-"
+
+
+def walkable_folder(parents: Sequence[Path]) -> Path:
+    """A new folder in the first of these where the server's account can reach it: some machines close /dev/shm to all
+    but root.
+    """
+    for parent in parents:
+        _sweep(parent)
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
+        folder.chmod(0o711)
+        if account.server_account(folder / "none").run(["test", "-x", folder]).returncode == 0:
+            return folder
+        folder.rmdir()
+    raise pytest.UsageError(f"the server's account can reach a folder in none of {[str(parent) for parent in parents]}")
+
+
+def _sweep(parent: Path) -> None:
+    """Stop and remove what a killed test run left behind."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).split("-")[0]
+        if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
+            for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
+                embedded.stop(lock.parent)
+            shutil.rmtree(folder, ignore_errors=True)  # another process of this run may be at it too
