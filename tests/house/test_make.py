@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -80,27 +81,58 @@ def test_make_test_runs_the_tests_last_and_fails_where_they_or_the_checks_did(
     assert ("checks failed" in done.stderr) == bool(checks)
 
 
+# No apt among them, so that nothing is installed.
+PROGRAMS = ("bash", "sh", "make", "python3", "sed", "dirname", "env", "echo")
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_the_run_of_ci_is_make_test_with_the_closing_line_last(repository: Path, tmp_path: Path, status: int) -> None:
-    programs, scripts = tmp_path / "bin", tmp_path / ".ci"
-    programs.mkdir()
+    recipe = f"test:\n\t@echo a warning >&2; echo '=== 3 passed ==='; exit {status}\n"
+    done = run_of_ci(repository, tmp_path, recipe, PROGRAMS)
+    assert done.stdout.splitlines()[-1] == "=== 3 passed ==="
+    assert "a warning" in done.stdout
+    assert (done.returncode == 0) == (status == 0)
+
+
+# Stands in for a machine whose /dev/shm is closed to all but root.
+CLOSED = """#!/bin/sh
+case "$*" in *" /dev/shm "*) exit 1 ;; esac
+"""
+
+
+def test_where_shared_memory_is_closed_the_run_of_ci_has_memory_of_its_own(repository: Path, tmp_path: Path) -> None:
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], check=False).returncode != 0:
+        pytest.skip("only root can mount, and not in every container")
+    recipe = "test:\n\t@stat -f -c 'in %T' $$TMPDIR; echo $$TMPDIR >told; echo '=== 3 passed ==='\n"
+    programs = (*PROGRAMS, "unshare", "mktemp", "mount", "chmod", "rmdir", "stat", "true")
+    done = run_of_ci(repository, tmp_path, recipe, programs, setpriv=CLOSED)
+    assert done.stdout.splitlines()[-2:] == ["in tmpfs", "=== 3 passed ==="]
+    assert "memory of their own" in done.stdout
+    assert not Path((tmp_path / "told").read_text(encoding="utf-8").strip()).exists()
+    assert done.returncode == 0
+
+
+def run_of_ci(
+    repository: Path, folder: Path, recipe: str, programs: Sequence[str], **made_up: str
+) -> subprocess.CompletedProcess[str]:
+    """Run .ci/run in a folder, with these programs and a Makefile of this recipe."""
+    found, scripts = folder / "bin", folder / ".ci"
+    found.mkdir()
     scripts.mkdir()
     shutil.copy(repository / ".ci" / "run", scripts / "run")
-    # No apt among them, so that nothing is installed.
-    for name in ("bash", "sh", "make", "python3", "sed", "dirname", "env", "echo"):
-        found = shutil.which(name)
-        assert found
-        (programs / name).symlink_to(found)
-    recipe = f"test:\n\t@echo a warning >&2; echo '=== 3 passed ==='; exit {status}\n"
-    (tmp_path / "Makefile").write_text(recipe, encoding="utf-8")
-    done = subprocess.run(
+    for name in programs:
+        real = shutil.which(name)
+        assert real
+        (found / name).symlink_to(real)
+    for name, text in made_up.items():
+        (found / name).write_text(text, encoding="utf-8")
+        (found / name).chmod(0o755)
+    (folder / "Makefile").write_text(recipe, encoding="utf-8")
+    return subprocess.run(
         [scripts / "run"],
-        env={"PATH": str(programs)},
+        env={"PATH": str(found)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    assert done.stdout.splitlines()[-1] == "=== 3 passed ==="
-    assert "a warning" in done.stdout
-    assert (done.returncode == 0) == (status == 0)
