@@ -90,13 +90,25 @@ def get(session: Session, key: str) -> CampaignView:
     return _view(campaigns.get(session, key))
 
 
-def page(
-    session: Session, *, after: str | None, limit: int, only: str | None, closed_last: bool = False
+def page(session: Session, *, after: str | None, limit: int, only: str | None) -> list[CampaignView]:
+    """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none."""
+    return [_view(row) for row in campaigns.page(session, after=after, limit=limit, only=_id_of(session, only))]
+
+
+def page_closed_last(
+    session: Session, *, after: tuple[bool, str] | None, limit: int, only: str | None
 ) -> list[CampaignView]:
-    """Campaigns by key after `after`; `only` keeps the one with that key. closed_last: those after all others."""
-    only_id = campaigns.get(session, only).id if only is not None else None
-    found = campaigns.page(session, after=after, limit=limit, only=only_id, closed_last=closed_last)
+    """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
+
+    Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
+    One that is opened again meanwhile may be missed, where its place among the others is read already.
+    """
+    found = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
     return [_view(row) for row in found]
+
+
+def _id_of(session: Session, key: str | None) -> int | None:
+    return campaigns.get(session, key).id if key is not None else None
 
 
 def protocol_of(campaign: CampaignView) -> Protocol[Any]:

@@ -13,6 +13,7 @@ from app.domain.errors import Conflict, NotFound
 from app.storage.tables import campaigns, versions
 
 CampaignRecord = sa.Row[Any]
+_KEY = campaigns.c.key.collate("C")
 
 
 class CampaignNotFound(NotFound):
@@ -41,26 +42,30 @@ def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     return row
 
 
-def page(
-    session: Session, *, after: str | None, limit: int, only: int | None, closed_last: bool = False
+def page(session: Session, *, after: str | None, limit: int, only: int | None) -> list[CampaignRecord]:
+    """Campaigns by key after `after`, at most `limit`; `only` keeps one id."""
+    query = sa.select(campaigns).order_by(_KEY).limit(limit)
+    if after is not None:
+        query = query.where(after < _KEY)
+    return _kept(session, query, only)
+
+
+def page_closed_last(
+    session: Session, *, after: tuple[bool, str] | None, limit: int, only: int | None
 ) -> list[CampaignRecord]:
-    """Campaigns by key after `after`, at most `limit`; `only` keeps one id. closed_last: those after all others."""
-    key, closed = campaigns.c.key.collate("C"), campaigns.c.state == "closed"
-    query = sa.select(campaigns).order_by(*((closed, key) if closed_last else (key,))).limit(limit)
-    if after is not None and closed_last:
-        query = query.where(sa.tuple_(closed, key) > sa.tuple_(_closed(after), sa.literal(after)))
-    elif after is not None:
-        query = query.where(key > after)
-    if only is not None:
-        query = query.where(campaigns.c.id == only)
-    return list(session.execute(query))
+    """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
+
+    What it was when it was seen, not what it is now: else all that follow it would be passed over once it is closed.
+    """
+    closed = campaigns.c.state == "closed"
+    query = sa.select(campaigns).order_by(closed, _KEY).limit(limit)
+    if after is not None:
+        query = query.where(sa.tuple_(closed, _KEY) > sa.tuple_(*map(sa.literal, after)))
+    return _kept(session, query, only)
 
 
-def _closed(key: str) -> sa.ColumnElement[bool]:
-    """Whether the campaign of that key is closed; one that is gone counts as if it were not."""
-    named = campaigns.alias("named")
-    state = sa.select(named.c.state == "closed").where(named.c.key == key).scalar_subquery()
-    return sa.func.coalesce(state, sa.false())
+def _kept(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:
+    return list(session.execute(query if only is None else query.where(campaigns.c.id == only)))
 
 
 def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
 
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.keys import KEY_PATTERN
 from app.services import campaigns
+from app.services.campaigns import CampaignView
 from app.ui.manager_pages import Onlooker
 from app.ui.pages import PageRoute, page
 from app.web import lists
 from app.web.deps import DatabaseDep
 
 ON_A_PAGE = 50
+CLOSED, OTHER = "closed", "other"
+
+Cursor = Annotated[str | None, Query(pattern=rf"^({CLOSED}|{OTHER}):{KEY_PATTERN.removeprefix('^')}")]
+"""The last one seen: the part of the list that it was in, and its key."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/campaigns")
-def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: lists.Cursor = None) -> Response:
+def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
     """The campaigns that this reader may see, those that are closed at the end."""
-    after = lists.after(cursor)
+    part, _, key = (cursor or "").partition(":")
+    after = (part == CLOSED, key) if cursor else None
     with database.transaction(snapshot=True) as session:
-        found = campaigns.page(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign, closed_last=True)
-    shown = lists.page_of(found, ON_A_PAGE, lambda campaign: campaign.key)
+        found = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
+    shown = lists.page_of(found, ON_A_PAGE, _place)
     values = {
         "campaigns": shown.items,
         "next": shown.next,
@@ -31,3 +40,7 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
         "manages": reader.may("manager"),
     }
     return page(request, "manager/campaigns.html", values)
+
+
+def _place(campaign: CampaignView) -> str:
+    return f"{CLOSED if campaign.state == 'closed' else OTHER}:{campaign.key}"

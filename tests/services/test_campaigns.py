@@ -7,10 +7,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.services import campaigns
-from app.services.campaigns import NewCampaign
+from app.services.campaigns import CampaignView, NewCampaign
+from app.storage.db import Session
 from tests.services.test_imports import MQM, judgment, lines
 from tests.spine import Spine, opened
 
@@ -83,14 +85,34 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
         connection.execute("UPDATE campaigns SET state = 'closed' WHERE key IN ('a', 'c')")
     with spine.database.transaction() as session:
         for limit in (1, 2, 3, 4):
-            found: list[str] = []
-            while shown := campaigns.page(
-                session, after=found[-1] if found else None, limit=limit, only=None, closed_last=True
-            ):
-                found += [one.key for one in shown]
-            assert found == ["b", "d", "a", "c"]
-        gone = campaigns.page(session, after="aa", limit=9, only=None, closed_last=True)
+            found: list[CampaignView] = []
+            while shown := closed_last(session, found[-1] if found else None, limit):
+                found += shown
+            assert [one.key for one in found] == ["b", "d", "a", "c"]
+        gone = campaigns.page_closed_last(session, after=(False, "aa"), limit=9, only=None)
         assert [one.key for one in gone] == ["b", "d", "a", "c"]
+        assert [c.key for c in campaigns.page_closed_last(session, after=None, limit=9, only="c")] == ["c"]
+
+
+def closed_last(session: Session, seen: CampaignView | None, limit: int) -> list[CampaignView]:
+    after = (seen.state == "closed", seen.key) if seen else None
+    return campaigns.page_closed_last(session, after=after, limit=limit, only=None)
+
+
+def test_none_is_passed_over_that_is_closed_between_two_pages_nor_what_follows_it(spine: Spine) -> None:
+    for key in ("a", "b", "c", "d"):
+        make(spine, key)
+    with spine.database.transaction() as session:
+        close = text("UPDATE campaigns SET state = 'closed' WHERE key = :key")
+        session.execute(close, {"key": "a"})
+        for ended, read in (("a", "bcda"), ("b", "bcdab"), ("c", "bdac")):
+            seen = closed_last(session, None, 1)
+            with session.begin_nested() as meanwhile:
+                session.execute(close, {"key": ended})
+                while shown := closed_last(session, seen[-1], 1):
+                    seen += shown
+                meanwhile.rollback()
+            assert "".join(one.key for one in seen) == read
 
 
 def test_what_the_files_say_is_taken_over_before_the_first_judgment_only(spine: Spine) -> None:

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from sqlalchemy import text
 
 from app.services import locks, rankings, recipes
 from app.services.campaigns import NewCampaign, create
@@ -114,6 +115,23 @@ def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
     assert "/campaigns/b" in [a.get("href") for a in first.of("a")]
     assert "/campaigns/c" in second
     assert "cursor=" not in second
+
+
+def test_a_campaign_that_is_closed_between_two_pages_of_the_list_stands_on_the_second(sign_in, database, monkeypatch):
+    monkeypatch.setattr("app.ui.campaigns.ON_A_PAGE", 2)
+    with database.transaction() as session:
+        for key in ("a", "b+b", "c"):
+            create(session, NewCampaign(key=key, protocol="mqm"), actor="test")
+    browser = sign_in()
+
+    first = Page(browser.get("/campaigns").text)
+    following = next(a["href"] for a in first.of("a") if "cursor=" in (a.get("href") or ""))
+    with database.transaction() as session:
+        session.execute(text("UPDATE campaigns SET state = 'closed' WHERE key = 'b+b'"))
+    second = Page(browser.get(following).text)
+
+    shown = [a["href"] for a in second.of("a") if (a.get("href") or "").startswith("/campaigns/")]
+    assert [href for href in shown if not href.endswith("/overview")] == ["/campaigns/c", "/campaigns/b%2Bb"]
 
 
 def test_the_ranking_shows_the_systems_by_rank_the_picture_and_every_representation(sign_in, demo):
