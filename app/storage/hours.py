@@ -19,6 +19,7 @@ from app.storage.db import Session, driver
 from app.storage.packed import column, micros, packed
 from app.storage.tables import hour_adjustments
 from app.storage.walking import walking
+from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
 # Task, item, screen, whether segments are told apart, words of the source and of the output of each segment.
@@ -83,7 +84,7 @@ LEFT JOIN (SELECT item_id, min(system_id) AS system_id FROM credits WHERE campai
 LEFT JOIN texts o ON o.system_id = c.system_id AND o.segment_id = s.id
 LEFT JOIN reference_texts f ON f.campaign_id = %(campaign)s AND f.segment_id = s.id AND f.name = i.reference
 GROUP BY i.id, t.id ORDER BY i.task_id, 3, i.position"""
-_BY_SPACES = r"regexp_count(coalesce({text}, ''), '\S+')"
+_BY_SPACES = f"coalesce({WORDS_OF}, 0)"
 _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 

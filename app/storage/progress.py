@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.campaigns import CampaignNotFound
 from app.storage.walking import walk
+from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
 
@@ -58,14 +59,14 @@ SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS
 FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn' ORDER BY t.id"""
 # Tasks that came with their answers show what was judged; each answer for a segment is that segment once.
 # Only sources that somebody judged in such a task are split: progress is built anew with every change.
-_IMPORTED = """
+_IMPORTED = f"""
 WITH answered AS MATERIALIZED (
     SELECT i.task_id, j.segment_id
     FROM tasks t JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.surplus_from IS NULL
     JOIN judgments j ON j.campaign_id = :campaign AND j.item_id = i.id AND j.revision = 1 AND NOT j.surplus
     WHERE t.campaign_id = :campaign AND t.state = 'imported' AND j.segment_id IS NOT NULL),
 sized AS MATERIALIZED (
-    SELECT id, CASE WHEN :spaced THEN regexp_count(source, '\\S+')
+    SELECT id, CASE WHEN :spaced THEN {WORDS_OF.format(text="source")}
                     ELSE (char_length(source) + :characters - 1) / :characters END AS words
     FROM segments WHERE campaign_id = :campaign AND id IN (SELECT segment_id FROM answered))
 SELECT a.task_id AS id, count(*) AS segments, coalesce(sum(g.words), 0)::bigint AS words

@@ -8,9 +8,10 @@ import numpy.typing as npt
 from app.stats.ratings import Labels
 from app.storage.db import Session
 from app.storage.walking import walk
+from app.storage.words import WORDS_OF
 
-WORDS = """
-SELECT d.key, g.position, coalesce(cardinality(regexp_split_to_array(nullif(btrim(g.source), ''), '\\s+')), 0) AS words
+WORDS = f"""
+SELECT d.key, g.position, {WORDS_OF.format(text="g.source")} AS words
 FROM segments g JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.document_id
 WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 

@@ -16,14 +16,14 @@ from app.stats.side_tables import EPOCH_UNKNOWN, Documents, Errors, Events, Link
 from app.storage.db import Session, driver
 from app.storage.packed import column, micros, packed
 from app.storage.walking import walk
+from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
 Row = sa.Row[Any]
 
-DOCUMENTS = """
+DOCUMENTS = f"""
 SELECT d.key, d.domain, d.kind, count(g.id) AS segments,
-       CASE WHEN count(g.source) = 0 THEN -1
-            ELSE sum(coalesce(cardinality(regexp_split_to_array(nullif(btrim(g.source), ''), '\\s+')), 0)) END AS words
+       coalesce(sum({WORDS_OF.format(text="g.source")}), -1) AS words
 FROM documents d LEFT JOIN segments g ON g.campaign_id = d.campaign_id AND g.document_id = d.id
 WHERE d.campaign_id = :campaign GROUP BY d.id"""
 RATERS = """

@@ -17,6 +17,7 @@ from app.stats.ratings import Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
 from app.storage.db import Session
+from app.storage.segment_words import segment_words
 from tests.spine import Spine, opened
 
 HEAD = '{"type":"plumbline","version":1}\n'
@@ -38,7 +39,7 @@ FILE = (
     + CAMPAIGN
     + '{"type":"document","key":"d1","name":"One","domain":"news"}\n'
     + '{"type":"segment","document":"d1","position":1,"source":"The dog  barked ."}\n'
-    + '{"type":"segment","document":"d1","position":2,"source":"Nobody woke up."}\n'
+    + '{"type":"segment","document":"d1","position":2,"source":"\\tNobody\u00a0woke\u3000up."}\n'
     + '{"type":"rater","key":"r2","name":"Second","person":"p1","attributes":{"native":true}}\n'
     + _line("A", 1, MINOR)
     + _line("A", 1, f"{OMITTED},{MINOR}", revision=2, at="12")
@@ -81,6 +82,13 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
     assert raters.person_codes()[1] == ("p1", "r1")
     assert tasks.rater.tolist() == [0, 1]
     assert set(tasks.state) == {"imported"}
+
+
+def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        campaign, _, loaded = _load(session)
+        words = segment_words(session, campaign, loaded.ratings.labels)
+    assert words.tolist() == [4, 3]
 
 
 def test_rows_come_with_times_revisions_and_the_first_score(spine: Spine) -> None:
