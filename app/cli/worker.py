@@ -72,8 +72,7 @@ def worker(
 def computing(cores: int, *, beside: bool) -> int:
     """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
 
-    Yielding alone does not do it (P12). Where the kernel weighs sessions or containers before the processes in them, an
-    idle one that computes is not left at once for a server that wakes up, but some milliseconds later.
+    Yielding alone does not do it (P12): where all cores are busy, who waits for the disk waits for a slice of theirs too.
 
     >>> computing(4, beside=False), computing(4, beside=True), computing(1, beside=True)
     (4, 3, 1)

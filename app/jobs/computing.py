@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
@@ -22,7 +23,9 @@ from app.services.job_work import Computer
 from app.storage.db import Database
 from app.storage.jobs_queue import Entry
 
-NICE = 10
+NICE, NICEST = 10, 19
+AUTOGROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
+AUTOGROUP = Path("/proc/self/autogroup")  # the nice value of the session
 ASK_EVERY = 0.5  # seconds between questions whether the work is still wanted
 END_WITHIN = 5.0
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -147,10 +150,28 @@ class Processes:
 
 def _step_back(*, yielding: bool) -> None:
     """Be nice; or take only what raters leave of the processors: a nice process takes a share of every moment."""
+    if yielding and _weighs_least():
+        return
     os.nice(NICE)
     if yielding and hasattr(os, "SCHED_IDLE"):
         with suppress(OSError):  # a container may forbid it
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def _weighs_least() -> bool:
+    """Where the kernel weighs sessions before the processes in them: a session of the least weight, for this one alone.
+
+    There the idle class only counts within a session, and keeps others waiting for some milliseconds (docs/jobs.md).
+    """
+    try:
+        if AUTOGROUPS.read_text(encoding="ascii").strip() != "1":
+            return False
+        os.setsid()
+        AUTOGROUP.write_text(str(NICEST), encoding="ascii")
+    except OSError:  # no Linux, or one without groups
+        return False
+    os.nice(NICEST)
+    return True
 
 
 def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool = True) -> None:
