@@ -53,8 +53,8 @@ def create_app(database: Database, options: Options) -> FastAPI:
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
     app.router.routes.sort(key=lambda route: not isinstance(route, Direct))
-    problems.install(app)
-    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size)
+    problems.install(app, page=ui.problem_page)
+    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)
     app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()

@@ -31,8 +31,9 @@ from app.ui import (
     rater,
     worker,
 )
+from app.ui.pages import problem_page
 
-__all__ = ["router"]
+__all__ = ["problem_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 for part in (

@@ -20,7 +20,8 @@ from app.services.sessions import csrf_token
 from app.ui import messages
 from app.ui.assets import address_of, modules
 from app.web.cookies import Who, session_cookie
-from app.web.problems import STATUS
+from app.web.negotiation import preferred
+from app.web.problems import STATUS, again
 
 TEMPLATES = Path(__file__).parent / "templates"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -35,6 +36,15 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 DEPENDS_ON = "Accept, Accept-Language, Cookie"
 A_YEAR = 365 * 24 * 3600  # seconds
 RATERS = "/rate"
+INTERFACE = "/v1"
+NO_PAGE = messages.message("There is no such page")
+TITLES: Mapping[int, str] = MappingProxyType(
+    {
+        404: NO_PAGE,
+        500: messages.message("Something went wrong on our side"),
+        503: messages.message("There is too much to do just now. Try again in a moment."),
+    }
+)
 
 
 class PageRoute(APIRoute):
@@ -45,18 +55,30 @@ class PageRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
-            if "text/html" not in request.headers.get("accept", ""):
+            if not _prefers_pages(request):
                 return await handler(request)
             try:
                 return await handler(request)
             except Unauthorized:
                 return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
             except AppError as error:
-                return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail)
+                return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail, again(error))
             except RequestValidationError:
-                return _problem(request, 404, messages.message("There is no such page"), "")
+                return _problem(request, 404, NO_PAGE, "", {})
 
         return shown
+
+
+def problem_page(request: Request, status: int, headers: Mapping[str, str]) -> Response | None:
+    """What a browser is told that asked for a page and met no page route, or one that failed; None for programs.
+
+    It says the same whatever there is under such addresses.
+    """
+    path, route = request.url.path, request.scope.get("route")
+    ours = route is None or isinstance(route, PageRoute)
+    if request.method != "GET" or path.split("/")[1:2] == [INTERFACE.strip("/")] or status not in TITLES:
+        return None
+    return _problem(request, status, TITLES[status], "", headers) if ours and _prefers_pages(request) else None
 
 
 def page(
@@ -91,7 +113,9 @@ def page(
 def in_language(request: Request, language: str) -> str:
     """The address of this page in a language, with all else that it was asked for; a list begins anew."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name not in ("lang", "cursor")]
-    return f"{quote(request.url.path)}?{urlencode([*rest, ('lang', language)])}"
+    # Of a path with two slashes at its start browsers would read the first part as another host.
+    path = f"/{request.url.path.lstrip('/')}"
+    return f"{quote(path)}?{urlencode([*rest, ('lang', language)])}"
 
 
 @cache
@@ -106,8 +130,15 @@ def environment() -> Environment:
     )
 
 
-def _problem(request: Request, status: int, title: str, detail: str) -> Response:
+def _prefers_pages(request: Request) -> bool:
+    """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
+    return preferred(request, ("application/json", "text/html")) == "text/html"
+
+
+def _problem(request: Request, status: int, title: str, detail: str, headers: Mapping[str, str]) -> Response:
     values = {"title": title, "detail": "" if detail == title else detail}
     rater = request.url.path.split("/")[1:2] == [RATERS.strip("/")]
     template, who = ("rater/problem.html", "rater") if rater else ("problem.html", "staff")
-    return page(request, template, values, status=status, who=who)  # type: ignore[arg-type]  # one of the two
+    answer = page(request, template, values, status=status, who=who)  # type: ignore[arg-type]  # one of the two
+    answer.headers.update(headers)
+    return answer

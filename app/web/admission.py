@@ -6,9 +6,10 @@ A queue without a bound makes everybody wait and nobody served; a short answer l
 from __future__ import annotations
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web.problems import problem
+from app.web.problems import Shown, problem
 
 PER_CONNECTION = 4  # requests at once for each database connection
 RETRY_AFTER = 1  # seconds
@@ -38,11 +39,12 @@ def leave_place(scope: Scope) -> None:
 
 
 class AdmissionLayer:
-    """Lets at most `limit` requests in; questions about health are always let in."""
+    """Lets at most `limit` requests in; questions about health are always let in. page: what browsers are told."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, page: Shown) -> None:
         self.app = app
         self.limit = limit
+        self.page = page
         self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,10 +53,7 @@ class AdmissionLayer:
             await self.app(scope, receive, send)
             return
         if self.in_flight >= self.limit:
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            await problem(Request(scope), 503, "Too many requests at once", kind="too-busy", headers=headers)(
-                scope, receive, send
-            )
+            await self._refusal(Request(scope))(scope, receive, send)
             return
         place = Place(self)
         scope.setdefault("state", {})[PLACE] = place
@@ -62,3 +61,8 @@ class AdmissionLayer:
             await self.app(scope, receive, send)
         finally:
             place.leave()
+
+    def _refusal(self, request: Request) -> Response:
+        headers = {"Retry-After": str(RETRY_AFTER)}
+        shown = self.page(request, 503, headers)
+        return shown or problem(request, 503, "Too many requests at once", kind="too-busy", headers=headers)

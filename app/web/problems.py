@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from fastapi import FastAPI, Request
@@ -47,6 +48,8 @@ TITLES: Mapping[int, str] = MappingProxyType(
 BROKEN = "Something went wrong on our side"
 NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 LONGEST_NAME = 128
+Shown = Callable[[Request, int, Mapping[str, str]], Response | None]
+"""The page that a browser is shown instead of a problem, by its status, with headers; None where it is to have this."""
 
 
 class ErrorPlace(BaseModel):
@@ -104,20 +107,18 @@ def shown(name: str | int) -> str | int:
     return "(name)"
 
 
-def install(app: FastAPI) -> None:
-    """Register the handlers."""
+def install(app: FastAPI, *, page: Shown) -> None:
+    """Register the handlers. page: of errors that no route has made a page of."""
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
-    app.add_exception_handler(HTTPException, _http_exception)
-    app.add_exception_handler(Exception, _unhandled)
+    app.add_exception_handler(HTTPException, partial(_http_exception, page=page))
+    app.add_exception_handler(Exception, partial(_unhandled, page=page))
 
 
 def _app_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AppError)  # noqa: S101  (as registered)
     status = STATUS.get(error.kind, 500)
-    headers = {}
-    if error.retry_after is not None or status in {429, 503}:
-        headers["Retry-After"] = str(error.retry_after or 1)
+    headers = again(error)
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="plumbline"'
     if status == 500:
@@ -134,15 +135,24 @@ def _app_error(request: Request, error: Exception) -> Response:
     )
 
 
+def again(error: AppError) -> dict[str, str]:
+    """The header that says when to come again, where an error is one of the moment."""
+    if error.retry_after is None and STATUS.get(error.kind) not in {429, 503}:
+        return {}
+    return {"Retry-After": str(error.retry_after or 1)}
+
+
 def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101  (as registered)
     places = [Place(tuple(fault["loc"]), str(fault["msg"])) for fault in error.errors()]
     return problem(request, 422, "The input is not valid", kind="invalid", places=places)
 
 
-def _http_exception(request: Request, error: Exception) -> Response:
+def _http_exception(request: Request, error: Exception, *, page: Shown) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  (as registered)
     status = error.status_code
+    if (shown_page := page(request, status, error.headers or {})) is not None:
+        return shown_page
     if status >= 500:
         return problem(request, status, BROKEN)
     headers = dict(error.headers or {})
@@ -151,8 +161,8 @@ def _http_exception(request: Request, error: Exception) -> Response:
     return problem(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
 
 
-def _unhandled(request: Request, error: Exception) -> Response:  # noqa: ARG001  (the server logs it with its trace)
-    return problem(request, 500, BROKEN)
+def _unhandled(request: Request, error: Exception, *, page: Shown) -> Response:  # noqa: ARG001  (the server logs it with its trace)
+    return page(request, 500, {}) or problem(request, 500, BROKEN)
 
 
 def allowed_methods(request: Request) -> list[str]:
