@@ -2,11 +2,13 @@
 
 Every kind's cold time on campaigns of N judgments and of a tenth of them, as multiples of loading the same ratings in
 the same run; and how a stored report answers beside an empty request. On a throw-away Postgres with fsync on.
+`--only KIND…` times these kinds alone; `--at-most KIND=ROWS` times one on smaller campaigns, and the table says so.
+What is measured is told as it is, each line with the seconds since the start. Kinds that are jobs are computed by this
+one process.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import sys
@@ -16,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from math import log10
+from math import log
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 # One thread a process for the linear algebra, before anything imports numpy, as in the service: threads that wait for
 # each other on a busy machine made a report seventeen times slower.
@@ -34,60 +36,64 @@ from app.services import asked, kinds, reports, tokens
 from app.services.kinds._base import Kind
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
-from benchmarks import reports_data
+from benchmarks import reports_asked, reports_data
 from benchmarks.children import run
 from benchmarks.hot import MARKS, serving
+from benchmarks.reports_asked import Asked
 
-ROWS: Final = 140_000
 GOAL: Final = 2.0
-REQUESTS: Final = 200
-ON: Final[Mapping[str, tuple[str, ...]]] = {
-    "campaign/postediting": ("postedit",),
-    "campaigns/postediting_da": ("postedit", "da_sqm"),
-    "campaigns/xsts": ("xsts",),
-    "campaigns/linking": ("xsts", "xsts-2"),
-    "campaigns/agreement": ("da_sqm", "da_sqm-2"),
-    "campaigns/protocols": ("da_sqm", "da_sqm-2"),
-    "campaigns/ui": ("da_sqm", "da_sqm-2"),
-    "campaigns/robustness": ("da_sqm", "da_sqm-2"),
-}
-"""Campaigns that a kind is about, by protocol; else the first one."""
-NO_DATA: Final = "preferences"
-"""Preferences come from screens, not from judgments: there are none here."""
 STORED: Final = ("card", "distributions", "agreement")
 FIRST: Final = "first in a process"
+IMPORTED: Final[Mapping[str, int]] = {"da_sqm": 7, "da_sqm-2": 8, "xsts": 7, "xsts-2": 8, "postedit": 7}
+"""Seeds of the campaigns by protocol; the second of one is half as large."""
+_begun = time.perf_counter()
 _numbers = itertools.count()
+
+
+class Page(NamedTuple):
+    """What a run prints. answers: of stored reports, in milliseconds; none where they were not asked."""
+
+    found: Sequence[Cold]
+    answers: Sequence[tuple[str, float]]
+    sizes: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """A kind at both sizes. load, seconds: medians or single runs, in seconds; why: what it refused."""
+    """A kind at both sizes. load, seconds: medians or single runs, in seconds; why: no figures."""
 
     name: str
     long: bool
-    load: tuple[float, ...]
-    seconds: tuple[float, ...]
+    sizes: tuple[int, int]
+    load: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = ()
     why: str | None = None
 
     @property
     def exponent(self) -> float | None:
         """b of time ~ n^b between the two sizes."""
         small, large = self.seconds
-        return log10(large / small) if small and large else None
+        return log(large / small) / log(self.sizes[1] / self.sizes[0]) if small and large else None
 
 
-def filled(url: str, folder: Path, n: int) -> dict[str, str]:
-    """Import all campaigns of one size; their keys."""
-    keys = {}
-    for name, seed in (("da_sqm", 7), ("da_sqm-2", 8), ("xsts", 7), ("xsts-2", 8), ("postedit", 7)):
+def say(line: str) -> None:
+    """Tell how far the run is, with the seconds since it began, at once."""
+    print(f"{time.perf_counter() - _begun:8.1f} s  {line}", file=sys.stderr, flush=True)
+
+
+def filled(url: str, folder: Path, n: int, names: Sequence[str]) -> None:
+    """Import some campaigns of one size."""
+    for name in names:
         protocol, size = name.removesuffix("-2"), n // 2 if name.endswith("-2") else n
-        file, key = folder / f"{name}.jsonl", f"{name}-{n}"
-        reports_data.campaign(file, protocol, size, seed)
-        print(f"importing {key}", file=sys.stderr)
-        run("import", url, key, "jsonl", protocol, str(file))
+        file = folder / f"{name}.jsonl"
+        reports_data.campaign(file, protocol, size, IMPORTED[name])
+        say(f"importing {_key(name, n)}")
+        run("import", url, _key(name, n), "jsonl", protocol, str(file))
         file.unlink()
-        keys[name] = key
-    return keys
+
+
+def _key(name: str, n: int) -> str:
+    return f"{name}-{n}"
 
 
 def loading(database: Database, campaigns: Sequence[str]) -> float:
@@ -121,28 +127,24 @@ def cold(
     return median(took), None
 
 
-def kinds_timed(
-    database: Database, keys: Sequence[Mapping[str, str]], *, jobs: bool, without: Sequence[str]
-) -> list[Cold]:
-    """Every kind on the campaigns that fit it, at each size."""
-    found = []
-    for name, kind in sorted(kinds.ALL.items()):
-        left = "its data are screens, not judgments" if kind.name == NO_DATA else "a job with progress"
-        if kind.name == NO_DATA or (kind.long and not jobs):
-            found.append(Cold(name, kind.long, (), (), f"{left}: not timed here"))
-            continue
-        if name in without:
-            found.append(Cold(name, kind.long, (), (), "left out of this run"))
-            continue
-        load, seconds, why = [], [], None
-        for of in keys:
-            about = tuple(of[each] for each in ON.get(name, ("da_sqm",)))
-            took, why = cold(database, kind, about, 1 if kind.long else 3)
-            load.append(loading(database, about))
-            seconds.append(took)
-        print(f"{name}: {seconds} {why or ''}", file=sys.stderr)
-        found.append(Cold(name, kind.long, tuple(load), tuple(seconds), why))
-    return found
+def kinds_timed(database: Database, wanted: Asked) -> list[Cold]:
+    """Every kind that is asked for, on the campaigns that fit it, at each size."""
+    return [timed(database, name, kinds.ALL[name], wanted) for name in wanted.names]
+
+
+def timed(database: Database, name: str, kind: Kind[Any, Any], wanted: Asked) -> Cold:
+    """One kind at both of its sizes: the median of three runs, of a job a single one."""
+    sizes, why = wanted.sizes(name), wanted.left_out(name, kind)
+    if why is not None:
+        return Cold(name, kind.long, sizes, why=why)
+    load, seconds = [], []
+    for n in sizes:
+        about = tuple(_key(each, n) for each in reports_asked.about(name))
+        took, why = cold(database, kind, about, 1 if kind.long else 3)
+        load.append(loading(database, about))
+        seconds.append(took)
+        say(f"{name} at {n:,}: {why or f'{took:.2f} s, loading {load[-1]:.2f} s'}")
+    return Cold(name, kind.long, sizes, tuple(load), tuple(seconds), why)
 
 
 def stored(database: Database, url: str, campaign: str, requests: int) -> list[tuple[str, float]]:
@@ -184,54 +186,64 @@ def _anew(client: httpx.Client, path: str, known: Mapping[str, str]) -> httpx.Re
     return client.get(path, headers={**known, "Accept": f"application/json, x/{next(_numbers)};q=0.1"})
 
 
-def table(found: Sequence[Cold], answers: Sequence[tuple[str, float]], sizes: Sequence[int]) -> str:
-    """Both tables as Markdown."""
-    small, large = sizes
+def table(page: Page) -> str:
+    """Both tables as Markdown; the second only where stored reports were asked."""
+    small, large = page.sizes
     lines = [
         f"| kind | {small:,}, s | {large:,}, s | × loading, {small:,} | × loading, {large:,} | exponent | |",
         "|---|--:|--:|--:|--:|--:|---|",
+        *(_row(one, page.sizes) for one in page.found),
     ]
-    for one in found:
-        note = one.why or ("job" if one.long else "")
-        if one.why:
-            lines.append(f"| {one.name} | | | | | | {note} |")
-            continue
-        ratio = [f"{s / base:.1f}" for s, base in zip(one.seconds, one.load, strict=True)]
-        cells = [f"{one.seconds[0]:.2f}", f"{one.seconds[1]:.2f}", *ratio, f"{one.exponent:.2f}", note]
-        lines.append(f"| {one.name} | {' | '.join(cells)} |")
-    empty = dict(answers)["empty: /livez"]
-    lines += ["", "| request | ms, median | × empty | goal |", "|---|--:|--:|---|"]
-    lines += [
-        f"| {what} | {ms:.2f} | {ms / empty:.1f} | {f'≤ {GOAL:g}' if what.endswith(('200', '304')) else ''} |"
-        for what, ms in answers
-    ]
+    if page.answers:
+        empty = dict(page.answers)["empty: /livez"]
+        lines += ["", "| request | ms, median | × empty | goal |", "|---|--:|--:|---|"]
+        lines += [
+            f"| {what} | {ms:.2f} | {ms / empty:.1f} | {f'≤ {GOAL:g}' if what.endswith(('200', '304')) else ''} |"
+            for what, ms in page.answers
+        ]
     return "\n".join(lines)
+
+
+def _row(one: Cold, sizes: tuple[int, int]) -> str:
+    """A line of the first table. Figures of other sizes than those of its head say which, each for itself."""
+    capped = f"at most {one.sizes[1]:,}" if one.load and one.sizes != sizes else ""
+    note = ", ".join(filter(None, (one.why or ("job" if one.long else ""), capped)))
+    if one.why:
+        return f"| {one.name} | | | | | | {note} |"
+    at = ["" if here == there else f" (at {here:,})" for here, there in zip(one.sizes, sizes, strict=True)]
+    ratio = [f"{s / base:.1f}" for s, base in zip(one.seconds, one.load, strict=True)]
+    took = [f"{s:.2f}" for s in one.seconds]
+    cells = [f"{cell}{size}" for cell, size in zip((*took, *ratio), (*at, *at), strict=True)]
+    exponent = "" if one.exponent is None else f"{one.exponent:.2f}"
+    return f"| {one.name} | {' | '.join((*cells, exponent, note))} |"
+
+
+def measured(wanted: Asked, scratch: Path) -> Page:
+    """Fill a throw-away database with what the run needs, and time what it asks for."""
+    with embedded.start(scratch / "data") as server:
+        migrate.upgrade(server.url("owner"))
+        with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
+            for n, names in wanted.needed().items():
+                filled(server.url("app"), scratch, n, names)
+            found = kinds_timed(database, wanted)
+            if wanted.only:
+                return Page(found, (), wanted.sizes())
+            campaign = _key(reports_asked.FIRST_ONE, wanted.rows)
+            say(f"stored reports of {campaign}")
+            return Page(found, stored(database, server.url("owner"), campaign, wanted.requests), wanted.sizes())
 
 
 def main() -> None:
     """Measure, print the tables, and put them into a page where one is named."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reports", description=__doc__)
-    parser.add_argument("--rows", type=int, default=ROWS, help="judgments of a campaign")
-    parser.add_argument("--requests", type=int, default=REQUESTS, help="of each kind of request")
-    parser.add_argument("--with-jobs", action="store_true", help="time the kinds that are jobs, too")
-    parser.add_argument("--without", nargs="*", default=[], help="kinds that are left out, as campaign/arms")
-    parser.add_argument("--write", type=Path, help="page to put the tables into, between its marks")
-    given = parser.parse_args()
-    sizes = given.rows // 10, given.rows
+    wanted = reports_asked.read(None, __doc__)
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-") as scratch:
         Path(scratch).chmod(0o711)  # under root the server runs as another user, who must get through
-        with embedded.start(Path(scratch) / "data") as server:
-            migrate.upgrade(server.url("owner"))
-            with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
-                keys = [filled(server.url("app"), Path(scratch), n) for n in sizes]
-                found = kinds_timed(database, keys, jobs=given.with_jobs, without=given.without)
-                answers = stored(database, server.url("owner"), keys[1]["da_sqm"], given.requests)
-    shown = table(found, answers, sizes)
+        shown = table(measured(wanted, Path(scratch)))
     print(shown)
-    if given.write is not None:
-        before, _, rest = given.write.read_text(encoding="utf-8").partition(MARKS[0])
+    if wanted.write is not None:
+        before, _, rest = wanted.write.read_text(encoding="utf-8").partition(MARKS[0])
         after = rest.partition(MARKS[1])[2]
-        given.write.write_text(f"{before}{MARKS[0]}\n{shown}\n\n{MARKS[1]}{after}", encoding="utf-8")
+        wanted.write.write_text(f"{before}{MARKS[0]}\n{shown}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
