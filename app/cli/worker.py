@@ -72,7 +72,7 @@ def worker(
 def computing(cores: int, *, beside: bool) -> int:
     """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
 
-    Yielding alone does not do it (P12): where all cores are busy, who waits for the disk waits for a slice of theirs too.
+    Yielding alone does not do it (P12): where all cores are busy, who waits for the disk waits for their slice too.
 
     >>> computing(4, beside=False), computing(4, beside=True), computing(1, beside=True)
     (4, 3, 1)
