@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -10,11 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api import _kinds
 from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
 from app.api.exclusions import of_exclusion
+from app.api.plans import of_plan
 from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
 from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
-from app.services import asked, exclusions_jobs, jobs, rankings, side_by_side_jobs, stability
+from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
+from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -80,15 +84,42 @@ def get_job_report(
         report = None if view.state in ("queued", "running") else jobs.report(session, view)
     if report is None:
         return accepted(view)
-    if view.kind == stability.KIND:
-        return of_stability(request, report, _curves(drawn.picture))
-    if view.kind == rankings.KIND:
-        return of_ranking(request, caller, report, drawn.picture)
-    if view.kind in side_by_side_jobs.KINDS:
-        return of_rankings(request, caller, report)
-    if view.kind == exclusions_jobs.KIND:
-        return of_exclusion(request, report)
+    shown = SHOWN.get(view.kind)
+    if shown is not None:
+        return shown(request, caller, report, drawn.picture)
     return _kinds.for_caller(request, caller, asked.kind_of_job(view.kind), report, drawn.picture)
+
+
+def _of_stability(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
+    return of_stability(request, report, _curves(picture))
+
+
+def _of_rankings(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return of_rankings(request, caller, report)
+
+
+def _of_exclusion(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return of_exclusion(request, report)
+
+
+def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return of_plan(request, report)
+
+
+SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
+    {
+        stability.KIND: _of_stability,
+        rankings.KIND: of_ranking,
+        exclusions_jobs.KIND: _of_exclusion,
+        replans_jobs.KIND: _of_plan,
+        **dict.fromkeys(plans_jobs.KINDS, _of_plan),
+        **dict.fromkeys(side_by_side_jobs.KINDS, _of_rankings),
+    }
+)
+"""What is no kind of report, with the name of its picture."""
 
 
 def _curves(picture: str) -> Picture:
@@ -96,8 +127,17 @@ def _curves(picture: str) -> Picture:
     for name in PICTURES:
         if picture in (name, ""):
             return name
-    places = (Place(("query", "picture"), f"there are: {', '.join(PICTURES)}"),)
-    raise Invalid("the query is not valid", places=places)
+    raise _no_picture(f"there are: {', '.join(PICTURES)}")
+
+
+def _check_none(picture: str) -> None:
+    """Raises Invalid where a picture is named of what has none by name."""
+    if picture:
+        raise _no_picture("there are none by name here")
+
+
+def _no_picture(what: str) -> Invalid:
+    return Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
 
 
 def _check_role(caller: Caller, view: jobs.JobView) -> None:

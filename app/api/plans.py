@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
+from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services import plan_report, plan_staleness, plans, replanning
+from app.services import jobs, plan_report, plan_staleness, plans, plans_jobs, replans_jobs
+from app.services.jobs import JobView
 from app.services.plans import PlanView
+from app.services.plans_jobs import Later
 from app.services.replay import Answer
+from app.services.reports import StoredReport
+from app.services.tokens import Caller
+from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen
 from app.web.bodies import Input, json_body
+from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
 from app.web.lists import Limit, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.once import Once, OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
 
+JSON = "application/json"
 LARGEST = 2**31 - 1
+Given = dict[str, Any]
 Version = Annotated[int, Path(alias="plan", ge=1, le=LARGEST, description="Version of the plan.", examples=[1])]
 After = Annotated[int, Query(alias="cursor", ge=0, le=LARGEST, description="`next` of the page before.", examples=[1])]
 DryRun = Annotated[bool, Query(description="Store nothing; only look at the plan.")]
@@ -117,35 +129,34 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     "/plan",
     status_code=201,
     summary="Compile a design",
-    responses={**shows(201, EXAMPLE, "Frozen."), **shows(200, EXAMPLE, "With `dry_run`: as it would be."), **REFUSED},
+    responses={
+        **shows(201, EXAMPLE, "Frozen."),
+        **shows(200, EXAMPLE, "With `dry_run`: as it would be."),
+        **LATER,
+        **REFUSED,
+    },
 )
-def create_plan(
+async def create_plan(
     caller: Manager,
+    request: Request,
     campaign: CampaignKey,
     body: Annotated[DesignIn, json_body(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
     pilot: PilotKey = None,
+    prefer: Prefer = "",
 ) -> Response:
     """Who judges what, in which tasks and in which order, by the seed; the same design and seed give the same plan.
 
-    The plan is frozen with its report and the campaign is planned. A new one before `open` is a new version.
+    The plan is frozen with its report and the campaign is planned. A new one before `open` is a new version. A large
+    plan is compiled by a job, and frozen by the same request, sent again once the job is done.
     """
     if pilot is not None:
         all_seen(caller, (campaign, pilot))
-    if dry_run:
-        with database.transaction(snapshot=True) as session:
-            view = plans.compile_design(session, campaign, body.root, dry_run=True, actor=caller.actor, pilot=pilot)
-        return Response(out(view).model_dump_json(), media_type="application/json")
-
-    with database.transaction() as session:
-
-        def make() -> Answer:
-            view = plans.compile_design(session, campaign, body.root, dry_run=False, actor=caller.actor, pilot=pilot)
-            return created(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
-
-        return once(session, caller, make)
+    given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
+    make = partial(plans_jobs.compile_design, campaign=campaign, dry_run=dry_run, **given)
+    return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
 class ReplanIn(Input):
@@ -161,33 +172,68 @@ class ReplanIn(Input):
     "/plan/replan",
     status_code=201,
     summary="Plan anew what is left",
-    responses={**shows(201, EXAMPLE, "Frozen."), **shows(200, EXAMPLE, "With `dry_run`: as it would be."), **REFUSED},
+    responses={
+        **shows(201, EXAMPLE, "Frozen."),
+        **shows(200, EXAMPLE, "With `dry_run`: as it would be."),
+        **LATER,
+        **REFUSED,
+    },
 )
-def create_replan(
+async def create_replan(
     caller: Manager,
+    request: Request,
     campaign: CampaignKey,
     body: Annotated[ReplanIn, json_body(ReplanIn, dropout={"reason": "rater r3 left"})],
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
+    prefer: Prefer = "",
 ) -> Response:
     """After a rater left or joined, a system came late or was withdrawn, or documents were bought.
 
-    Finished groups stay, whole groups move, and one that was half done is judged again, its work kept as surplus.
+    Finished groups stay, whole groups move, and one that was half done is judged again, its work kept as surplus. Of a
+    large plan it is compiled by a job, as a plan is.
     """
-    given: dict[str, Any] = {"bought": body.documents, "reason": body.reason, "actor": caller.actor}
+    given: Given = {"bought": body.documents, "reason": body.reason, "actor": caller.actor}
+    make = partial(replans_jobs.replan_campaign, campaign=campaign, dry_run=dry_run, **given)
+    return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
+
+
+def of_plan(request: Request, report: StoredReport) -> Response:
+    """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
+    return answer(request, lambda: out(plans_jobs.read(report.body)).model_dump_json().encode(), JSON, report.etag)
+
+
+def _made(
+    caller: Caller, campaign: str, database: Database, once: Once, make: Callable[[Session], PlanView], dry_run: bool
+) -> Response:
+    """A plan that is looked at, or frozen once. Raises Later, which leaves nothing under an Idempotency-Key."""
     if dry_run:
         with database.transaction(snapshot=True) as session:
-            view = replanning.replan_campaign(session, campaign, **given, dry_run=True)
-        return Response(out(view).model_dump_json(), media_type="application/json")
+            return Response(out(make(session)).model_dump_json(), media_type=JSON)
 
     with database.transaction() as session:
 
-        def make() -> Answer:
-            view = replanning.replan_campaign(session, campaign, **given, dry_run=False)
+        def frozen() -> Answer:
+            view = make(session)
             return created(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
-        return once(session, caller, make)
+        return once(session, caller, frozen)
+
+
+async def _answer(request: Request, database: Database, prefer: str, made: Callable[[], Response]) -> Response:
+    """The plan; or the job that compiles it, and the plan where the job ends within the time that the client waits."""
+
+    def ask() -> Response | JobView:
+        try:
+            return made()
+        except Later as later:
+            return jobs.ask(database, later.request)
+
+    found = await ready(request, database, prefer, ask)
+    if isinstance(found, StoredReport):  # compiled meanwhile
+        found = await to_thread.run_sync(ask)
+    return accepted(found) if isinstance(found, JobView) else found
 
 
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))

@@ -5,10 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
 
 from app.cli._remote import Query, Remote
+from app.domain.errors import Conflict
 
 LOOK_EVERY = 1.0  # seconds
+MOST_ASKED = 6  # times, while others go on with what a plan is compiled for
+Progress = Callable[[int, int], None]
+
+
+class ChangesTooFast(Conflict):
+    """The campaign changes faster than a plan of it is compiled; ask again when it rests, or pause it."""
 
 
 def report(
@@ -19,7 +29,7 @@ def report(
     *,
     body: Mapping[str, object] | None = None,
     accept: str = "application/json",
-    on_progress: Callable[[int, int], None],
+    on_progress: Progress,
 ) -> bytes:
     """The report, however long it takes. Raises Refused with what the job failed for, NotReached.
 
@@ -28,11 +38,32 @@ def report(
     answer = remote.ask(method, path, query, body, accept=accept)
     if answer.status_code == 200:
         return answer.content
+    _ended(remote, answer, on_progress)
+    return remote.ask("GET", f"{answer.headers['Location']}/report", accept=accept).content
+
+
+def made(remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress) -> bytes:
+    """What a POST makes, asked again once the job is done that it waits for.
+
+    Raises Refused with what the job failed for, NotReached, ChangesTooFast.
+    """
+    for _ in range(MOST_ASKED):
+        answer = remote.ask("POST", path, query, body, creates=True)
+        if answer.status_code != 202:
+            return answer.content
+        job = _ended(remote, answer, on_progress)
+        if job["state"] != "done":
+            remote.ask("GET", f"{answer.headers['Location']}/report")
+    raise ChangesTooFast
+
+
+def _ended(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
+    """The job of an answer, looked at until it has ended."""
     address, told = answer.headers["Location"], ""
     while True:
-        job = answer.json()
+        job: dict[str, Any] = answer.json()
         if job["state"] not in ("queued", "running"):
-            return remote.ask("GET", f"{address}/report", accept=accept).content
+            return job
         if job["total"]:
             on_progress(job["done"], job["total"])
         if job["waiting"] and job["waiting"] != told:

@@ -83,14 +83,20 @@ class Remote:
         body: Mapping[str, object] | None = None,
         *,
         accept: str = "application/json",
+        creates: bool = False,
     ) -> httpx.Response:
-        """An answer, 200 or 202, without waiting for a report that takes long. Raises Refused, NotReached."""
+        """An answer, 200 or 202, without waiting for a report that takes long; 201 where something is made, once.
+
+        Raises Refused, NotReached.
+        """
         headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
+        if creates:
+            headers["Idempotency-Key"] = secrets.token_hex(16)
         with _reaching(self.url):
             answer = httpx.request(
                 method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE
             )
-        if answer.status_code not in (200, 202):
+        if answer.status_code not in ((200, 201, 202) if creates else (200, 202)):
             raise _refusal(answer)
         return answer
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from app.cli import _long
+from app.cli._bar import bar
 from app.cli._remote import Refused, Remote
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
@@ -71,7 +73,9 @@ class RemoteDesk:
     def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
         """Compile a design and freeze it, or only look at it."""
         query = {"dry_run": str(dry_run).lower()}
-        return _short(json.loads(self._remote.write("POST", f"{_path(campaign)}/plan", query, design)))
+        with bar(f"compiling the plan of {campaign}") as on_progress:
+            made = _long.made(self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress)
+        return _short(json.loads(made))
 
     def open(self, campaign: str) -> None:
         """Open a campaign."""

@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli import _context, _remote
+from app.cli import _context, _long, _remote
+from app.cli._bar import bar
 from app.domain.errors import Invalid, Place
 from app.services import plan_staleness, plans, replanning
 from app.web import strict_json
@@ -73,12 +74,12 @@ def _asked(
 ) -> dict[str, Any]:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"
     query = {"dry_run": str(dry_run).lower(), **({} if pilot is None else {"pilot": pilot})}
-    if replan is not None:
-        body = remote.write("POST", f"{path}/replan", query, {"reason": replan})
-    elif given is None:
+    if replan is None and given is None:
         body = remote.body(path, accept="application/json")
     else:
-        body = remote.write("POST", path, query, given)
+        with bar("compiling the plan") as on_progress:
+            sent, where = (given, path) if replan is None else ({"reason": replan}, f"{path}/replan")
+            body = _long.made(remote, where, query, sent, on_progress=on_progress)
     found: dict[str, Any] = json.loads(body)
     return found
 

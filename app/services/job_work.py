@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
-from app.services import asked, exclusions_jobs, jobs, rankings, side_by_side_jobs, stability
+from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
 from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
@@ -27,6 +27,8 @@ OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
         stability.KIND: stability.work,
         rankings.KIND: rankings.work,
         exclusions_jobs.KIND: exclusions_jobs.work,
+        replans_jobs.KIND: replans_jobs.work,
+        **dict.fromkeys(plans_jobs.KINDS, plans_jobs.work),
         **dict.fromkeys(side_by_side_jobs.KINDS, side_by_side_jobs.work),
     }
 )

@@ -44,10 +44,11 @@ class Known:
     told: Mapping[str, object] | None = None
 
 
-def known(session: Session, view: CampaignView, pilot: str | None = None) -> Known:
+def known(session: Session, view: CampaignView, pilot: str | None = None, *, version: int | None = None) -> Known:
     """The components for a plan of this campaign.
 
-    pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. Without one:
+    pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. version: of the
+    data whose judgments count, the pilot's where there is one, else the campaign's own. Without a pilot:
     The campaign's setting `components` holds values, by the names of the components report, with `system` for the
     variance between systems and `source` for where they come from, as of a pilot. Else the campaign's own judgments
     where there are at least FEWEST_RATINGS. Else published ones of the same protocol; never those of another scale.
@@ -55,11 +56,11 @@ def known(session: Session, view: CampaignView, pilot: str | None = None) -> Kno
     Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
     """
     if pilot is not None:
-        return _of_pilot(session, view, question(session, pilot, None))
+        return _of_pilot(session, view, question(session, pilot, version))
     given = _given(view.settings.get(SETTING))
     if given is not None:
         return given
-    own = _own(session, question(session, view.key, None))
+    own = _own(session, question(session, view.key, version))
     if own is not None:
         return own
     try:

@@ -18,6 +18,7 @@ from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
 from app.services import audit, plan_components, plan_material, plan_report, plan_storing
 from app.services.campaigns import CampaignView, get
+from app.services.plan_components import Known
 from app.services.plan_material import Material
 from app.storage import campaigns, plans
 from app.storage.db import Session
@@ -57,6 +58,27 @@ class PlanView:
     stale: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A design that is asked for, and what there is to compile it for. pilot: key of a campaign, where one is named."""
+
+    row: campaigns.CampaignRecord
+    view: CampaignView
+    given: object
+    design: Design
+    material: Material
+    pilot: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A plan that is compiled and not stored yet. digest: of all that it is."""
+
+    plan: Plan
+    report: Mapping[str, object]
+    digest: bytes
+
+
 def compile_design(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
@@ -68,29 +90,64 @@ def compile_design(
     Raises NotFound, TooFar once a campaign is open, Invalid with places in the body where a design is not valid or
     cannot be met, NothingToJudge, NobodyJudges.
     """
-    row = campaigns.get(session, campaign, lock=not dry_run)
+    wanted = asked(session, campaign, given, pilot=pilot, lock=not dry_run)
+    made = compiled_here(session, wanted)
+    return looked_at(wanted, made) if dry_run else frozen(session, wanted, made, actor=actor)
+
+
+def asked(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> Asked:
+    """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
+    row = campaigns.get(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
         raise TooFar(f"it is {row.state}")
     view, design = get(session, campaign), parse_design(given, loc=BODY)
     material = plan_material.read(session, view, row.id)
-    seed = secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
     material = plan_material.calibrated(material, design.calibration.set if design.calibration else None)
+    return Asked(row, view, given, design, material, pilot)
+
+
+def seed_of(design: Design) -> int:
+    """The design's own, else one that is drawn now."""
+    return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
+
+
+def compiled_here(session: Session, wanted: Asked) -> Compiled:
+    """The plan, compiled now. Raises Invalid with places in the body."""
+    plan = dealt(wanted, seed_of(wanted.design))
+    return told(wanted, plan, plan_components.known(session, wanted.view, wanted.pilot))
+
+
+def dealt(wanted: Asked, seed: int) -> Plan:
+    """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
+    material = wanted.material
     try:
-        plan = compile_plan(design, material.test_set, material.systems, material.raters, seed)
+        return compile_plan(wanted.design, material.test_set, material.systems, material.raters, seed)
     except Invalid as error:  # the design is the body
         places = tuple(Place((*BODY, *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
-    report = plan_report.report(view, material, plan, plan_components.known(session, view, pilot))
-    digest = digest_of(plan, material)
-    if dry_run:
-        return unstored(view, given, plan, report, digest, int(row.data_version))
+
+
+def told(wanted: Asked, plan: Plan, known: Known) -> Compiled:
+    """A plan with its report and its digest. known: the components that it is forecast with."""
+    report = plan_report.report(wanted.view, wanted.material, plan, known)
+    return Compiled(plan, report, digest_of(plan, wanted.material))
+
+
+def looked_at(wanted: Asked, made: Compiled) -> PlanView:
+    """A plan as it would be."""
+    return unstored(wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version))
+
+
+def frozen(session: Session, wanted: Asked, made: Compiled, *, actor: str) -> PlanView:
+    """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
+    row, campaign = wanted.row, wanted.view.key
     plans.forget_tasks(session, row.id)
-    version = freeze(session, row, given, plan, report, digest, actor=actor)
-    target = plan_storing.Target(row.id, version, view, material)
-    plan_storing.store(session, target, plan, tasks=plan.tasks, groups=plan.groups)
+    version = freeze(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
+    target = plan_storing.Target(row.id, version, wanted.view, wanted.material)
+    plan_storing.store(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
     if row.state != "planned":
         campaigns.change(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
-    what = {"plan": version, "hash": digest.hex(), "seed": seed}
+    what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
     audit.record(session, row.id, actor=actor, action="plan frozen", what=what)
     return replace(stored(session, campaign, version), stale=())
 

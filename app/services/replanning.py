@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from app.design.plan import Group, Plan, Task
@@ -12,6 +12,7 @@ from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
 from app.services import audit, plan_components, plan_material, plan_report, plan_storing, plans
 from app.services.campaigns import CampaignView, get
+from app.services.plan_components import Known
 from app.services.plan_material import SEAT, Material
 from app.services.plans import PlanView
 from app.storage import campaigns, replans
@@ -41,11 +42,19 @@ class Merged:
 
 
 def replan_campaign(
-    session: Session, campaign: str, *, bought: Sequence[str] | None, reason: str, dry_run: bool, actor: str
+    session: Session,
+    campaign: str,
+    *,
+    bought: Sequence[str] | None,
+    reason: str,
+    dry_run: bool,
+    actor: str,
+    make: Make | None = None,
 ) -> PlanView:
     """Plan anew what is left of a campaign; finished groups stay, and a half-done one is judged again whole.
 
     bought: documents to take in; None takes all that the plan does not know, where its design did not choose any.
+    make: compiles it, where not `compiled` does.
 
     A closed campaign can be planned on, too, and opened again for it. The plan is compiled while raters go on, and only
     its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
@@ -53,28 +62,29 @@ def replan_campaign(
 
     Raises NotFound, NoPlanYet, NobodyJudges where nobody is left, Invalid for documents that cannot be bought.
     """
+    make = make or compiled
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
         if left == 1 and not dry_run:
-            _hold(session, campaign)
-        found = _compile(session, campaign, bought)
+            hold(session, campaign)
+        found = make(session, campaign, bought)
         if dry_run:
             return found.looked_at(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
-            _hold(session, campaign)
-            if left == 1 or _rests_on(session, campaign) == found.rests_on:
+            hold(session, campaign)
+            if left == 1 or rests_on(session, campaign) == found.rests_on:
                 return found.freeze(session, reason=reason, actor=actor)
             held.rollback()
     raise AssertionError  # the last attempt returns
 
 
-def _hold(session: Session, campaign: str) -> None:
+def hold(session: Session, campaign: str) -> None:
     """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
     replans.hold(session, campaigns.get(session, campaign).id)
     campaigns.get(session, campaign, lock=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Basis:
+class Basis:
     """What a replan rests on: the plan in force, what became of its tasks, and what there is to plan for."""
 
     version: int
@@ -82,46 +92,86 @@ class _Basis:
     material: Material
 
 
-def _rests_on(session: Session, campaign: str) -> _Basis:
+def rests_on(session: Session, campaign: str) -> Basis:
+    """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NobodyJudges."""
     row = campaigns.get(session, campaign)
     before = stored.latest(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks = replans.in_force(session, row.id, before.version)
-    return _Basis(int(before.version), tuple(tasks), plan_material.read(session, get(session, campaign), row.id))
+    return Basis(int(before.version), tuple(tasks), plan_material.read(session, get(session, campaign), row.id))
 
 
-def _compile(session: Session, campaign: str, bought: Sequence[str] | None) -> _Compiled:
-    basis, view = _rests_on(session, campaign), get(session, campaign)
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left to plan. All that is new follows from it, whoever compiles it and when.
+
+    before: the plan in force as it is stored. old: with its tasks at those who have them. material: with the pairs of
+    its calibration set only. handed_in, started: numbers of its tasks. bought: documents to take in.
+    """
+
+    view: CampaignView
+    before: stored.Row
+    old: Plan
+    material: Material
+    handed_in: frozenset[int]
+    started: frozenset[int]
+    bought: tuple[str, ...]
+
+    def replanned(self) -> Replanned:
+        """What becomes of it. Raises Invalid where nobody is left."""
+        return replan(
+            self.old,
+            self.material.test_set,
+            _systems(self.old, self.material),
+            self.material.raters,
+            handed_in=self.handed_in,
+            started=self.started,
+            bought=self.bought,
+            seed=self.old.seed + int(self.before.version),
+        )
+
+    def known(self, session: Session, version: int | None = None) -> Known:
+        """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
+        found = plan_components.kept(self.before.report)
+        return found or plan_components.known(session, self.view, version=version)
+
+    def report(self, plan: Plan, known: Known) -> Mapping[str, object]:
+        """Of the plan that comes of it."""
+        return plan_report.report(self.view, _with_past(self.material, plan), plan, known)
+
+
+def left_of(session: Session, campaign: str, basis: Basis, bought: Sequence[str] | None) -> Left:
+    """What is left to plan of what it rests on. Raises Invalid for documents that cannot be bought, SetNotTakenIn."""
     before = stored.get(session, campaigns.get(session, campaign).id, basis.version)
     old = as_held(plans.unpacked(before.compiled), basis.tasks, basis.material.seats)
     calibration = old.design.calibration.set if old.design.calibration else None
     material = plan_material.calibrated(basis.material, calibration)
-    found = replan(
-        old,
-        material.test_set,
-        _systems(old, material),
-        material.raters,
-        handed_in={task.number for task in basis.tasks if task.state == "handed_in"},
-        started={task.number for task in basis.tasks if task.state != "handed_in" and task.begun},
-        bought=_bought(old, material, bought),
-        seed=old.seed + basis.version,
-    )
-    merged = merge(old, found)
-    known = plan_components.kept(before.report) or plan_components.known(session, view)
-    report = plan_report.report(view, _with_past(material, merged.plan), merged.plan, known)
-    return _Compiled(view, basis, before.design, material, old, found, merged, report)
+    done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
+    begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
+    wanted = _bought(old, material, bought)
+    return Left(get(session, campaign), before, old, material, done, begun, wanted)
+
+
+def compiled(session: Session, campaign: str, bought: Sequence[str] | None) -> Compiled:
+    """The new plan, compiled now. Raises as `rests_on` and `left_of`."""
+    basis = rests_on(session, campaign)
+    return compiled_of(session, basis, left_of(session, campaign, basis, bought))
+
+
+def compiled_of(session: Session, basis: Basis, left: Left) -> Compiled:
+    """The new plan of what is left, compiled now."""
+    found = left.replanned()
+    merged = merge(left.old, found)
+    return Compiled(left, basis, found, merged, left.report(merged.plan, left.known(session)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
+class Compiled:
     """A plan that is compiled and not stored yet."""
 
-    view: CampaignView
-    rests_on: _Basis
-    design: Mapping[str, object]
-    material: Material
-    old: Plan
+    left: Left
+    rests_on: Basis
     found: Replanned
     merged: Merged
     report: Mapping[str, object]
@@ -129,33 +179,39 @@ class _Compiled:
     @property
     def digest(self) -> bytes:
         """Of all that the plan is."""
-        return plans.digest_of(self.merged.plan, self.material)
-
-    def change(self, reason: str) -> dict[str, object]:
-        """What the replan moved."""
-        changes = [asdict(one) for one in self.found.changes][:MOST_CHANGES]
-        return {"reason": reason, "counts": dict(self.found.counts()), "changes": changes}
+        return plans.digest_of(self.merged.plan, self.left.material)
 
     def looked_at(self, reason: str) -> PlanView:
         """As it would be."""
-        given = (self.view, self.design, self.merged.plan, self.report, self.digest, self.view.data_version)
-        return plans.unstored(*given, change=self.change(reason))
+        view = self.left.view
+        given = (view, self.left.before.design, self.merged.plan, self.report, self.digest, view.data_version)
+        return plans.unstored(*given, change=change_of(self.found, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
-        campaign, before, merged = self.view.key, self.rests_on.version, self.merged
+        campaign, before, merged = self.left.view.key, self.rests_on.version, self.merged
         row, digest = campaigns.get(session, campaign), self.digest
         old_groups = replans.group_ids(session, row.id, before)
-        given = (row, self.design, merged.plan, self.report, digest)
-        version = plans.freeze(session, *given, actor=actor, change=self.change(reason))
+        given = (row, self.left.before.design, merged.plan, self.report, digest)
+        version = plans.freeze(session, *given, actor=actor, change=change_of(self.found, reason))
         data_version = int(campaigns.get(session, campaign).data_version)
         tasks = self.rests_on.tasks
-        _apply(session, row.id, tasks, self.old, self.found, merged, old_groups, version, data_version)
-        target = plan_storing.Target(row.id, version, get(session, campaign), self.material)
+        _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
+        target = plan_storing.Target(row.id, version, get(session, campaign), self.left.material)
         plan_storing.store(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
         what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.counts()}
         audit.record(session, row.id, actor=actor, action="plan renewed", what=what)
         return replace(plans.stored(session, campaign, version), stale=())
+
+
+Make = Callable[[Session, str, Sequence[str] | None], Compiled]
+"""Compiles what is left of a campaign, with the documents that are bought."""
+
+
+def change_of(found: Replanned, reason: str) -> dict[str, object]:
+    """What a replan moved, and why."""
+    changes = [asdict(one) for one in found.changes][:MOST_CHANGES]
+    return {"reason": reason, "counts": dict(found.counts()), "changes": changes}
 
 
 def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
@@ -164,9 +220,18 @@ def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> 
     seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
     one who left has not handed in is at no seat that there is.
     """
+    return moved(plan, holders(plan, tasks, seats))
+
+
+def holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
+    """Who has which task, by its number, as far as that may be another than the plan says."""
     now = {task.number: task.rater for task in tasks if task.rater and not task.pooled and not task.invited}
     now |= _seated(plan, tasks, seats)
-    now |= {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
+    return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
+
+
+def moved(plan: Plan, now: Mapping[int, str]) -> Plan:
+    """The plan with tasks at those who have them, by number, and their groups with them."""
     held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
     whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}
     groups = tuple(replace(group, rater=whose.get(group.number, group.rater)) for group in plan.groups)

@@ -67,6 +67,13 @@ def of_campaign(
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()
 
 
+def n_alike(session: Session, campaign_id: int, kind: str, question: str) -> int:
+    """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key."""
+    mine = (jobs.c.campaign_id == campaign_id, jobs.c.kind == kind, jobs.c.state == "done")
+    query = sa.select(sa.func.count()).where(*mine, jobs.c.request["given"]["question"].astext == question)
+    return int(session.execute(query).scalar_one())
+
+
 def restart(session: Session, job_id: int) -> None:
     """Begin a job anew that has ended without a report; chunks that have results keep them."""
     kept = sa.select(sa.func.count()).where(chunk_results.c.job_id == job_id).scalar_subquery()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from app.cli import _long
+from app.cli._remote import Remote
+from app.cli._series_desk import RemoteDesk
 from app.cli._serving import own_server
-from app.services import tokens
+from app.services import plan_time, tokens
 from app.storage import embedded
 from app.storage.db import APP_ROLE
 from tests.cli.conftest import Command
-from tests.spine import Spine, fresh
+from tests.load.server import serving
+from tests.spine import Spine, fresh, opened
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import draining
 
@@ -39,3 +44,46 @@ def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
     assert json.loads(there.stdout) == json.loads(command(spine.url, "stability", "thrice", *FEW, "--json").stdout)
     assert (refused.returncode, refused.stdout) == (2, b"")
     assert b"documents: 9 is not between 1 and 8" in refused.stderr
+
+
+def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
+    command: Command, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    designs = {"once": {"overlap": None}, "cannot": {"ratings_per_item": 9}}
+    files = {name: tmp_path / f"{name}.json" for name in designs}
+    for name, design in designs.items():
+        files[name].write_text(json.dumps(design))
+    with opened(database_url) as spine, serving(database_url) as there, draining(spine.database):
+        monkeypatch.setenv("PLUMBLINE_TOKEN", there.secret)
+        remote, at = Remote(there.url, there.secret), ("--server", there.url)
+        _draft(remote)
+        seen = command(database_url, "plan", "draft", files["once"], "--dry-run", "--json", *at)
+        frozen = command(database_url, "plan", "draft", files["once"], "--json", *at)
+        refused = command(database_url, "plan", "draft", files["cannot"], *at)
+        renewed = command(database_url, "plan", "draft", "--replan", "one left", "--json", *at)
+        desk = RemoteDesk(remote).compile("draft", {"seed": 4}, dry_run=True)
+        jobs = spine.ask("SELECT kind, state, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2")
+    first, second, third = (json.loads(one.stdout) for one in (seen, frozen, renewed))
+    assert [one["version"] for one in (first, second, third)] == [None, 1, 2]
+    assert (first["hash"], first["seed"]) == (second["hash"], second["seed"])
+    assert (desk.version, desk.seed) == (None, 4)
+    assert refused.returncode == 2
+    assert b"ratings_per_item" in refused.stderr
+    assert jobs == [("plan", "done", 2), ("plan", "failed", 1), ("replan", "done", 1)]
+
+
+def _draft(remote: Remote) -> None:
+    """Two systems on two documents, and two raters."""
+    made = {"key": "draft", "protocol": "da", "target_language": "de"}
+    remote.write("POST", "/v1/campaigns", {}, made)
+    for key in ("d1", "d2"):
+        remote.write("PUT", f"/v1/campaigns/draft/documents/{key}", {}, {"segments": [{"source": f"{key} is here."}]})
+    for system in ("A", "B"):
+        remote.write("PUT", f"/v1/campaigns/draft/systems/{system}", {}, {})
+        for key in ("d1", "d2"):
+            where = f"/v1/campaigns/draft/systems/{system}/outputs/{key}"
+            remote.write("PUT", where, {}, {"segments": [f"{system} says {key}."]})
+    for rater in ("r1", "r2"):
+        remote.write("PUT", f"/v1/campaigns/draft/raters/{rater}", {}, {})

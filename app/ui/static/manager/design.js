@@ -4,6 +4,7 @@ import { call } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { api, change, facts, figure, foreign, here, NONE, numeral, percent, resting, say, table, warned } from "./parts.js";
+import { settled } from "./waiting.js";
 
 const form = $("#design");
 const said = $(".said", form);
@@ -52,7 +53,7 @@ async function compile(dryRun) {
     say(said, t("The design is no JSON: {why}", { why: error.message }));
     return;
   }
-  const answer = await change("POST", `${api}/plan?dry_run=${dryRun}`, { body, said, timeout: LONG });
+  const answer = await settled(() => change("POST", `${api}/plan?dry_run=${dryRun}`, { body, said, timeout: LONG }), { place, said });
   if (answer) draw(answer.body);
 }
 

@@ -3,8 +3,8 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
-import { follow, stand } from "./following.js";
 import { all, api, change, figure, foreign, moment, NONE, resting, table, warned } from "./parts.js";
+import { ended } from "./waiting.js";
 
 const form = $("#exclude");
 const place = $("#exclusions");
@@ -57,15 +57,8 @@ function asked(query) {
 
 // The preview that a job makes, waited for: how far it is, and a way to cancel it. → null where there is none.
 async function waited(job, waits) {
-  const address = `/v1/jobs/${job.job}`;
-  const bar = h("progress", { "aria-label": t("Parts that are computed") });
-  const told = h("p");
-  const cancel = button(t("Cancel"), () => resting(cancel, () => change("DELETE", address, { said })), { class: "danger" });
-  fill(shown, bar, told, h("p", { class: "actions" }, cancel));
-  const ended = await follow(address, { show: (one) => stand(one, bar, told), said, waits });
-  if (!waits()) return null;
-  fill(shown);
-  const answer = ended && (await change("GET", `${address}/report`, { said }));
+  const one = await ended(job, { place: shown, said, waits });
+  const answer = one && (await change("GET", `/v1/jobs/${job.job}/report`, { said }));
   return answer?.body ?? null;
 }
 

@@ -4,6 +4,7 @@ import { call } from "../shared/api.js";
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { all, api, change, facts, figure, foreign, here, moment, NONE, percent, resting, sure, table, tell, told, warned } from "./parts.js";
+import { settled } from "./waiting.js";
 
 const said = $("#said");
 const form = $("#replan");
@@ -136,7 +137,9 @@ function draw(found) {
 }
 
 async function compile(dryRun) {
-  const answer = await change("POST", `${api}/plan/replan?dry_run=${dryRun}`, { body: asked(), said: wrong, timeout: LONG });
+  const body = asked();
+  const ask = () => change("POST", `${api}/plan/replan?dry_run=${dryRun}`, { body, said: wrong, timeout: LONG });
+  const answer = await settled(ask, { place, said: wrong });
   if (!answer) return null;
   draw(answer.body);
   place.scrollIntoView({ block: "nearest" });
