@@ -165,6 +165,50 @@ def test_what_nothing_names_can_go(spine: Spine) -> None:
         assert connection.execute(FREE_ITEM).rowcount == 1
 
 
+MANY = 5000
+FILLED = f"""
+WITH c AS (SELECT id FROM campaigns WHERE key = 'd'),
+segment AS (INSERT INTO segments (campaign_id, document_id, position)
+  SELECT c.id, d.id, 100 + n FROM c JOIN documents d ON d.campaign_id = c.id, generate_series(1, {MANY}) n
+  RETURNING campaign_id, id),
+output AS (INSERT INTO outputs (campaign_id, system_id, segment_id, text, sha256)
+  SELECT g.campaign_id, s.id, g.id, '', sha256('') FROM segment g JOIN systems s ON s.campaign_id = g.campaign_id),
+item AS (INSERT INTO items (campaign_id, task_id, key, position, document_id, role)
+  SELECT i.campaign_id, i.task_id, 'more' || n, 100 + n, i.document_id, 0
+  FROM c JOIN items i ON i.campaign_id = c.id, generate_series(1, {MANY}) n)
+INSERT INTO judgments (campaign_id, item_id, segment_id, rater_id, revision, payload, version)
+  SELECT j.campaign_id, j.item_id, j.segment_id, j.rater_id, 1 + n, '{{}}', 1
+  FROM c JOIN judgments j ON j.campaign_id = c.id, generate_series(1, {MANY}) n"""
+UNNAMED = {
+    "segments": "(campaign_id, document_id, position) SELECT campaign_id, id, 99 FROM documents",
+    "documents": "(campaign_id, key, name, kind) SELECT campaign_id, 'x', 'x', 'test' FROM documents",
+    "systems": "(campaign_id, key, name, kind, state) SELECT campaign_id, 'x', 'x', 'mt', 'active' FROM systems",
+    "raters": "(campaign_id, key, name) SELECT campaign_id, 'x', 'x' FROM raters",
+}
+FIRST = "WHERE campaign_id = (SELECT id FROM campaigns WHERE key = 'c') LIMIT 1 RETURNING id"
+READ = """
+SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_xact_user_tables
+WHERE relname IN ('judgments', 'outputs', 'items')"""
+
+
+def test_what_may_name_a_deleted_row_is_looked_for_in_its_own_campaign(spine: Spine) -> None:
+    with psycopg.connect(spine.url, autocommit=True) as connection:
+        assert connection.execute(FILLED).rowcount == MANY
+        connection.execute("ANALYZE")
+    with psycopg.connect(spine.url) as connection:
+        for table, values in UNNAMED.items():
+            added = connection.execute(f"INSERT INTO {table} {values} {FIRST}").fetchone()
+            before = read(connection)
+            assert connection.execute(f"DELETE FROM {table} WHERE id = %s", added).rowcount == 1
+            assert read(connection) - before < 100, table
+
+
+def read(connection: psycopg.Connection) -> int:
+    row = connection.execute(READ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def test_nothing_is_deleted_where_what_was_added_since_cannot_be_seen(spine: Spine) -> None:
     with psycopg.connect(spine.url) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
