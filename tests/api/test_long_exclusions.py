@@ -34,6 +34,8 @@ def test_a_preview_that_takes_long_is_a_job_and_its_bytes_are_those_of_one_made_
     found, by_job = look(world, rater="r1"), world.get(f"{place}/report")
     assert (found.status_code, by_job.content) == (200, found.content)
     assert world.get(f"{place}/report", headers={"If-None-Match": by_job.headers["ETag"]}).status_code == 304
+    named = world.get(f"{place}/report", picture="pairs")
+    assert (named.status_code, named.json()["errors"][0]["loc"]) == (422, ["query", "picture"]), "it has none"
     for options in ({}, {"exclude": "rater:r1"}):
         alone = world.get("/v1/campaigns/mqm/ranking", headers=NOW, **options)
         assert alone.status_code == 200, "each is stored as a ranking of its own, too"

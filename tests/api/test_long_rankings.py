@@ -192,6 +192,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
     done = world.get(place).json()
     assert (done["kind"], done["state"], done["done"], done["total"]) == ("recipes", "done", 3, 3)
     found, by_job = world.get(BESIDE, recipes=named), world.get(f"{place}/report")
+    assert world.get(f"{place}/report", picture="pairs").status_code == 422, "there is none by name"
     assert (found.status_code, found.content) == (200, by_job.content)
     assert [bool(one["why"]) for one in found.json()["rankings"]] == [False, True, False], "a misfit says why"
     assert world.get(RANKING, recipe="mine").status_code == 200, "each is stored as a ranking of its own, too"

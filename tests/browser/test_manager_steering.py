@@ -7,9 +7,10 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from app.api import _jobs
 from app.api._jobs import JobOut
 from app.domain.recipe import NAMED, Exclusion
-from app.services import exclusions_jobs, rankings
+from app.services import exclusions_jobs, plan_time, rankings
 from tests.browser.asking import Interface
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
@@ -91,6 +92,30 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     assert (plan["version"], plan["change"]["reason"]) == (2, "r2 has left")
     assert not [one for one in plan["report"]["raters"] if one["rater"] == "r2" and one["tasks"]]
     assert {one["document"] for one in plan["change"]["changes"] if one["what"] == "new"} == {"late"}
+
+
+def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, spine, monkeypatch):
+    monkeypatch.setattr(plan_time, "AT_ONCE", 0.0)  # as if the campaign were large
+    monkeypatch.setattr(_jobs, "WAIT", 0)
+    key = ask.draft("large")
+    ask("PUT", f"/campaigns/{key}/raters/r1", {})
+    page = manager.page
+    manager.open(f"/campaigns/{key}/design")
+    page.get_by_label("Share rated twice").fill("")
+    look, place = page.get_by_role("button", name="Look at the plan"), page.locator("#plan")
+    look.click()
+    expect(place).to_contain_text("queued")
+    expect(place.locator("progress")).to_be_visible()
+    check(page, "a plan that is compiled")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.locator("#design .said")).to_contain_text("cancelled")
+    expect(place).to_contain_text("There is no plan yet.")
+    with draining(spine.database):
+        look.click()
+        expect(page.get_by_role("heading", name="The plan as it would be")).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Freeze it").click()
+    expect(page.get_by_role("heading", name="Plan 1, frozen")).to_be_visible(timeout=LONG)
+    assert [one["state"] for one in ask("GET", f"/campaigns/{key}/jobs").json()["items"]] == ["done"]
 
 
 def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
