@@ -15,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.errors import Invalid
+from app.storage import embedded
 from app.storage.db import Database
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Ledger, Outcome
@@ -191,12 +193,16 @@ def test_killed_connections_are_noticed_and_nobody_is_told(desk: Desk) -> None:
     assert desk.ask("SELECT count(*) FROM judgments") == [(30,)]
 
 
-def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(desk: Desk) -> None:
+def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(
+    desk: Desk, postgres: embedded.Server
+) -> None:
+    ours = conninfo_to_dict(desk.url)["dbname"]
+
     def against(held: threading.Event) -> None:
-        with psycopg.connect(desk.url) as other:
+        with psycopg.connect(postgres.url("admin", str(ours))) as other:
+            other.execute("SET deadlock_timeout = '1h'")  # the recorder is the one who is told, however long this takes
             other.execute("SELECT FROM tasks FOR NO KEY UPDATE")
             held.set()
-            # The recorder waits first, so it is the one who is told.
             until(lambda: desk.ask("SELECT FROM pg_locks WHERE NOT granted"), "the recorder waits")
             other.execute("SELECT FROM campaigns FOR NO KEY UPDATE")
 
