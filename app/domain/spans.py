@@ -38,9 +38,9 @@ def unmark(text: str) -> Unmarked:
     >>> unmark("a <v>b</v>")
     Unmarked(text='a b', spans=((2, 3),), broken=0)
     """
-    start, end = text.find("<v>"), text.find("</v>")
-    if start < 0 and end < 0:
+    if "<v>" not in text and "</v>" not in text:
         return Unmarked(text, ())
+    start, end = text.find("<v>"), text.find("</v>")
     if 0 <= start < end and text.count("v>") == 2:  # one pair, which is what most marked texts have
         return Unmarked(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
     plain: list[str] = []

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from app.domain.errors import NotFound
 from app.formats._base import Format
-from app.formats._reading import blocks, runs
+from app.formats._reading import blocks, lines
 
-__all__ = ["ALL", "blocks", "get", "runs"]
+__all__ = ["ALL", "blocks", "get", "lines"]
 
 
 def _discover() -> Mapping[str, Format]:

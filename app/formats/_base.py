@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import IO, Any, Literal, NamedTuple, Protocol
+from typing import IO, Any, Literal, Protocol
 
 from app.domain.errors import Invalid, Place
 
@@ -143,7 +143,8 @@ Given = tuple[str, str, int, Mapping[str, object]]
 """Who gave an answer, file and line where it stands, and the payload."""
 
 
-class Answers(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Answers:
     """Judgments of one output by raters, of whom each is a task, that hold nothing but payloads.
 
     A large file is mostly these; one record each would cost as much as all else about them.
@@ -314,8 +315,8 @@ class Part(Protocol):
     def open(self, file: str, number: int, line: str) -> bool:
         """Begin a file with its first line; whether that line is data too. Raises Invalid for a wrong header."""
 
-    def take(self, numbers: Iterable[int], lines: Sequence[str]) -> None:
-        """Take in lines of the file that was opened last, each with its number; what is wrong goes to the log."""
+    def take(self, number: int, line: str) -> None:
+        """Take in one line; what is wrong with it goes to the log."""
 
     def told(self) -> object:
         """What the lines say of the campaign, for `Spread.head`."""
@@ -332,12 +333,12 @@ class Spread:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
     part: makes a reader of some of the lines of files by these names. route: for the first line of a file, what tells
-    of lines what each is about, and whether that line is data too; what is about the same must come to the same reader.
+    of a line what it is about, and whether that line is data too; what is about the same must come to the same reader.
     head: what all parts say of the campaign, by what they told. some: files without any judgment are refused.
     """
 
     part: Callable[[Sequence[str], ReadContext, ReadLog], Part]
-    route: Callable[[At, str, ReadLog], tuple[Callable[[Sequence[str]], list[str]], bool]]
+    route: Callable[[At, str, ReadLog], tuple[Callable[[str], str], bool]]
     head: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     some: bool = False
 

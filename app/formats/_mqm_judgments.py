@@ -42,17 +42,18 @@ class JudgmentMaker:
 
     def of(self, where: Where, rater: str, rows: Iterator[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
         """The judgment of all rows, as sorted, of one rater on one output; None where none of them can be read."""
-        row, second = next(rows), next(rows, None)
-        if second is None and (payload := _alone(row)) is not None:  # as for most judgments
-            return rater, row.file, int(row.line), payload
-        seen = [row] if second is None else [row, second]
-        if second is not None and _is_plain(row) and _is_plain(second):
-            for row in rows:
-                seen.append(row)
-                if not _is_plain(row) or len(seen) > MOST_ROWS:
-                    break
-            else:
-                return rater, *_line(min(seen, key=_line)), _plainly(seen)
+        seen: list[Mark] = []
+        for row in rows:
+            seen.append(row)
+            if not _is_plain(row) or len(seen) > MOST_ROWS:
+                break
+        else:
+            return rater, *_line(min(seen, key=_line) if len(seen) > 1 else seen[0]), _plainly(seen)
+        if len(seen) == 1 and row.what == NO_ERROR and not row.metadata and len(row.category) <= LONGEST_CATEGORY:
+            second = next(rows, None)
+            if second is None:
+                return rater, *_line(row), FLAWLESS
+            seen.append(second)
         return self._together(where, rater, chain(seen, rows), tokens)
 
     def _together(self, where: Where, rater: str, rows: Iterable[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
@@ -200,13 +201,6 @@ def _is_plain(row: Mark) -> bool:
         and not row.metadata
         and len(row.category) <= LONGEST_CATEGORY
     )
-
-
-def _alone(row: Mark) -> dict[str, object] | None:
-    """The payload of a judgment of one row that needs no closer look, None for others."""
-    if row.what == NO_ERROR:
-        return None if row.metadata or len(row.category) > LONGEST_CATEGORY else FLAWLESS
-    return _plainly((row,)) if _is_plain(row) else None
 
 
 def _plainly(rows: Sequence[Mark]) -> dict[str, object]:

@@ -95,18 +95,18 @@ def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]
 
     Most rows repeat the texts of the row before, and decoding them again was a third of the work.
     """
-    entries, make = iter(rows), Mark._make
+    entries = iter(rows)
     following = next(entries, None)
 
     def marks(head: bytes, first: bytes) -> Iterator[Mark]:
         nonlocal following
-        yield make(first.decode().split("\0"))
+        yield Mark._make(first.decode().split("\0"))
         start = len(head)
         for entry in entries:
             if not entry.startswith(head):
                 following = entry
                 return
-            yield make(entry[start:].decode().split("\0"))
+            yield Mark._make(entry[start:].decode().split("\0"))
         following = None
 
     while following is not None:
@@ -165,7 +165,6 @@ class RowReader:
         self._log = log
         self._severities: dict[str, tuple[str, str]] = {}
         self._positions: dict[str, str] = {}
-        self._whole = ""  # the last source that needed nothing done to it: most rows repeat the one before
         self._as_is = layout.index == DEFAULT.index and not layout.extra
 
     def read(self, number: int, line: str) -> Row | None:
@@ -188,17 +187,13 @@ class RowReader:
             cells[9] = self._metadata(cells)
         system, document, position, global_id, rater, source, target, category, severity, metadata = cells
         system, document, rater = system.strip(), document.strip(), rater.strip()
-        known = (self._severities.get(severity) or self._severity(severity, category)) if rater else ("", "")
-        what, severity = known
+        what, severity = self._severity(severity, category) if rater else ("", "")
         padded = self._positions.get(position) or self._padded(position)
         good = padded and system and document and (what or not rater)
         if not good or len(system) + len(document) + len(rater) > LONGEST:
             self._bad(number, _fault(system, document, position.strip(), rater, cells[8]))
             return None
-        source_spans = ""
-        if source != self._whole:
-            cell, (source, source_spans) = source, self._text(source)
-            self._whole = cell if source == cell else self._whole
+        source, source_spans = self._text(source)
         target, target_spans = self._text(target)
         place = document, padded, source, system, target, rater, what, target_spans, source_spans
         return (*place, severity, category.strip(), metadata, global_id.strip(), self._file, str(number))
@@ -230,6 +225,9 @@ class RowReader:
 
     def _severity(self, cell: str, category: str) -> tuple[str, str]:
         """What the row is and the severity as payloads have it; the first is empty where it is unknown."""
+        found = self._severities.get(cell)
+        if found is not None:
+            return found
         plain = cell.strip().casefold().replace("_", "-").replace(" ", "-")
         if plain == "no-error":
             self._severities[cell] = NO_ERROR, ""

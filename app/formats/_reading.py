@@ -35,15 +35,6 @@ def lines(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> 
 
     Raises Invalid where the file cannot be read on. A blank line at the very end is tolerated and counted.
     """
-    for first, run in runs(file, limits, log, empty=empty):
-        yield from enumerate(run, first)
-
-
-def runs(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """The same, many lines at a time: the number of the first, and the texts of it and those right after it.
-
-    Nothing comes to the log between the lines of a run, so whoever takes them in meets faults in the order of the file.
-    """
     blank = 0
     for first, block in _line_blocks(file, limits, log):
         text = _plain(block, limits)
@@ -53,19 +44,20 @@ def runs(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> I
         if blank:
             log.bad_line(At(file.name, blank), "the line is empty")
             blank = 0
-        yield first, text.split("\n")
+        yield from enumerate(text.split("\n"), first)
     if blank:
         log.repaired["empty line at the end"] += 1
 
 
 def feed(part: Part, files: Sequence[Input], limits: Limits, log: ReadLog) -> None:
     """Let one reader take in all lines of all files. Raises Invalid as `lines` does, and for a wrong header."""
+    take = part.take
     for file in files:
         begun = False
-        for first, run in runs(file, limits, log):
-            skipped = 0 if begun or part.open(file.name, first, run[0]) else 1
+        for number, line in lines(file, limits, log):
+            if begun or part.open(file.name, number, line):
+                take(number, line)
             begun = True
-            part.take(range(first + skipped, first + len(run)), run[skipped:])
 
 
 def _plain(block: bytes, limits: Limits) -> str | None:
@@ -81,48 +73,31 @@ def _plain(block: bytes, limits: Limits) -> str | None:
 
 def _careful(
     file: Input, first: int, block: bytes, limits: Limits, log: ReadLog, blank: int, *, empty: bool
-) -> Generator[tuple[int, list[str]], None, int]:
-    """The runs of a block, line by line; returns the number of the last one where that is blank, else 0."""
-    run: list[str] = []
+) -> Generator[tuple[int, str], None, int]:
+    """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
     for number, line in enumerate(block.split(b"\n"), first):
-        raw = line.removesuffix(b"\r")
-        text = _text(raw) if (raw or empty) and len(line) <= limits.line_bytes else None
-        if run and text is None:
-            yield number - len(run), run
-            run = []
         if len(line) > limits.line_bytes:
             _refuse_long(log, At(file.name, number), limits)
         if blank:
             log.bad_line(At(file.name, blank), "the line is empty")
             blank = 0
-        if len(raw) < len(line):
+        raw = line
+        if raw.endswith(b"\r"):
+            raw = raw[:-1]
             log.repaired["CR LF line ends"] += 1
-        if text is not None:
-            run.append(text)
-        elif raw:
-            log.bad_line(At(file.name, number), _fault(raw))
-        else:
+        if not raw and not empty:
             blank = number
-    if run:
-        yield first + block.count(b"\n") + 1 - len(run), run
+            continue
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            log.bad_line(At(file.name, number), _encoding_fault(raw, fault))
+            continue
+        if "\0" in text:
+            log.bad_line(At(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            continue
+        yield number, text
     return blank
-
-
-def _text(raw: bytes) -> str | None:
-    """The text of a line, None where it holds what none may hold."""
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def _fault(raw: bytes) -> str:
-    """Why a line is no text."""
-    try:
-        return f"there is a NUL at character {raw.decode('utf-8').index(chr(0)) + 1}"
-    except UnicodeDecodeError as fault:
-        return _encoding_fault(raw, fault)
 
 
 def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:

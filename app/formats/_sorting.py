@@ -10,8 +10,7 @@ import errno
 import os
 import tempfile
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import IO, Final, Self
 
 from app.domain.errors import StorageFull
@@ -58,13 +57,6 @@ class Sorter:
         if self._size > self._run_bytes:
             self._spill()
 
-    def extend(self, entries: Sequence[bytes]) -> None:
-        """Take several entries, which are all held before any is spilled. Raises StorageFull as `add` does."""
-        self._held += entries
-        self._size += sum(map(len, entries)) + OVERHEAD * len(entries)
-        if self._size > self._run_bytes:
-            self._spill()
-
     def __iter__(self) -> Iterator[bytes]:
         """All entries in order; once only, for it frees what it gives."""
         self._held.sort()
@@ -102,10 +94,8 @@ class Sorter:
         if self._file is None:
             self._file = tempfile.TemporaryFile(buffering=BLOCK)  # noqa: SIM115 (closed when the entries were given)
         start = self._file.seek(0, os.SEEK_END)
-        many, left = max(1, BLOCK // (self._longest + 1)), iter(entries)
         try:
-            while block := list(islice(left, many)):
-                self._file.write(b"\n".join((*block, b"")))
+            self._file.writelines(entry + b"\n" for entry in entries)
             self._file.flush()
         except OSError as fault:
             if fault.errno == errno.ENOSPC:

@@ -10,7 +10,7 @@ option `split` each document goes to the campaign of its language pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -48,18 +48,16 @@ class MQMPart:
         self._fields = reader.fields
         return not is_header
 
-    def take(self, numbers: Iterable[int], lines: Sequence[str]) -> None:
-        """Take in lines; what is wrong with them goes to the log."""
-        packed = []
-        for number, line in zip(numbers, lines, strict=True):
-            fields = self._fields(number, line)
-            if fields is None:
-                continue
-            if fields[RATER] and not fields[METADATA]:
-                packed.append("\0".join(fields).encode())
-            else:
-                packed += [one.pack() for one in _with_metadata(Row._make(fields), self._log, self._languages)]
-        self._rows.extend(packed)
+    def take(self, number: int, line: str) -> None:
+        """Take in one line; what is wrong with it goes to the log."""
+        fields = self._fields(number, line)
+        if fields is None:
+            return
+        if fields[RATER] and not fields[METADATA]:
+            self._rows.add("\0".join(fields).encode())
+            return
+        for one in _with_metadata(Row._make(fields), self._log, self._languages):
+            self._rows.add(one.pack())
 
     def told(self) -> Languages:
         """The language pairs that metadata names, each with its first place."""
@@ -90,18 +88,16 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[Sequence[str]], list[str]], bool]:
-    """What tells of lines of which document each is; whether the first line is data too. Raises Invalid."""
+def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+    """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
     layout, is_header = _layout(at.file, at.line, line, log)
-    column, after = layout.index[1], layout.index[1] + 1
+    column = layout.index[1]
 
-    def documents(lines: Sequence[str]) -> list[str]:
-        try:
-            return [line.split("\t", after)[column].strip() for line in lines]
-        except IndexError:  # among them is a bad line, wherever it is read
-            return [(*line.split("\t", after), *[""] * after)[column].strip() for line in lines]
+    def document(line: str) -> str:
+        cells = line.split("\t", column + 1)
+        return cells[column].strip() if len(cells) > column else ""
 
-    return documents, not is_header
+    return document, not is_header
 
 
 def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:

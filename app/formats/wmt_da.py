@@ -79,16 +79,13 @@ class DAPart:
         self._read = reader.read
         return False
 
-    def take(self, numbers: Iterable[int], lines: Sequence[str]) -> None:
-        """Take in lines; what is wrong with them goes to the log."""
-        packed = []
-        for number, line in zip(numbers, lines, strict=True):
-            found = self._read(number, line)
-            if found is not None:
-                row, pair = found
-                self._seen.add(row, pair)
-                packed.append(row.pack())
-        self._rows.extend(packed)
+    def take(self, number: int, line: str) -> None:
+        """Take in one line; what is wrong with it goes to the log."""
+        found = self._read(number, line)
+        if found is not None:
+            row, pair = found
+            self._seen.add(row, pair)
+            self._rows.add(row.pack())
 
     def told(self) -> tuple[_Seen, bool]:
         """What the rows have in common, and whether scores are standardised."""
@@ -114,8 +111,8 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     log.finish()
 
 
-def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[Sequence[str]], list[str]], bool]:
-    """What tells of lines of which document each is, or of which segment where none is known. Raises Invalid."""
+def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+    """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
     column = _header(at, line, log).index("sid")
     known: dict[str, str] = {}
 
@@ -131,7 +128,7 @@ def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[Sequence[str]], li
             found = known[sid] = about(sid)
         return found
 
-    return lambda lines: [place(line) for line in lines], False
+    return place, False
 
 
 def _header(at: At, line: str, log: ReadLog) -> list[str]:

@@ -14,10 +14,9 @@ import subprocess
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import compress
 from multiprocessing.connection import Connection
 from typing import Final, Self, TypeVar
 from zlib import crc32
@@ -57,7 +56,6 @@ HAND: Final = 1 << 18  # characters of one deal
 LETTERS: Final = 16  # deals that wait for a reader
 HELD: Final = 1 << 20  # bytes that a pipe holds
 MOST_REMEMBERED: Final = 100_000
-STARTED: Final = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "1"}  # a quarter of its start is saved
 PATIENCE: Final = 5.0  # seconds for a reader to end by itself
 Sent = TypeVar("Sent")
 
@@ -106,16 +104,12 @@ class Reader:
         """Say something, as soon as it listens. Where it is gone, whoever waits for an answer is told."""
         self._letters.put(message)
 
-    def deal(self, numbers: Iterable[int], lines: Sequence[str]) -> bool:
-        """Hand over lines, with others; whether those before them were too many bad ones."""
-        if not lines:
-            return False
-        text = "\n".join(lines)
-        enough = self._size + len(text) > HAND and self.flush()
-        self._numbers.extend(numbers)
-        self._lines.append(text)
-        self._size += len(text)
-        return enough
+    def deal(self, number: int, line: str) -> bool:
+        """Hand over a line, with others; whether it was one too many bad ones."""
+        self._numbers.append(number)
+        self._lines.append(line)
+        self._size += len(line)
+        return self._size > HAND and self.flush()
 
     def flush(self) -> bool:
         """Hand over the lines that wait; whether the reader has had enough."""
@@ -202,7 +196,7 @@ class Reader:
 def _environment() -> dict[str, str]:
     """Ours, without our settings, and with the paths that we find modules on."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
-    return {**kept, **STARTED, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _pipe() -> tuple[int, int]:
@@ -315,39 +309,32 @@ def _deal(
 
 def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: Limits, own: ReadLog) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
-    about: Callable[[Sequence[str]], list[str]] | None = None
-    shares = _Shares()
-    for first, run in formats.runs(file, limits, own):
-        skipped = 0
-        if about is None:
-            about, is_data = spread.route(At(file.name, first), run[0], own)
-            for reader in readers:
-                reader.flush()
-                reader.send(Opened(file.name, first, run[0]))
-            skipped = 0 if is_data else 1
-        rest = run[skipped:]
-        if _deal_run(readers, [shares[name] for name in about(rest)], first + skipped, rest):
+    deals = [reader.deal for reader in readers]
+    known: dict[str, int] = {}
+    found = formats.lines(file, limits, own)
+    for number, line in found:
+        about, is_data = spread.route(At(file.name, number), line, own)
+        for reader in readers:
+            reader.flush()
+            reader.send(Opened(file.name, number, line))
+        if is_data:
+            deals[_share(about(line))](number, line)
+        break
+    for number, line in found:
+        name = about(line)
+        share = known.get(name)
+        if share is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            share = known[name] = _share(name)
+        if deals[share](number, line):
             return True
     return own.n_bad > MOST_ERRORS
 
 
-def _deal_run(readers: Sequence[Reader], shares: Sequence[int], first: int, run: Sequence[str]) -> bool:
-    """Hand out lines that follow each other by their shares; whether a reader has had enough."""
-    numbers, enough = range(first, first + len(run)), False
-    for nth, reader in enumerate(readers):
-        mine = [share == nth for share in shares]
-        enough |= reader.deal(compress(numbers, mine), list(compress(run, mine)))
-    return enough
-
-
-class _Shares(dict[str, int]):
-    """Which reader has what is about this; the same on every machine. Remembered, within bounds."""
-
-    def __missing__(self, name: str) -> int:
-        if len(self) >= MOST_REMEMBERED:
-            self.clear()
-        share = self[name] = crc32(name.encode()) % READERS
-        return share
+def _share(name: str) -> int:
+    """Which reader has what is about this; the same on every machine."""
+    return crc32(name.encode()) % READERS
 
 
 def add_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:

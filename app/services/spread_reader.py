@@ -79,7 +79,9 @@ def _take_in(inbox: Connection, outbox: Connection, part: Part, log: ReadLog) ->
         if isinstance(message, Opened):
             part.open(message.file, message.number, message.line)
         elif isinstance(message, Dealt):
-            part.take(array("q", message.numbers), message.text.decode().split("\n"))
+            take, numbers = part.take, array("q", message.numbers)
+            for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
+                take(number, line)
         if log.n_bad > MOST_ERRORS and not said:
             said = True
             outbox.send(Enough())

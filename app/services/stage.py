@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -38,7 +38,6 @@ MOST_SEEN = 2_000
 OBJECTS = 50_000  # made and not gone again, before cycles are looked for
 NOTHING = (None, None, None, None)
 UNSAID = copy_text.fields(NOTHING)
-NOT_SHOWN: Final = Shown()  # texts are looked at when they are merged
 UNSCORED = Scored(0.0)  # staged where the score waits for the texts, and never stored
 ROLES = {role.name.lower(): role.value for role in Role}
 Systems = tuple[str, ...]
@@ -51,7 +50,8 @@ class OtherProtocol(Invalid):
     """The files hold judgments of another protocol than the campaign's."""
 
 
-class Known(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Known:
     """What follows from a payload alone.
 
     derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
@@ -90,7 +90,7 @@ class Stage:
     places: set[tuple[str, int]] = field(default_factory=set)
     items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
     remembered: dict[str, Known] = field(default_factory=dict)
-    seen: dict[int, tuple[object, tuple[str, Known]]] = field(default_factory=dict)
+    seen: dict[int, tuple[object, str, Known]] = field(default_factory=dict)
 
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
@@ -178,20 +178,18 @@ def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
     place = stage.last = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
     target, source = _lengths(stage, row)
-    seen, placed = stage.seen, place in stage.places
     named, name = "", ""
-    stage.n_records += len(row.given)
     for rater, file, line, said in row.given:
-        same = seen.get(id(said))
+        stage.n_records += 1
+        same = stage.seen.get(id(said))
         try:
-            payload, known = same[1] if same is not None else _learned(stage, said)
+            payload, known = same[1:] if same is not None else _remembered(stage, said)
         except Invalid as error:
             _refuse(At(file, line), error, log)
             continue
         if known.unmatched:
             _note_unmatched(known, log)
-        if not placed:
-            placed = True
+        if place not in stage.places:
             _place(stage, At(file, line), place)
         facts: Facts = systems, document, rater, "rating", True, None, None, None
         number = _item(stage, file, line, (rater, item), facts)
@@ -280,22 +278,19 @@ def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Fact
 def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Known]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
     same = stage.seen.get(id(payload))
-    return same[1] if same is not None else _learned(stage, payload)
-
-
-def _learned(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Known]:
-    """The same of a payload that is not among those seen last."""
+    if same is not None:
+        return same[1], same[2]
     text = copy_text.json_text(payload)
     known = stage.remembered.get(text)
     if known is None:
         known = _known(stage, payload)
         if len(stage.remembered) < MOST_REMEMBERED:
             stage.remembered[text] = known
-    found = copy_text.escape(text), known
+    escaped = copy_text.escape(text)
     if len(stage.seen) >= MOST_SEEN:
         stage.seen.clear()
-    stage.seen[id(payload)] = payload, found
-    return found
+    stage.seen[id(payload)] = payload, escaped, known
+    return escaped, known
 
 
 def _known(stage: Stage, said: Mapping[str, object]) -> Known:
@@ -309,8 +304,8 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
     except ValidationError as error:
         first = first_faults(error, 1)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
-    protocol.check(payload, NOT_SHOWN, options)
-    scored = UNSCORED if stage.needs_texts else protocol.score(payload, NOT_SHOWN, options)
+    protocol.check(payload, Shown(), options)
+    scored = UNSCORED if stage.needs_texts else protocol.score(payload, Shown(), options)
     ends = {"target": 0, "source": 0}
     for name in stage.span_fields:
         for span in getattr(payload, name):
@@ -321,21 +316,13 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
     return Known(derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived)
 
 
-def _output_line(row: OutputRow, prefill: str | None) -> str:
-    """What `copy_text.line` makes of it, without asking of each value what it is: outputs are many."""
-    escape = copy_text.escape
-    return (
-        f"{escape(row.at.file)}\t{row.at.line}\t{escape(row.system)}\t{escape(row.document)}\t{row.position}\t"
-        f"{escape(row.text)}\t{copy_text.NULL if prefill is None else escape(prefill)}\t{row.led}\n"
-    )
-
-
 def _declaration(record: Record) -> tuple[str, str]:
     """The staging table and the COPY line of a record that declares something. Raises Invalid for a prefill."""
     at = (record.at.file, record.at.line)
     match record:
         case OutputRow():
-            return "staged_outputs", _output_line(record, prefilled(record))
+            said = (record.system, record.document, record.position, record.text, prefilled(record), record.led)
+            return "staged_outputs", copy_text.line((*at, *said))
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)
             return "staged_segments", copy_text.line((*at, record.document, record.position, *known))

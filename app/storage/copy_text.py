@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from json.encoder import c_encode_basestring, c_make_encoder  # type: ignore[attr-defined]  # typeshed lacks them
-from typing import Any, Final
+from typing import Final
 
 TABLES: Mapping[str, str] = {
     "staged_systems": "file text, line int, key text, name text, kind text, lab text, tags text[]",
@@ -116,18 +116,22 @@ def fields(values: Iterable[object]) -> str:
 
 def field(value: object) -> str:
     """One value in COPY's text format: None, bool, number, text, time, mapping (as JSON) or sequence (as array)."""
-    write = _WRITERS.get(type(value))
-    if write is not None:
-        return write(value)
-    for kind, write in _WRITERS.items():  # a kind of one of them
-        if isinstance(value, kind):
-            return write(value)
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return escape(json_text(value))
+    if isinstance(value, tuple):
+        quoted = (str(v).replace("\\", "\\\\").replace('"', '\\"') for v in value)
+        return escape("{" + ",".join(f'"{v}"' for v in quoted) + "}")
     raise TypeError(f"no COPY text for {type(value).__name__}")
-
-
-def _array(values: tuple[object, ...]) -> str:
-    quoted = (str(v).replace("\\", "\\\\").replace('"', '\\"') for v in values)
-    return escape("{" + ",".join(f'"{v}"' for v in quoted) + "}")
 
 
 def escape(value: str) -> str:
@@ -157,17 +161,3 @@ _MADE: Final = c_make_encoder and c_make_encoder(
 def json_text(value: object) -> str:
     """JSON in one fixed form: keys sorted, no spaces, text as it is."""
     return "".join(_MADE(value, 0)) if _MADE else _ENCODER.encode(value)
-
-
-# By type, as asking of each value what it is an instance of takes longer than writing it.
-_WRITERS: Final[Mapping[type, Callable[[Any], str]]] = {
-    str: escape,
-    int: repr,
-    bool: lambda value: "t" if value else "f",
-    float: repr,
-    datetime: datetime.isoformat,
-    dict: lambda value: escape(json_text(value)),
-    Mapping: lambda value: escape(json_text(value)),
-    tuple: _array,
-    type(None): lambda _: NULL,
-}

@@ -21,14 +21,6 @@ def test_it_gives_what_it_took_in_order(entries: list[bytes], run_bytes: int, fa
         assert list(sorter) == sorted(entries)
 
 
-@given(st.lists(st.lists(LINES, max_size=9), max_size=9), st.integers(1, 400), st.integers(2, 4))
-def test_it_takes_several_at_once_as_it_takes_each(parts: list[list[bytes]], run_bytes: int, fan_in: int) -> None:
-    with Sorter(run_bytes, fan_in) as sorter:
-        for part in parts:
-            sorter.extend(part)
-        assert list(sorter) == sorted(entry for part in parts for entry in part)
-
-
 def test_fields_joined_by_nul_sort_field_by_field_and_text_by_code_point() -> None:
     fields = [("a", "z"), ("a b", "a"), ("a", "é"), ("é", ""), ("", "x"), ("🐶", ""), ("\uffff", "")]
     with Sorter() as sorter:
