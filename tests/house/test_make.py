@@ -112,6 +112,19 @@ def test_where_shared_memory_is_closed_the_run_of_ci_has_memory_of_its_own(repos
     assert done.returncode == 0
 
 
+def test_where_no_memory_can_be_mounted_the_run_of_ci_is_on_disk_and_ends_as_the_tests_do(
+    repository: Path, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount, and who is not does not try")
+    recipe = "test:\n\t@touch $${TMPDIR:-.}/left; echo '=== 3 passed ==='\n"
+    programs = (*PROGRAMS, "mktemp", "chmod", "rmdir", "touch")
+    done = run_of_ci(repository, tmp_path, recipe, programs, setpriv=CLOSED, unshare="#!/bin/sh\nexit 1\n")
+    assert done.stdout.splitlines()[-1] == "=== 3 passed ==="
+    assert "no memory can be mounted" in done.stdout
+    assert (done.returncode, (tmp_path / "left").exists()) == (0, True)
+
+
 def run_of_ci(
     repository: Path, folder: Path, recipe: str, programs: Sequence[str], **made_up: str
 ) -> subprocess.CompletedProcess[str]:
