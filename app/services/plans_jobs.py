@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict
 
 from app.design.compile import inputs_digest
+from app.domain.errors import Conflict, NotFound
 from app.services import plan_components, plan_time, plans
 from app.services.campaigns import CampaignView
 from app.services.jobs import AskedOtherwise, Request
@@ -127,16 +129,29 @@ def digest_of(parts: object) -> str:
     return hashlib.sha256(json_text(parts).encode()).hexdigest()
 
 
+@contextmanager
+def as_asked() -> Iterator[None]:
+    """For reading once more, in a job, what its question was about.
+
+    Raises AskedOtherwise for what is refused now: it was not when the job was asked for, and may not be again.
+    """
+    try:
+        yield
+    except (Conflict, NotFound) as error:
+        raise AskedOtherwise from error
+
+
 def work(database: Database, request: Request) -> Work[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `plans.asked`."""
+    """What remains to be done for a job once the data are read. Raises AskedOtherwise, Invalid for an unfit pilot."""
     given: Mapping[str, Any] = request.given
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
-        wanted = plans.asked(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
-        about = None if pilot is None else question(session, pilot, version)
-        if _key(session, wanted, about) != request.key:
-            raise AskedOtherwise
+        with as_asked():
+            wanted = plans.asked(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
+            about = None if pilot is None else question(session, pilot, version)
+            if _key(session, wanted, about) != request.key:
+                raise AskedOtherwise
         known = plan_components.known(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:

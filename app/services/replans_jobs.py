@@ -21,7 +21,7 @@ from app.services.campaigns import get
 from app.services.jobs import AskedOtherwise, Request
 from app.services.kinds._base import Work, whole
 from app.services.plans import PlanView
-from app.services.plans_jobs import Kept, Later, digest_of, rests_on, written
+from app.services.plans_jobs import Kept, Later, as_asked, digest_of, rests_on, written
 from app.services.replanning import ATTEMPTS, Basis, Compiled, Left, NoPlanYet
 from app.storage import campaigns, jobs
 from app.storage import plans as stored_plans
@@ -99,13 +99,14 @@ def _key(left: Left, given: Mapping[str, Any]) -> stored.ReportKey:
 
 
 def work(database: Database, request: Request) -> Work[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `replanning`."""
+    """What remains to be done for a job once the data are read. Raises AskedOtherwise."""
     ((campaign, version),) = request.campaigns.items()
     given = request.given
     with database.transaction(snapshot=True) as session:
-        left = _left(session, campaign, given)
-        if _question(session, left) != given["question"]:
-            raise AskedOtherwise
+        with as_asked():
+            left = _left(session, campaign, given)
+            if _question(session, left) != given["question"]:
+                raise AskedOtherwise
         known = left.known(session, version)
 
     def make() -> bytes:

@@ -29,6 +29,8 @@ FROM tasks t JOIN items i ON i.task_id = t.id JOIN documents d ON d.id = i.docum
 LEFT JOIN raters r ON r.id = t.rater_id
 LEFT JOIN credits c ON c.item_id = i.id LEFT JOIN systems s ON s.id = c.system_id
 ORDER BY 1, i.position, s.key"""
+ENROLLED = """
+UPDATE enrolments e SET state = '{}' FROM campaigns c WHERE c.id = e.campaign_id AND c.key = 'live' RETURNING e.state"""
 DEGRADED = "SELECT name, text, how FROM variants WHERE kind = 'degraded' ORDER BY output_id, name"
 
 
@@ -205,6 +207,18 @@ def test_a_job_whose_campaign_was_changed_before_it_began_says_so(world: World) 
     assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
     assert world.get(f"{place}/report").status_code == 409
     assert world.later({"seed": 15}) != place
+
+
+def test_a_job_that_finds_nobody_to_judge_is_begun_again_once_they_are_back(world: World) -> None:
+    place = world.later({"seed": 21})
+    world.spine.ask(ENROLLED.format("paused"))
+    drained(world.spine.database)
+    assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert world.plan({"seed": 21}).status_code == 409
+    world.spine.ask(ENROLLED.format("active"))
+    assert world.later({"seed": 21}) == place, "the question is the one of before"
+    drained(world.spine.database)
+    assert world.plan({"seed": 21}, dry_run="true").status_code == 200
 
 
 def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_met_through_the_job(

@@ -19,6 +19,8 @@ from tests.working import drained
 
 SYSTEMS, RATERS = ("sysA", "sysB"), ("r1", "r2", "r3")
 DESIGN = {"seed": 3, "overlap": None, "task": {"max_segments": 2}}
+ENROLLED = """
+UPDATE enrolments e SET state = '{}' FROM campaigns c WHERE c.id = e.campaign_id AND c.key = '{}' RETURNING e.state"""
 IN_FORCE = """
 SELECT (t.meta ->> 'number')::int, t.plan, t.state, r.key, i.key, d.key, i.surplus_from IS NULL
 FROM tasks t JOIN campaigns c ON c.id = t.campaign_id JOIN items i ON i.task_id = t.id
@@ -210,6 +212,17 @@ def test_what_is_bought_and_who_judges_are_part_of_the_question(live: Live) -> N
     assert live.client.get(with_it).json()["error"]["title"] == jobs.AskedOtherwise.title()
     live.compiled(documents=["d7"])
     assert live.replan(documents=["d7"]).json()["change"]["counts"]["new"] == 1
+
+
+def test_a_job_that_finds_nobody_to_judge_is_begun_again_once_they_are_back(live: Live) -> None:
+    place = live.later()
+    live.spine.ask(ENROLLED.format("paused", live.key))
+    drained(live.spine.database)
+    assert live.client.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert live.replan().status_code == 409
+    live.spine.ask(ENROLLED.format("active", live.key))
+    assert live.compiled() == place, "the question is the one of before"
+    assert live.replan().status_code == 201
 
 
 def test_where_nobody_is_left_a_replan_is_refused_and_nothing_is_stored(live: Live) -> None:
