@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +43,29 @@ def test_where_sessions_are_weighed_who_computes_has_one_of_the_least_weight(gro
     assert (groups / "session").read_text() == str(computing.NICEST)
 
 
+def test_where_several_are_told_at_once_the_kernel_is_told_again(groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux (`proc_sched_autogroup_set_nice`) hears of others than root one in a tenth of a second: EAGAIN."""
+    busy, write = [BlockingIOError] * 2, os.write
+
+    def told(line: int, data: bytes) -> int:
+        if data == str(computing.NICEST).encode() and busy:
+            raise busy.pop()
+        return write(line, data)
+
+    monkeypatch.setattr(os, "write", told)
+    (groups / "enabled").write_text("1\n")
+    assert stepped_back(yielding=True) == (computing.NICEST - os.nice(0), os.SCHED_OTHER, True)
+    assert (groups / "session").read_text() == str(computing.NICEST)
+
+
+def test_a_session_that_cannot_be_made_to_weigh_less_is_not_begun(
+    groups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computing, "AUTOGROUP", groups / "read-only" / "session")
+    (groups / "enabled").write_text("1\n")
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_IDLE, False)
+
+
 @pytest.mark.parametrize("said", ["0\n", None])
 def test_elsewhere_who_computes_is_of_the_idle_class(groups: Path, said: str | None) -> None:
     if said is not None:
@@ -53,7 +79,29 @@ def test_where_nobody_judges_who_computes_is_only_nice(groups: Path) -> None:
     assert stepped_back(yielding=False) == (computing.NICE, os.SCHED_OTHER, False)
 
 
-def test_the_kernel_takes_the_weight_of_a_session() -> None:
+@pytest.fixture
+def weighed() -> None:
     if not computing.AUTOGROUPS.exists() or computing.AUTOGROUPS.read_text().strip() != "1":
         pytest.skip("this kernel does not weigh sessions")
+
+
+def test_the_kernel_takes_the_weight_of_a_session(weighed: None) -> None:
     assert stepped_back(yielding=True) == (computing.NICEST - os.nice(0), os.SCHED_OTHER, True)
+
+
+THREE_AT_ONCE = """
+import os
+from app.jobs import computing
+for _ in range(3):
+    if not os.fork():
+        os._exit(not computing._weighs_least())
+print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(3)])
+"""
+
+
+def test_the_kernel_takes_the_weights_of_sessions_that_begin_at_once_also_of_others_than_root(weighed: None) -> None:
+    less = [] if os.geteuid() != 0 else ["setpriv", "--bounding-set", "-sys_admin"]
+    if less and not shutil.which(less[0]):
+        pytest.skip("no setpriv here, by which root lays its rights aside")
+    done = subprocess.run([*less, sys.executable, "-c", THREE_AT_ONCE], capture_output=True, text=True, check=True)
+    assert done.stdout == "[0, 0, 0]\n"
