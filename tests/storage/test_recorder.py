@@ -23,7 +23,6 @@ from app.storage.db import Database
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Ledger, Outcome
 from tests.collecting import collect
-from tests.working import until
 
 T = TypeVar("T")
 ROLE = "plumbline_app"
@@ -193,6 +192,13 @@ def test_killed_connections_are_noticed_and_nobody_is_told(desk: Desk) -> None:
     assert desk.ask("SELECT count(*) FROM judgments") == [(30,)]
 
 
+# One statement, for the recorder looks once, after a second: nobody who is slow here is to come between.
+ONCE_WAITED_FOR = """DO $$ BEGIN
+  WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP;
+  PERFORM FROM campaigns FOR NO KEY UPDATE;
+END $$"""
+
+
 def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(
     desk: Desk, postgres: embedded.Server
 ) -> None:
@@ -200,11 +206,10 @@ def test_an_answer_that_stands_against_another_transaction_is_written_all_the_sa
 
     def against(held: threading.Event) -> None:
         with psycopg.connect(postgres.url("admin", str(ours))) as other:
-            other.execute("SET deadlock_timeout = '1h'")  # the recorder is the one who is told, however long this takes
+            other.execute("SET deadlock_timeout = '1h'; SET statement_timeout = '60s'")  # the recorder is the one told
             other.execute("SELECT FROM tasks FOR NO KEY UPDATE")
             held.set()
-            until(lambda: desk.ask("SELECT FROM pg_locks WHERE NOT granted"), "the recorder waits")
-            other.execute("SELECT FROM campaigns FOR NO KEY UPDATE")
+            other.execute(ONCE_WAITED_FOR)
 
     async def work(recorder: Recorder) -> list[Outcome | BaseException]:
         held = threading.Event()
