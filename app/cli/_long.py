@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -47,8 +48,9 @@ def made(remote: Remote, path: str, query: Query, body: Mapping[str, object], *,
 
     Raises Refused with what the job failed for, NotReached, ChangesTooFast.
     """
+    once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
-        answer = remote.ask("POST", path, query, body, creates=True)
+        answer = remote.ask("POST", path, query, body, creates=once)
         if answer.status_code != 202:
             return answer.content
         job = _ended(remote, answer, on_progress)

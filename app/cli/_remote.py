@@ -83,15 +83,17 @@ class Remote:
         body: Mapping[str, object] | None = None,
         *,
         accept: str = "application/json",
-        creates: bool = False,
+        creates: str | None = None,
     ) -> httpx.Response:
-        """An answer, 200 or 202, without waiting for a report that takes long; 201 where something is made, once.
+        """An answer, 200 or 202, without waiting for a report that takes long; 201 where something is made.
+
+        creates: the Idempotency-Key under which it is made once.
 
         Raises Refused, NotReached.
         """
         headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
         if creates:
-            headers["Idempotency-Key"] = secrets.token_hex(16)
+            headers["Idempotency-Key"] = creates
         with _reaching(self.url):
             answer = httpx.request(
                 method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE

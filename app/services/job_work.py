@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
 from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
-from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, Request
+from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, ByChance, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
 from app.storage import jobs as stored
@@ -95,7 +95,7 @@ class Computer:
         except AppError as error:
             if error.kind in PASSING:
                 raise
-            jobs.refuse(self._database, job_id, error)
+            jobs.refuse(self._database, job_id, error, again=isinstance(error, ByChance))
 
     def _prepare(self, row: stored.Row) -> None:
         work = self._work(row)

@@ -48,6 +48,10 @@ class JobCancelled(Conflict):
     """The job for this report was cancelled; asking again starts it anew."""
 
 
+class ByChance(Invalid):
+    """What was drawn for this cannot be met; asked once more, it is drawn anew."""
+
+
 class AskedOtherwise(Conflict):
     """What this report reads beside the data was changed after it was asked for; ask again."""
 
@@ -115,6 +119,8 @@ class JobView:
 def ask(database: Database, request: Request) -> JobView:
     """The job that makes a report: the one there is, begun anew where it failed or was cancelled, or a new one.
 
+    One that is begun anew does what is asked now: of the same question, another seed may have been drawn.
+
     Raises what the question is refused for, where a worker has found that out already.
     """
     with database.transaction() as session:
@@ -130,7 +136,7 @@ def ask(database: Database, request: Request) -> JobView:
             raise refusal(row.error)
         lost = row.state == "done" and reports.find(session, request.key) is None  # deleted since
         if row.state in jobs.AGAIN or lost:
-            jobs.restart(session, row.id)
+            jobs.restart(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
             jobs_queue.enter(session, [Entry(PREPARE, row.id, priority=FIRST)])
         return _view(session, jobs.get(session, row.public_id))

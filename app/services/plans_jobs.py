@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import Base64Bytes, BaseModel, ConfigDict
 
 from app.design.compile import inputs_digest
-from app.domain.errors import Conflict, NotFound
+from app.domain.errors import Conflict, Invalid, NotFound
 from app.services import plan_components, plan_time, plans
 from app.services.campaigns import CampaignView
-from app.services.jobs import AskedOtherwise, Request
+from app.services.jobs import AskedOtherwise, ByChance, Request
 from app.services.kinds._base import Work, whole
 from app.services.plan_material import Material
 from app.services.plans import Asked, Compiled, PlanView
@@ -155,7 +155,12 @@ def work(database: Database, request: Request) -> Work[bytes]:
         known = plan_components.known(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
-        plan = plans.dealt(wanted, given["seed"])
+        try:
+            plan = plans.dealt(wanted, given["seed"])
+        except Invalid as error:
+            if wanted.design.seed is None:  # as it would be if every plan were compiled at once
+                raise ByChance(error.detail, places=error.places) from error
+            raise
         return written(plans.looked_at(wanted, plans.told(wanted, plan, known)), plans.packed(plan))
 
     return whole(make)

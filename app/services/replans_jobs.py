@@ -45,7 +45,7 @@ def replan_campaign(
         left = replanning.left_of(session, campaign, basis, bought)
         if not plan_time.takes_long(left.old.design, left.material):
             return replanning.compiled_of(session, basis, left)
-        request = _request(session, basis, left, reason)
+        request = _request(session, basis, left, reason, dry_run=dry_run)
         body = stored.find(session, request.key)
         if body is not None:
             return _compiled(basis, left, body)
@@ -65,7 +65,7 @@ def _compiled(basis: Basis, left: Left, body: bytes) -> Compiled:
     return Compiled(left, basis, found, replanning.merge(left.old, found), kept.report)
 
 
-def _request(session: Session, basis: Basis, left: Left, reason: str) -> Request:
+def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run: bool) -> Request:
     """question: the same as long as only raters went on. The reason is told, and is no part of what is asked."""
     planned = plans.unpacked(left.before.compiled)
     now = replanning.holders(planned, basis.tasks, basis.material.seats)
@@ -81,7 +81,7 @@ def _request(session: Session, basis: Basis, left: Left, reason: str) -> Request
     }
     key = _key(left, given)
     version = int(left.view.data_version)
-    return Request(KIND, key, {left.view.key: version}, {**given, "reason": reason}, role="manager")
+    return Request(KIND, key, {left.view.key: version}, {**given, "reason": reason, "dry_run": dry_run}, role="manager")
 
 
 def _question(session: Session, left: Left) -> str:

@@ -68,16 +68,21 @@ def of_campaign(
 
 
 def n_alike(session: Session, campaign_id: int, kind: str, question: str) -> int:
-    """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key."""
+    """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key.
+
+    Those that were asked for only to look do not count.
+    """
     mine = (jobs.c.campaign_id == campaign_id, jobs.c.kind == kind, jobs.c.state == "done")
-    query = sa.select(sa.func.count()).where(*mine, jobs.c.request["given"]["question"].astext == question)
+    given = jobs.c.request["given"]
+    alike = given["question"].astext == question, given["dry_run"].astext == "false"
+    query = sa.select(sa.func.count()).where(*mine, *alike)
     return int(session.execute(query).scalar_one())
 
 
-def restart(session: Session, job_id: int) -> None:
+def restart(session: Session, job_id: int, request: Mapping[str, object]) -> None:
     """Begin a job anew that has ended without a report; chunks that have results keep them."""
     kept = sa.select(sa.func.count()).where(chunk_results.c.job_id == job_id).scalar_subquery()
-    again = {"attempts": jobs.c.attempts + 1, "n_done": kept, "started_at": None}
+    again = {"attempts": jobs.c.attempts + 1, "n_done": kept, "started_at": None, "request": dict(request)}
     _set(session, job_id, state="queued", error=None, finished_at=None, **again)
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.design.plan import Plan
+from app.domain.errors import Invalid, Place
 from app.main import create_app
-from app.services import jobs, plan_time, tokens
+from app.services import jobs, plan_time, plans, tokens
 from app.services.expected_time import AT_ONCE
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
@@ -240,6 +242,31 @@ def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_me
     assert (at_once.status_code, at_once.json()["errors"][0]["loc"]) == (422, ["body", "ratings_per_item"])
     assert told == [told[0]] * 4
     assert world.versions() == before
+
+
+def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, real = [], plans.dealt
+
+    def unlucky_once(wanted: plans.Asked, seed: int) -> Plan:
+        drawn.append(seed)
+        if len(drawn) == 1:
+            raise Invalid("out of reach", places=(Place(("body", "balance"), "reachable: 0.9 to 1"),))
+        return real(wanted, seed)
+
+    monkeypatch.setattr(plans, "dealt", unlucky_once)
+    design = {"overlap": {"share": 0.5, "ratings_per_item": 2}}
+    place = world.later(design)
+    drained(world.spine.database)
+    refused = world.get(f"{place}/report")
+    assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["body", "balance"])
+    assert "drawn anew" in refused.json()["title"]
+    assert world.later(design) == place
+    drained(world.spine.database)
+    made = world.plan(design)
+    assert (made.status_code, made.json()["seed"]) == (201, drawn[1])
+    assert drawn[0] != drawn[1]
 
 
 def test_a_pilot_is_part_of_the_question_and_one_that_tells_nothing_is_refused(world: World) -> None:

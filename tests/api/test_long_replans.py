@@ -192,6 +192,15 @@ def test_raters_who_begin_tasks_ask_another_question_and_the_third_time_everybod
     assert {row[3] for row in live.in_force() if row[2] == "leased"} == {"r1", "r2"}
 
 
+def test_jobs_that_were_only_to_be_looked_at_do_not_count_as_too_late(live: Live) -> None:
+    live.leave("r3")
+    live.compiled(dry_run=True)
+    assert live.begin("r1")
+    live.compiled(dry_run=True)
+    assert live.begin("r2")
+    assert live.replan().status_code == 202, "raters are not kept waiting for a plan that nobody asked for yet"
+
+
 def _noting(done: list[str], name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     def noted(*given: Any) -> Any:
         done.append(name)

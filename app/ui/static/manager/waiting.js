@@ -3,7 +3,9 @@
 import { button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { follow, stand } from "./following.js";
-import { change, resting } from "./parts.js";
+import { change, resting, say } from "./parts.js";
+
+const MOST_ASKED = 6; // times, while others go on with what is computed
 
 // → the job once it has ended; null where it cannot be looked at, or nobody waits for it any more.
 export async function ended(job, { place, said, waits = () => true }) {
@@ -23,7 +25,11 @@ export async function ended(job, { place, said, waits = () => true }) {
 // job was cancelled or failed, which is told.
 export async function settled(ask, { place, said }) {
   let answer = await ask();
-  while (answer?.status === 202) {
+  for (let asked = 1; answer?.status === 202; asked += 1) {
+    if (asked > MOST_ASKED) {
+      say(said, t("This campaign changes faster than it can be computed. Pause it, or try again when it rests."));
+      return null;
+    }
     const job = await ended(answer.body, { place, said });
     if (!job) return null;
     if (job.state !== "done") {
