@@ -51,9 +51,10 @@ class Bench:
         made = stability.prepared(self.spine.database, "thrice", asked)
         return stability.computed(made, on_progress=lambda *_: None, should_stop=lambda: False, execute=in_order)
 
-    def queue(self, state: str) -> int:
-        """Entries of the queue in a state."""
-        ((n,),) = self.spine.ask(f"SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = '{state}'")
+    def queue(self, state: str, job: JobView) -> int:
+        """Entries of a job in a state. A worker that is killed as a job ends leaves one of that job behind."""
+        entries = f"procrastinate.procrastinate_jobs WHERE status = '{state}' AND (args->>'job')::bigint = {job.number}"
+        ((n,),) = self.spine.ask(f"SELECT count(*) FROM {entries}")
         return int(n)
 
 

@@ -49,7 +49,7 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
         assert not bench.now(job).ended
         one.kill()
         killed = time.monotonic()
-        assert bench.queue("doing") >= 1
+        assert bench.queue("doing", job) >= 1
         left = (bench.now(job).total or 0) - bench.now(job).done
         until(lambda: bench.now(job).ended, "the other finishes", within=STALLED_AFTER + SLACK + 2 * left)
         print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {left} chunks were left")  # noqa: T201  (a figure)
@@ -62,11 +62,11 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
     assert bench.report(job) == expected
 
 
-def held_in_the_middle(bench: Bench, worker: subprocess.Popen[bytes]) -> bool:
+def held_in_the_middle(bench: Bench, job: JobView, worker: subprocess.Popen[bytes]) -> bool:
     """Pause a worker; whether it has an entry, else it goes on."""
     worker.send_signal(signal.SIGSTOP)
     time.sleep(0.05)  # what it sent is carried out
-    if bench.queue("doing") == 1:
+    if bench.queue("doing", job) == 1:
         return True
     worker.send_signal(signal.SIGCONT)
     return False
@@ -91,14 +91,14 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
         begun = time.monotonic()
         assert worker.wait(LIMIT) == 0
         assert time.monotonic() - begun < 10
-    assert (bench.queue("doing"), bench.queue("todo") > 0, bench.now(job).ended) == (0, True, False)
+    assert (bench.queue("doing", job), bench.queue("todo", job) > 0, bench.now(job).ended) == (0, True, False)
 
     with working(bench.spine.url, tmp_path) as worker:  # the control: who is killed hands nothing back
         before = bench.now(job).done
         until(lambda: bench.now(job).done > before, "it has stored chunks")
-        until(lambda: held_in_the_middle(bench, worker), "it is in the middle of an entry")
+        until(lambda: held_in_the_middle(bench, job, worker), "it is in the middle of an entry")
         stopped(worker)
-    assert bench.queue("doing") == 1
+    assert bench.queue("doing", job) == 1
     with bench.spine.database.transaction() as session:
         jobs.cancel(session, job.job, THE_OPERATOR)
 
