@@ -19,6 +19,7 @@ from tests.browser.rater import Rater
 from tests.browser.texts import Lines
 from tests.collecting import Collecting, collect
 from tests.load.server import Served, serving
+from tests.patience import patient
 from tests.spine import Spine, fresh
 
 HERE = Path(__file__).parent
@@ -78,14 +79,18 @@ def _end() -> None:
 @pytest.fixture(scope="session")
 def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
     """A database for all tests; each makes a campaign of its own in it."""
-    with fresh(postgres, migrated_template) as found:
+    with ExitStack() as opened:
+        with patient():
+            found = opened.enter_context(fresh(postgres, migrated_template))
         yield found
 
 
 @pytest.fixture(scope="session")
 def served(spine: Spine) -> Iterator[Served]:
-    """The server."""
-    with serving(spine.url) as found:
+    """The server, begun with patience, which ends there: tests elsewhere want the bounds as they are."""
+    with ExitStack() as running:
+        with patient():
+            found = running.enter_context(serving(spine.url))
         yield found
 
 
