@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import pickle
+import pkgutil
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 
+import app
 from app.storage import embedded, migrate
 from tests.scratch import walkable_folder
 
@@ -24,8 +27,10 @@ DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
 TESTS = Path(__file__).resolve().parent
-# How long an example takes says how busy the machine is; by default 200 ms would be a failure.
-settings.register_profile("patient", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs on
+# the source alone, so that a run elsewhere finds what it finds here; `--hypothesis-profile=anew` draws other examples.
+settings.register_profile("anew", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 FIRST = [
@@ -67,6 +72,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if missing := [str(path) for path in places if not path.is_file()]:
         raise pytest.UsageError(f"these go first and are not there: {missing}")
     items.sort(key=lambda item: places.get(item.path, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """Import all there is: hypothesis also draws what stands as a constant in any module of ours, once it is imported.
+
+    Which tests ran before in the same process would otherwise decide about the examples.
+    """
+    for module in pkgutil.walk_packages(app.__path__, "app."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 
 
 @pytest.fixture(scope="session")
