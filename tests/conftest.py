@@ -27,8 +27,8 @@ DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
 TESTS = Path(__file__).resolve().parent
-# How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs on
-# the source alone, so that a run elsewhere finds what it finds here; `--hypothesis-profile=anew` draws other examples.
+# How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs
+# on the source alone, so that another run finds what this one does; `--hypothesis-profile=anew` draws other examples.
 settings.register_profile("anew", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
 settings.load_profile("patient")
