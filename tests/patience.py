@@ -48,6 +48,6 @@ def _bounds(pool: float, connect: int, waits: str) -> Iterator[None]:
 def soon(ask: Callable[[], float], within: float, *, tries: int = 3) -> bool:
     """Whether something takes less than so many seconds, at least once: a pause of the machine is no fault of ours.
 
-    ask: do it, check the answer, and say how long it took.
+    ask: do it, check the answer, and say how long it took, or whatever else is less where nobody is in the way.
     """
     return any(ask() < within for _ in range(tries))

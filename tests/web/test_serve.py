@@ -19,6 +19,7 @@ import psutil
 import psycopg
 import pytest
 
+LIMIT = 60  # seconds in which a process starts or ends, however slow the machine; tests/web/test_stop.py has the bound
 ORIGIN = re.compile(r"Plumbline at (http://127\.0\.0\.1:\d+)")
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -45,7 +46,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     for process in started:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=15)
+        process.communicate(timeout=LIMIT)
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def answering(process: subprocess.Popen[str]) -> Iterator[httpx.Client]:
     found = ORIGIN.search(process.stdout.readline())
     assert found
     transport = httpx.HTTPTransport(retries=0)
-    with httpx.Client(base_url=found[1], transport=transport, timeout=10) as client:
+    with httpx.Client(base_url=found[1], transport=transport, timeout=LIMIT) as client:
         assert client.get("/readyz").status_code == 200  # the socket listens before the application is up
         yield client
 
@@ -63,7 +64,7 @@ def answering(process: subprocess.Popen[str]) -> Iterator[httpx.Client]:
 def stop(process: subprocess.Popen[str]) -> tuple[int, str]:
     """End it as a supervisor does; its exit code and what it logged."""
     process.send_signal(signal.SIGTERM)
-    _, log = process.communicate(timeout=15)
+    _, log = process.communicate(timeout=LIMIT)
     return process.returncode, log
 
 
@@ -101,7 +102,7 @@ def test_workers_end_with_the_process_that_started_them(start: Start, database_u
         workers = psutil.Process(process.pid).children(recursive=True)
         assert len(workers) >= 2
         process.kill()
-        gone, alive = psutil.wait_procs(workers, timeout=10)
+        gone, alive = psutil.wait_procs(workers, timeout=LIMIT)
     assert gone
     assert not alive
 
@@ -117,13 +118,13 @@ def test_a_request_under_way_is_finished_before_it_stops(start: Start, database_
 
         answer = client.post("/v1/session", content=slowly(), headers={"Content-Type": "application/json"})
         assert answer.status_code == 401
-    _, log = process.communicate(timeout=15)
+    _, log = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, log
 
 
 def refused(process: subprocess.Popen[str]) -> str:
     """What a start that failed says; it is short and shows no trace."""
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 2, (out, err)
     assert "Traceback" not in err
     assert err.startswith("plumbline: ")

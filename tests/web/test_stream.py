@@ -23,10 +23,18 @@ from app.web import live as live_module
 from app.web.live import Live
 from app.web.protocol import BoundedProtocol
 from tests.collecting import Collecting, collect
+from tests.patience import patient, soon
 from tests.web.conftest import Serving
 from tests.working import LIMIT
 
 EVENTS = {"Accept": "text/event-stream"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """That a service refuses who waits too long for a connection is tested elsewhere."""
+    with patient():
+        yield
 
 
 @pytest.fixture
@@ -138,14 +146,19 @@ def test_a_hundred_streams_share_a_look_and_take_nobodys_place_or_connection(
         streams = [stack.enter_context(watching(client, campaign, manager)) for _ in range(100)]
         streams[-1].wait(lambda: all(one.events for one in streams))
         assert app.state.live.open == 100
-        before, since = app.state.live.looks, time.monotonic()
-        busy = []
-        while time.monotonic() - since < 1:
-            busy.append(database.in_use)
-            time.sleep(0.01)
-        assert busy.count(0) > 0.5 * len(busy)
-        # A look each quarter to half of a second.
-        assert app.state.live.looks - before <= 1 + 4 * (time.monotonic() - since)
+
+        def busy() -> float:
+            """The share of a second in which somebody has a connection."""
+            before, since = app.state.live.looks, time.monotonic()
+            seen = []
+            while time.monotonic() - since < 1:
+                seen.append(database.in_use)
+                time.sleep(0.01)
+            # A look each quarter to half of a second.
+            assert app.state.live.looks - before <= 1 + 4 * (time.monotonic() - since)
+            return 1 - seen.count(0) / len(seen)
+
+        assert soon(busy, 0.5, tries=5), "the more the slower looks are: others use the machine, too"
         assert client.get("/v1/me", headers=manager).status_code == 200
         judge(client, campaign)
         streams[-1].wait(lambda: all(one.events[-1]["total"]["judgments"] == 1 for one in streams))
@@ -208,7 +221,7 @@ def test_streams_end_when_the_server_stops(
     app: FastAPI, serving: Serving, campaign: Collecting, manager: dict[str, str]
 ) -> None:
     """Within the time that a server waits for what is under way, here two seconds."""
-    assert stopped_within(app, serving, campaign, manager, BoundedProtocol) < 1.5
+    assert soon(lambda: stopped_within(app, serving, campaign, manager, BoundedProtocol), 1.5)
 
 
 def test_streams_that_are_not_told_are_caught(
@@ -227,7 +240,8 @@ def test_a_database_that_comes_back_goes_on_in_the_same_stream(
         with psycopg.connect(database_url, autocommit=True) as db:
             db.execute(
                 """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                   WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()
+                   AND backend_type = 'client backend'"""  # the owner may not end a worker of the autovacuum
             )
         judge(client, campaign)
         one.wait(lambda: one.events[-1]["total"]["judgments"] == 1)
