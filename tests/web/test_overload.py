@@ -213,6 +213,7 @@ def test_five_hundred_half_open_headers_are_closed_in_five_seconds(
                 served = httpx.get(f"http://{bounded[0]}:{bounded[1]}/livez", timeout=LIMIT, trust_env=False)
                 assert served.status_code == 200
                 still = [line for line in owed if not line.ended(5.5)]
+                assert all(line.ended(LIMIT) for line in still)
                 assert not any(line.ended(0) for line in kept)
             return len(still)
 
