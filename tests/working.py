@@ -17,7 +17,7 @@ from app.services.job_work import Computer
 from app.storage import jobs_queue
 from app.storage.db import Database
 
-LIMIT = 60.0  # seconds
+LIMIT = 180.0  # seconds in which what is waited for comes, however slow the machine is; not how long it may take
 TAKEN = """DELETE FROM procrastinate_jobs WHERE id = (
     SELECT id FROM procrastinate_jobs WHERE status = 'todo' ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING task_name, args"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import text
 
 from app.services import jobs, stability
 from app.services.jobs import JobView
@@ -12,11 +13,14 @@ from app.services.stability import Asked
 from app.services.tokens import THE_OPERATOR
 from app.stats.stability.curves import in_order
 from app.stats.stability.request import Assignment, Request, StudyDesign
-from app.storage import embedded
+from app.storage import embedded, jobs_queue
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
+from tests.working import until
 
 DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
+AT_WORK = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+AND backend_type = 'client backend' AND state <> 'idle'"""
 
 
 class Bench:
@@ -51,16 +55,36 @@ class Bench:
         made = stability.prepared(self.spine.database, "thrice", asked)
         return stability.computed(made, on_progress=lambda *_: None, should_stop=lambda: False, execute=in_order)
 
-    def queue(self, state: str, job: JobView) -> int:
-        """Entries of a job in a state. A worker that is killed as a job ends leaves one of that job behind."""
-        entries = f"procrastinate.procrastinate_jobs WHERE status = '{state}' AND (args->>'job')::bigint = {job.number}"
-        ((n,),) = self.spine.ask(f"SELECT count(*) FROM {entries}")
+    def queue(self, state: str, job: JobView, task: str = "%") -> int:
+        """Entries of a job in a state, of one task or of all."""
+        entries = f"procrastinate.procrastinate_jobs WHERE status = '{state}' AND task_name LIKE '{task}'"
+        ((n,),) = self.spine.ask(f"SELECT count(*) FROM {entries} AND (args->>'job')::bigint = {job.number}")
         return int(n)
+
+    def forget(self) -> None:
+        """Leave no entry and no worker in the queue.
+
+        A worker that is killed leaves both. The next one would wait for it to have been silent for so long, and then
+        begin a process for what it left, whatever is measured at that moment.
+        """
+        until(lambda: self.spine.ask(AT_WORK) == [(0,)], "what killed workers sent is carried out")
+        with self.spine.database.transaction() as session:
+            jobs_queue.look_into(session)
+            session.execute(text("DELETE FROM procrastinate_jobs"))
+            session.execute(text("DELETE FROM procrastinate_workers"))
 
 
 @pytest.fixture(scope="module")
-def bench(postgres: embedded.Server, migrated_template: str) -> Iterator[Bench]:
+def campaigns(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=20)))
         spine.take("mqm", "mqm-tsv", as_mqm(made_up(2, documents=4)))
-        yield Bench(spine)
+        yield spine
+
+
+@pytest.fixture
+def bench(campaigns: Spine) -> Bench:
+    """The campaigns, and nothing in the queue of what other tests left there."""
+    found = Bench(campaigns)
+    found.forget()
+    return found

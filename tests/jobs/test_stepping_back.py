@@ -19,11 +19,13 @@ def stepped_back(*, yielding: bool) -> tuple[int, int, bool]:
     reader, writer = os.pipe()
     before, child = os.nice(0), os.fork()
     if child == 0:
-        computing._step_back(yielding=yielding)
-        os.write(writer, pickle.dumps((os.nice(0) - before, os.sched_getscheduler(0), os.getsid(0) == os.getpid())))
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            computing._step_back(yielding=yielding)
+            os.write(writer, pickle.dumps((os.nice(0) - before, os.sched_getscheduler(0), os.getsid(0) == os.getpid())))
+        finally:
+            os._exit(0)  # whatever happened: no second run of these tests begins here
     os.close(writer)
+    os.waitpid(child, 0)
     with os.fdopen(reader, "rb") as pipe:
         nice, kind, own = pickle.load(pipe)  # noqa: S301, from our own child
     return int(nice), int(kind), bool(own)
