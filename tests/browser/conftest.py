@@ -35,6 +35,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 PATIENCE = 30_000  # milliseconds; waiting ends once it is so
+STARTS_WITHIN = 180_000
 expect.set_options(timeout=PATIENCE)
 _numbers = count(1)
 
@@ -50,7 +51,7 @@ def chromium() -> Browser:
     if not any(one.is_connected() for one in _browsers):
         _end()  # one that fell, or never came up: the test that it did so in has failed, the others need not
         driver = _running.enter_context(sync_playwright())
-        found = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        found = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS, timeout=STARTS_WITHIN)
         _running.callback(found.close)
         _browsers.append(found)
     return _browsers[0]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from app import protocols
 from app.services import guidelines
 from tests.browser.axe import violations
-from tests.browser.hands import word_boxes
+from tests.browser.hands import type_number, word_boxes
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
 
@@ -79,7 +79,7 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
         for kind in ("guidelines", "consent"):
             guidelines.put(session, live.key, kind, {"en": GUIDE}, actor="test")
     manager = {"Authorization": f"Bearer {served.secret}"}
-    answer = httpx.put(f"{served.url}/v1/campaigns/{live.key}/qualification", json=TEST, headers=manager)
+    answer = httpx.put(f"{served.url}/v1/campaigns/{live.key}/qualification", json=TEST, headers=manager, timeout=60)
     assert answer.status_code == 200
     page.goto(served.url)
     check(page, "landing")
@@ -92,8 +92,7 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
     page.get_by_role("button", name="Hand in the test").click()
     expect(page.locator(".said")).to_contain_text("Question 1 is not answered yet")
     page.get_by_label("meaning").check()
-    page.locator(".question input[type=range]").focus()
-    page.keyboard.type("91")
+    type_number(page.locator(".question input[type=range]"), 91)
     page.get_by_role("button", name="Hand in the test").click()
     expect(page.locator(".verdict.right")).to_have_count(2)
     check(page, "test passed")
@@ -134,8 +133,7 @@ def test_dialogs_hours_and_codes(page, campaign, rater, served):
         show(page)
         check(page, name)
         page.keyboard.press("Escape")
-    page.locator("input[type=range]").focus()
-    page.keyboard.type("50")
+    type_number(page.locator("input[type=range]"), 50)
     hands.hand_in()
     check(page, "handed in")
     for path in ("hours", "codes"):

@@ -158,7 +158,7 @@ def test_a_token_is_made_shown_once_and_revoked(manager):
     row.get_by_role("button", name="Revoke").click()
     page.get_by_role("button", name="Revoke it").click()
     expect(row).to_contain_text("revoked")
-    answer = httpx.get(f"{manager.url}/v1/me", headers={"Authorization": f"Bearer {secret}"})
+    answer = httpx.get(f"{manager.url}/v1/me", headers={"Authorization": f"Bearer {secret}"}, timeout=60)
     assert answer.status_code == httpx.codes.UNAUTHORIZED
 
 
@@ -186,7 +186,7 @@ def test_the_errors_of_an_item_are_drawn_where_they_were_marked(manager, demo):
 
 def test_what_raters_report_is_answered_and_raters_are_paused(manager, spine, served):
     found = collect(spine.database, key="reported", raters=("r1",))
-    with httpx.Client(base_url=served.url, headers=found.auth("r1")) as rater:
+    with httpx.Client(base_url=served.url, headers=found.auth("r1"), timeout=60) as rater:
         rater.post(f"/v1/campaigns/{found.key}/lease", headers=once("lease")).raise_for_status()
         flag = {"reason": "bad_source", "item": 1, "segment": 1, "note": HOSTILE}
         task = found.tasks[0]

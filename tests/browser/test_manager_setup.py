@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
-from tests.browser.hands import Mouse
+from tests.browser.hands import Mouse, type_number
 from tests.browser.test_accessible import check
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
@@ -159,8 +159,7 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     expect(first.locator(".body").last).to_have_text("Der Hund bellte.")
     page.get_by_role("button", name="Save the test").click()
     expect(page.locator("#test .said")).to_contain_text("Item 1: Still missing: the score")
-    first.locator("input[type=range]").focus()
-    page.keyboard.type("90")
+    type_number(first.locator("input[type=range]"), 90)
     first.get_by_label("How far off “score” may be").fill("ten")
     page.get_by_role("button", name="Save the test").click()
     expect(page.locator("#test .said")).to_contain_text("Item 1: “ten” is no number.")
@@ -198,8 +197,7 @@ def test_errors_of_a_known_answer_are_marked_and_move_with_their_text(manager, a
         item.get_by_label("Output that is judged").fill(text)
         for word, severity in errors:
             Mouse(page).mark(item.locator(".body"), item.locator(f"button.severity.is-{severity}"), (), word=word)
-        item.locator("input[type=range]").focus()
-        page.keyboard.type("40")
+        type_number(item.locator("input[type=range]"), 40)
     check(page, "known answers with errors")
     first = page.get_by_role("group", name="Item 1")
     expect(first.locator("mark")).to_have_text(["Der", "bellte"])
@@ -221,8 +219,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     first = page.get_by_role("group", name="Segment 1")
     first.get_by_label("Source").fill("The dog barked.")
     first.get_by_label("Output that is judged").fill("Der Hund bellte nicht.")
-    first.locator("input[type=range]").focus()
-    page.keyboard.type("10")
+    type_number(first.locator("input[type=range]"), 10)
     first.get_by_label("Why it is so").fill(f"en: It says the opposite. {HOSTILE}")
     page.get_by_role("button", name="Save the document").click()
     page.get_by_role("button", name="Change tutorial").click()
@@ -235,8 +232,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     learner.wait_for_url("**/rate/tutorial")
     learner.get_by_role("button", name="See how it is judged").click()
     expect(learner.locator(".said")).to_contain_text("Still missing: the score")
-    learner.locator("input[type=range]").focus()
-    learner.keyboard.type("80")
+    type_number(learner.locator("input[type=range]"), 80)
     check(learner, "tutorial of a rater")
     learner.get_by_role("button", name="See how it is judged").click()
     expect(learner.locator(".verdict.wrong")).to_contain_text("It says the opposite.")

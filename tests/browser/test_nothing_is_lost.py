@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.hands import Mouse
+from tests.browser.hands import Mouse, type_number
 from tests.browser.rater import Rater
 from tests.faults.serving import Service
 
@@ -27,8 +27,7 @@ def score(hands: Rater, segment: int, value: int) -> None:
     row = hands.row(segment)
     if "open" not in (row.get_attribute("class") or ""):
         row.get_by_role("button", name=f"Segment {segment}").click()
-    row.locator("input[type=range]").focus()
-    hands.page.keyboard.type(str(value))
+    type_number(row.locator("input[type=range]"), value)
 
 
 def check_once(hands: Rater, wanted: dict[int, int]) -> None:

@@ -83,7 +83,7 @@ def test_hostile_texts_are_shown_as_they_are_and_nothing_of_them_runs(campaign, 
 def test_every_page_has_the_strict_policy_and_keeps_it_without_inline_script(path, campaign, served, page, rater):
     rater(campaign(protocol="da", segments=1))
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
-    answer = httpx.get(f"{served.url}/rate{path}", cookies=cookies, headers={"Accept": "text/html"})
+    answer = httpx.get(f"{served.url}/rate{path}", cookies=cookies, headers={"Accept": "text/html"}, timeout=60)
 
     policy = answer.headers["content-security-policy"]
     assert answer.status_code == 200

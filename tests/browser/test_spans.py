@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.hands import type_number
 from tests.browser.texts import SAMPLES, Sample
 
 BOX = """(body, [start, end]) => {
@@ -59,9 +60,7 @@ def marking(campaign, rater):
 
 def judge(hands, n: int) -> None:
     """Score the open segment, so that it is stored."""
-    slider = hands.row(n).locator("input[type=range]")
-    slider.focus()
-    hands.page.keyboard.type("50")
+    type_number(hands.row(n).locator("input[type=range]"), 50)
 
 
 @pytest.mark.parametrize("side", ["target", "source"])
