@@ -95,7 +95,7 @@ def place(postgres, migrated_template) -> Iterator[Place]:
     with (
         fresh(postgres, migrated_template) as spine,
         serving(spine.url) as found,
-        httpx.Client(base_url=found.url, timeout=30) as client,
+        httpx.Client(base_url=found.url, timeout=120) as client,
     ):
         yield Place(found, spine.url, client)
 

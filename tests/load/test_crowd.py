@@ -16,7 +16,7 @@ import pytest
 from app.cli._managing import Managed
 from app.cli._raters_at_work import Pace, Tally, work
 from app.services.simulation import RaterModel, model_of, write_model
-from app.storage import db, leases, recorder
+from app.storage import leases
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.load.server import Served, serving
@@ -43,19 +43,6 @@ SELECT count(*) FROM (
     SELECT FROM tasks t JOIN items i ON i.task_id = t.id JOIN groups g ON g.id = i.group_id
     JOIN credits c ON c.item_id = i.id WHERE t.state = 'handed_in'
     GROUP BY g.unit, c.system_id, t.rater_id HAVING count(*) > 1) x"""
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for another's lock or connection gets it, however slow the machine is.
-
-    That an overloaded service sends raters back within two seconds is tested elsewhere (tests/web/test_overload.py).
-    """
-    waits = recorder.WAITS.replace("lock_timeout=1500", "lock_timeout=60000")
-    assert waits != recorder.WAITS
-    monkeypatch.setattr(recorder, "WAITS", waits.replace("statement_timeout=8000", "statement_timeout=60000"))
-    monkeypatch.setattr(recorder, "POOL_TIMEOUT", 60.0)
-    monkeypatch.setattr(db, "POOL_TIMEOUT", 60.0)
 
 
 def one(url: str, query: str, values: tuple[object, ...] = ()) -> int:
@@ -116,10 +103,11 @@ async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapp
     working = asyncio.create_task(
         work(served.url, only(found, awake), links, Pace(workers=len(RATERS), patience=4 * SLEEP))
     )
-    ran_out = 0
-    for _ in range(int(SLEEP / 0.2)):
+    ran_out = n = 0
+    while n < SLEEP / 0.2 or not (ran_out or working.done()):  # where the machine is slow they have no lease so soon
         await asyncio.sleep(0.2)
         ran_out += await asyncio.to_thread(run_out, url, ASLEEP)
+        n += 1
     assert ran_out > 0
     return await working
 
