@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from app import api, ui
 from app.config import Settings
+from app.services.answers import Keeper
 from app.services.judging import Desk
 from app.services.remembered import Remembered
 from app.services.tasks_sheets import Sheets
@@ -62,6 +63,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.remembered = Remembered()
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role), database, Sheets())
+    app.state.keeper = Keeper(app.state.desk.recorder)
     app.middleware_stack = EdgeLayer(HeadLayer(app.build_middleware_stack()), app.state.metrics)
     return app
 
@@ -115,6 +117,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     to_thread.current_default_thread_limiter().total_tokens = PER_CONNECTION * database.size
     await desk.recorder.open()
     yield {STOPPING: asyncio.Event()}
+    await app.state.keeper.close()
     await desk.recorder.close()
     database.close()
 

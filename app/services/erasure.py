@@ -10,7 +10,7 @@ from app.domain.errors import Conflict
 from app.services import audit
 from app.services.raters import PersonElsewhere
 from app.services.tokens import Caller
-from app.storage import campaigns, erasure, raters
+from app.storage import answers, campaigns, erasure, raters
 from app.storage import purge as purging
 from app.storage import tokens as stored
 from app.storage.db import Session
@@ -48,12 +48,14 @@ def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> li
     found = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
     if by.campaign is not None and any(account.campaign != by.campaign for account in found):
         raise PersonElsewhere
-    for account in found:
-        if account.state != "erased":
-            _forget(session, account, by)
+    known = [account for account in found if account.state != "erased"]
+    for account in known:
+        _forget(session, account, by)
     for person in sorted({account.person_id for account in found if account.person_id is not None}):
         if any(account.state != "erased" for account in found if account.person_id == person):
             erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
+    if known:  # at last, when every campaign is held, so that nobody waits in a ring
+        answers.forget(session, {account.campaign_id for account in known})
     return [Erased(account.campaign, account.key) for account in found]
 
 

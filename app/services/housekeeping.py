@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from app.storage import housekeeping, leases
+from app.storage import answers, housekeeping, leases
 from app.storage.db import Database
 
 KEPT = timedelta(days=7)
+MOST = 256 << 20  # bytes of answers of stored reports that all processes share
 
 
 def sweep(database: Database) -> dict[str, int] | None:
     """Delete expired answers, sessions and abandoned imports, and free tasks whose lease ran out; how many of each.
+
+    Answers of stored reports are let go of as well, after a day and where they take too much room.
 
     None where another worker is at it. Nothing that a rater or a report can see is ever deleted.
     """
@@ -22,4 +25,8 @@ def sweep(database: Database) -> dict[str, int] | None:
     for campaign_id in due:
         with database.transaction() as session:
             freed += leases.expire(session, campaign_id)
-    return None if counts is None else {**counts, "leases": freed}
+    if counts is None:
+        return None
+    with database.transaction() as session:  # of its own: it can be in nobody's way
+        gone = answers.sweep(session, most=MOST)
+    return {**counts, "leases": freed, "answers of reports": gone}

@@ -1,4 +1,4 @@
-"""Answers made of stored reports, kept in this process for as long as what they rest on has the same mark."""
+"""Answers made of stored reports, remembered by this process for as long as what they rest on has the same mark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.services.tokens import prefix_of
 from app.storage import marks
+from app.storage.marks import Asked
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Connection
 
@@ -49,15 +50,20 @@ class Remembered:
         self._known.move_to_end(key)
         return found
 
-    def keep(self, key: Key, answer: Answer) -> None:
-        """Remember an answer; one without a body does not take the place of the same one with it."""
+    def known(self, key: Key) -> Answer | None:
+        """The answer that a request had, under whichever mark."""
+        return self._known.get(key)
+
+    def keep(self, key: Key, answer: Answer) -> bool:
+        """Remember an answer; False for one that is too large, or without a body in place of the same one with it."""
         before = self._known.get(key)
         if answer.size > BESIDE + LARGEST or (before and before.mark == answer.mark and before.body is not None):
-            return
+            return False
         self.size += answer.size - (self._known.pop(key).size if before else 0)
         self._known[key] = answer
         while self.size > self.most:
             self.size -= self._known.popitem(last=False)[1].size
+        return True
 
 
 def key_of(*parts: bytes) -> Key:
@@ -65,18 +71,24 @@ def key_of(*parts: bytes) -> Key:
     return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).digest()
 
 
-async def mark(recorder: Recorder, secret: str, campaign: str, *, names: bool) -> str | None:
-    """The mark of a campaign for who sends a token's secret; None where there can be none.
+def asked(secret: str, campaign: str, *, names: bool, key: Key, known: str) -> Asked | None:
+    """What the mark of a campaign is asked with by who sends a token's secret; None where there can be none.
 
-    It does not say that the secret is right: whoever looks for an answer names the secret as well.
+    known: the mark under which this process knows the answer, '' for none.
+    """
+    prefix = prefix_of(secret)
+    return None if prefix is None else Asked(prefix, campaign, names, key, known)
+
+
+async def mark(recorder: Recorder, asked: Asked) -> tuple[str, bytes | None] | None:
+    """The mark, and the answer that another process kept under it where this one does not know it; None: no mark.
+
+    It does not say that the secret is right: whoever looks for an answer names the secret as well, in its key.
 
     Raises Unavailable.
     """
-    prefix = prefix_of(secret)
-    if prefix is None:
-        return None
 
-    async def ask(connection: Connection) -> str | None:
-        return await marks.mark(connection, prefix=prefix, campaign=campaign, names=names)
+    async def ask(connection: Connection) -> tuple[str, bytes | None] | None:
+        return await marks.mark(connection, asked)
 
     return await recorder.run(ask, at_once=True)

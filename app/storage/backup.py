@@ -58,7 +58,8 @@ def backup(url: str, file: Path, *, bin_dir: Path | None = None, overwrite: bool
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
     program = client_programs(_server_major(url), bin_dir) / "pg_dump"
-    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password"]
+    # Unlogged is what can be made anew: kept answers, which another database must not give.
+    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password", "--no-unlogged-table-data"]
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

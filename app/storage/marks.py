@@ -1,10 +1,14 @@
 """The mark of a campaign and a credential: two marks are the same only where nothing changed that a report rests on.
 
 One statement in one snapshot, so that a credential that was revoked has no mark from that moment on. A row's `xmin` is
-the transaction that wrote it, so a row that was changed and changed back has another one than before.
+the transaction that wrote it, so a row that was changed and changed back has another one than before. The same
+statement brings what another process answered under the mark (`app.storage.answers`), where the one that asks does not
+know it.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import psycopg
 
@@ -23,19 +27,36 @@ _NAMES = """,
         FROM systems s WHERE s.campaign_id = c.id),
        (SELECT concat(count(*), ':', bit_xor(hashint8extended(d.id, d.xmin::text::bigint)))
         FROM documents d WHERE d.campaign_id = c.id AND d.domain IS NOT NULL)"""
-_MARK = """SELECT concat_ws(' ', {rests}) FROM tokens t CROSS JOIN campaigns c
+# The mark of a campaign ($2) for a credential ($1); no row where either is not there, or the credential has ended.
+_MARKED = """SELECT c.id, concat_ws(' ', {rests}) AS mark FROM tokens t CROSS JOIN campaigns c
 WHERE t.prefix = $1 AND c.key = $2
   AND t.revoked_at IS NULL AND coalesce(t.expires_at > statement_timestamp(), true)"""
-MARK = _MARK.format(rests=_RESTS).encode()
-MARK_WITH_NAMES = _MARK.format(rests=_RESTS + _NAMES).encode()
+MARKED = {False: _MARKED.format(rests=_RESTS), True: _MARKED.format(rests=_RESTS + _NAMES)}
+"""By whether names count."""
+# Computed once (OFFSET 0), and where it is the one that is known nothing else is looked at.
+_ASKED = """SELECT m.mark, CASE WHEN m.mark <> $4::text THEN pg_temp.kept_answer($3::bytea, m.mark) END
+FROM ({marked} OFFSET 0) m"""
+ASKED = {names: _ASKED.format(marked=marked).encode() for names, marked in MARKED.items()}
 
 
-async def mark(connection: Connection, *, prefix: str, campaign: str, names: bool) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a mark is asked with. known: the mark under which the process knows the answer already, '' for none."""
+
+    prefix: str
+    campaign: str
+    names: bool
+    key: bytes
+    known: str = ""
+
+
+async def mark(connection: Connection, asked: Asked) -> tuple[str, bytes | None] | None:
     """The mark of a campaign for a credential; None where either is not there, or the credential has ended.
 
-    names: whether names of systems and domains of documents count as well.
+    Beside it what was kept for the request under that mark, where it is another one than the process knows.
     """
     cursor = psycopg.AsyncRawCursor(connection)
-    await cursor.execute(MARK_WITH_NAMES if names else MARK, (prefix, campaign), prepare=True)
+    given = (asked.prefix, asked.campaign, asked.key, asked.known)
+    await cursor.execute(ASKED[asked.names], given, prepare=True, binary=True)
     row = await cursor.fetchone()
-    return None if row is None else str(row[0])
+    return None if row is None else (str(row[0]), row[1])

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage import answers
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -44,4 +45,5 @@ def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
         walk(session, statement, here)
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER {table}_append_only"))
+    answers.forget(session, (campaign_id,))
     return hashes

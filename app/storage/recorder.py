@@ -20,6 +20,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
+from app.storage import answers
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
 from app.storage.recorder_judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
 
@@ -106,7 +107,7 @@ class Recorder:
             timeout=POOL_TIMEOUT,
             reconnect_timeout=POOL_TIMEOUT,
             max_waiting=WAITING,
-            configure=prepare,
+            configure=_prepare,
             kwargs=self._given,
         )
         await self._opened.open(wait=False)
@@ -261,6 +262,12 @@ class Recorder:
             yield connection
         finally:
             await pool.putconn(connection)
+
+
+async def _prepare(connection: Connection) -> None:
+    """Make a new connection fit for what is done on it."""
+    await prepare(connection)
+    await answers.prepare(connection)
 
 
 class _no_connection:  # noqa: N801  (a context manager, like contextlib's)

@@ -2,8 +2,10 @@
 
 The first time a request goes the framework's way: a thread, a credential, the question, its key, the stored report. Of
 its answer this process remembers what was sent, under everything of the request that the answer depends on and under
-the mark of campaign and credential that was read before. The same request after that takes one statement, which reads
-the mark: it is gone at once when the credential is, and another one when the campaign is (`app.storage.marks`).
+the mark of campaign and credential that was read before; and once it is sent it is kept for all other processes. The
+same request after that takes one statement, which reads the mark: it is gone at once when the credential is, and
+another one when the campaign is (`app.storage.marks`). A process that does not know the answer under that mark is told
+it by the same statement.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from fastapi.routing import APIRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from app.domain.keys import is_key
-from app.services import remembered
+from app.services import answers, remembered
 from app.services.remembered import Answer, Remembered
+from app.storage.marks import Asked
 from app.web.conditional import is_known
 from app.web.hot import desk_of
 
@@ -45,25 +48,28 @@ class Remembering(APIRoute):
             await super().handle(scope, receive, send)
             return
         request = Request(scope, receive, send)
-        mark = await _mark(request, names=names)
-        if mark is None:
+        known: Remembered = scope["app"].state.remembered
+        asked = _asked(request, known, names=names)
+        marked = None if asked is None else await remembered.mark(desk_of(request).recorder, asked)
+        if asked is None or marked is None:
             await super().handle(scope, receive, send)
             return
-        known: Remembered = scope["app"].state.remembered
-        key = _key(request)
-        found = known.find(key, mark)
+        mark, stored = marked
+        if stored is not None:
+            known.keep(asked.key, answers.unpacked(mark, stored))
+        found = known.find(asked.key, mark)
         answer = _again(request, found) if found else None
         if answer is not None:
             await answer(scope, receive, send)
             return
         seen = _Seen(send)
         await super().handle(scope, receive, seen)
-        if (kept := seen.answer(mark)) is not None:
-            known.keep(key, kept)
+        if (kept := seen.answer(mark)) is not None and known.keep(asked.key, kept):
+            scope["app"].state.keeper.put(asked, kept)
 
 
-async def _mark(request: Request, *, names: bool) -> str | None:
-    """The mark of campaign and credential; None where the request is not as usual. Raises Unavailable."""
+def _asked(request: Request, known: Remembered, *, names: bool) -> Asked | None:
+    """What the mark of campaign and credential is asked with; None where the request is not as usual."""
     given = request.headers.getlist("authorization")
     campaign: str = request.path_params["campaign"]
     if len(given) != 1 or not is_key(campaign) or any(name in request.headers for name in UNUSUAL):
@@ -71,13 +77,17 @@ async def _mark(request: Request, *, names: bool) -> str | None:
     scheme, _, secret = given[0].partition(" ")
     if scheme.lower() != "bearer":
         return None
-    return await remembered.mark(desk_of(request).recorder, secret.strip(" "), campaign, names=names)
+    key = _key(request)
+    before = known.known(key)
+    enough = before is not None and (before.body is not None or is_known(request, before.etag))
+    mark = before.mark if before is not None and enough else ""
+    return remembered.asked(secret.strip(" "), campaign, names=names, key=key, known=mark)
 
 
 def _key(request: Request) -> bytes:
-    """Everything of a request that its answer depends on, beside the mark and what the client knows already."""
+    """All of a request, and of this program, that its answer depends on beside the mark and what the client has."""
     told = (b"\0".join(value for name, value in request.headers.raw if name == one.encode()) for one in TELLING)
-    return remembered.key_of(request.scope["path"].encode(), request.scope["query_string"], *told)
+    return remembered.key_of(answers.build(), request.scope["path"].encode(), request.scope["query_string"], *told)
 
 
 def _again(request: Request, found: Answer) -> Response | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
+from fastapi import FastAPI
 
 from app.storage.db import Database
-from tests.api.conftest import MQM
+from tests.api.conftest import MQM, TestClient
+from tests.api.counting import Counting, settled
+from tests.api.counting import counting as counting  # a fixture
 from tests.spine import Spine
 
 Secrets = Callable[..., str]
@@ -27,31 +28,6 @@ def ted(admin: httpx.Client, database: Database, database_url: str) -> httpx.Cli
     return admin
 
 
-@pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """Every statement that goes to the database, on either kind of connection, while a block lasts."""
-
-    @contextmanager
-    def count() -> Iterator[list[str]]:
-        said: list[str] = []
-        now, later = psycopg.Cursor.execute, psycopg.AsyncCursor.execute
-
-        def execute(cursor: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-            said.append(str(query))
-            return now(cursor, query, *args, **kwargs)
-
-        async def execute_later(cursor: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-            said.append(str(query))
-            return await later(cursor, query, *args, **kwargs)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(psycopg.Cursor, "execute", execute)
-            patch.setattr(psycopg.AsyncCursor, "execute", execute_later)
-            yield said
-
-    return count
-
-
 def bearer(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
@@ -64,10 +40,11 @@ def same(first: httpx.Response, again: httpx.Response) -> bool:
 
 @every_address
 def test_a_report_asked_for_again_takes_one_statement_and_loads_no_ratings(
-    ted: httpx.Client, counting: Callable[[], Any], path: str
+    ted: TestClient, app: FastAPI, counting: Counting, path: str
 ) -> None:
     with counting() as at_first:
         first = ted.get(path)
+        settled(ted, app)
     with counting() as then:
         again = ted.get(path)
     with counting() as known:
