@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Barrier
 
 import httpx
 import pytest
@@ -41,12 +42,13 @@ def test_of_twenty_who_saw_the_same_settings_one_changes_them(admin: httpx.Clien
 def test_a_look_before_the_change_without_a_lock_is_caught(
     admin: httpx.Client, etag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: the same change, read without holding the row."""
-    locked = campaigns.get
+    """The negative control: the same change, read without holding the row, by two who both look before either acts."""
+    locked, nth, both = campaigns.get, count(1), Barrier(2, timeout=60)
 
     def unlocked(session: campaigns.Session, key: str, *, lock: bool = False) -> campaigns.CampaignRecord:
         row = locked(session, key)
-        time.sleep(0.1 if lock else 0)
+        if lock and next(nth) <= 2:
+            both.wait()
         return row
 
     monkeypatch.setattr(campaigns, "get", unlocked)

@@ -18,9 +18,10 @@ SMALL = {"documents": [8], "studies": 20, "studies_per_document_set": 10, "permu
 
 
 @pytest.fixture
-def worker(database: Database, admin: httpx.Client) -> Iterator[None]:
-    """Somebody who computes, and a client that waits for it."""
-    admin.headers["Prefer"] = "wait=30"
+def worker(database: Database, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Somebody who computes, and a client that waits for it, however long it takes."""
+    monkeypatch.setattr(waiting, "LONGEST_WAIT", 300)
+    admin.headers["Prefer"] = "wait=300"
     with draining(database):
         yield
 
