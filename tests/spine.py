@@ -128,7 +128,7 @@ PLUMBLINE = Path(sys.executable).with_name("plumbline")
 
 
 def plumbline(
-    url: str, *arguments: str | Path, timeout: float = 120, **variables: str
+    url: str, *arguments: str | Path, timeout: float = 300, **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command on a database; variables join its environment."""
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, "COLUMNS": "200", **variables}

@@ -22,6 +22,7 @@ from app.storage import embedded, migrate
 from app.storage.db import Database
 from app.storage.embedded.cluster import processes
 from tests.collecting import Collecting, collect
+from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGIN = re.compile(rb"Plumbline at (http://[\d.]+:(\d+))")
@@ -59,15 +60,16 @@ class Service:
         assert found, (self.home / "log").read_text()[-2000:]
         self.port = int(found[2])
         # The line is printed once the port is held; connections wait there for the application, as long as that takes.
-        httpx.get(f"{self.origin}/livez", trust_env=False, timeout=60).raise_for_status()
+        httpx.get(f"{self.origin}/livez", trust_env=False, timeout=LIMIT).raise_for_status()
 
     def stop(self, how: signal.Signals) -> float:
         """Send the application a signal; seconds until it is gone."""
         assert self.process is not None
-        began = time.monotonic()
-        self.process.send_signal(how)
-        self.process.communicate(timeout=30)
-        return time.monotonic() - began
+        process = self.process
+        process.send_signal(how)
+        took = until(lambda: process.poll() is not None, "it is gone")
+        process.communicate()
+        return took
 
     def kill_postgres(self) -> None:
         """End every process of the database as a power cut does, and start it again."""
@@ -99,7 +101,7 @@ def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]
         finally:
             if run.process is not None and run.process.poll() is None:
                 run.process.kill()
-                run.process.communicate(timeout=10)
+                run.process.communicate(timeout=LIMIT)
     finally:
         server.stop()
 
@@ -126,7 +128,7 @@ class Raters:
     def end(self) -> None:
         self.stopping.set()
         for thread in self.threads:
-            thread.join(60)
+            thread.join(LIMIT)
             assert not thread.is_alive()
 
     def _judge(self, rater: str) -> None:

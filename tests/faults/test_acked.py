@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.faults.serving import Raters, Service, judging, service
+from tests.working import until
 
 EXITS_WITHIN = 10.0  # seconds
 HEALS_WITHIN = 10.0
@@ -36,10 +37,8 @@ WAYS: tuple[Callable[[Service], None], ...] = (
 
 def wait_for_more(raters: Raters) -> None:
     """Until some more is acknowledged."""
-    before, until = raters.statuses[200], time.monotonic() + HEALS_WITHIN
-    while raters.statuses[200] < before + 20:
-        assert time.monotonic() < until, raters.statuses
-        time.sleep(0.02)
+    before = raters.statuses[200]
+    until(lambda: raters.statuses[200] >= before + 20, f"more after {raters.statuses}", within=HEALS_WITHIN)
 
 
 def killed(run: Service, clients: int, kills: int) -> Raters:

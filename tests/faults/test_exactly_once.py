@@ -21,9 +21,12 @@ from app.storage.db import Database
 from app.storage.recorder_judgments import RECORD
 from tests.collecting import Collecting, collect
 from tests.faults.serving import Service, service
+from tests.working import LIMIT, until
 
 THREADS = 60
 CUTS = 10
+MOST_TRIES = 300
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +43,9 @@ def holding(run: Service, key: str) -> Iterator[tuple[Collecting, str]]:
     database = Database(run.url, size=1, role="plumbline_app")
     live = collect(database, key=key)
     database.close()
-    lease = httpx.post(f"{run.origin}/v1/campaigns/{key}/lease", headers=live.auth("r1"), trust_env=False)
+    lease = httpx.post(
+        f"{run.origin}/v1/campaigns/{key}/lease", headers=live.auth("r1"), trust_env=False, timeout=LIMIT
+    )
     yield live, f"/v1/tasks/{lease.json()['task']['task']}/judgments"
 
 
@@ -56,12 +61,12 @@ def stored(run: Service, live: Collecting) -> list[tuple[int, float]]:
 
 def together(run: Service, live: Collecting, url: str, scores: list[float], seen: str) -> list[httpx.Response]:
     """The same address judged by many threads at the same moment."""
-    barrier = threading.Barrier(len(scores), timeout=60)
+    barrier = threading.Barrier(len(scores), timeout=LIMIT)
 
     def one(score: float) -> httpx.Response:
-        with httpx.Client(base_url=run.origin, timeout=20, trust_env=False) as web:
+        with httpx.Client(base_url=run.origin, timeout=LIMIT, trust_env=False) as web:
             barrier.wait()
-            for _ in range(50):
+            for _ in range(MOST_TRIES):
                 answer = web.put(
                     url, json={"protocol": "da", "score": score}, headers={**live.auth("r1"), "If-Match": seen}
                 )
@@ -101,8 +106,8 @@ def test_sixty_in_threes_with_one_key_are_stored_once_each(run: Service) -> None
         def one(n: int) -> int:
             headers = {**live.auth("r1"), "Idempotency-Key": f"k{n % 3}"}
             body = {"reason": "technical", "item": 1, "note": f"n{n % 3}"}
-            for _ in range(50):
-                answer = httpx.post(f"{run.origin}{flags}", json=body, headers=headers, trust_env=False, timeout=20)
+            for _ in range(MOST_TRIES):
+                answer = httpx.post(f"{run.origin}{flags}", json=body, headers=headers, trust_env=False, timeout=LIMIT)
                 if answer.status_code != 503:
                     break
                 time.sleep(0.1)
@@ -115,6 +120,7 @@ def test_sixty_in_threes_with_one_key_are_stored_once_each(run: Service) -> None
             json={"reason": "technical"},
             headers={**live.auth("r1"), "Idempotency-Key": "k0"},
             trust_env=False,
+            timeout=LIMIT,
         )
         assert other.status_code == 422
         with psycopg.connect(run.url) as db:
@@ -177,6 +183,7 @@ def test_a_line_that_is_cut_after_the_work_is_done_leads_to_no_second_revision(r
                         json={"protocol": "da", "score": 50},
                         headers=headers,
                         trust_env=False,
+                        timeout=LIMIT,
                     )
                 except httpx.TransportError:
                     continue
@@ -209,19 +216,28 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
         keys |= {"n": [0], "seen": [0], "final": [False], "keep": [False], "errors": [-1], "guidelines": [None]}
         keys |= {"payload": [json.dumps({"protocol": "da", "score": 50})], "score": [50.0]}
         alone = {**keys, "campaign": live.id, "profile": profile[0], "lasts": "1 hour", "actor": "a"}
-        barrier = threading.Barrier(8, timeout=60)
+        waiting = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
 
         def careless(_: int) -> str:
             with psycopg.connect(run.url) as db:
-                db.execute("SELECT 1")
-                barrier.wait()
                 try:
                     found = db.execute(RECORD.encode(), alone).fetchone()
                 except psycopg.errors.UniqueViolation:
                     return "lost"
                 return str(found[0]) if found else ""
 
-        with ThreadPoolExecutor(8) as pool:
-            verdicts = Counter(pool.map(careless, range(8)))
-        assert verdicts["added"] == 1
-        assert verdicts["lost"] > 0
+        with (
+            ThreadPoolExecutor(7) as pool,
+            psycopg.connect(run.url) as first,
+            psycopg.connect(run.url, autocommit=True) as look,
+        ):
+            stored_by_first = first.execute(RECORD.encode(), alone).fetchone()
+            others = [pool.submit(careless, n) for n in range(7)]
+            until(lambda: look.execute(WAITING).fetchone() == (7,), "all have looked before the first one commits")
+            first.commit()
+            verdicts = Counter(other.result(LIMIT) for other in others)
+        assert stored_by_first is not None
+        assert stored_by_first[0] == "added"
+        assert verdicts == {"lost": 7}

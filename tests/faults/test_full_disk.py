@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 
 from app.storage import embedded
 from tests.faults.serving import judging, service
+from tests.working import until
 
 SIZE = "120m"
-PATIENCE = 60.0  # seconds
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def small_disk(scratch: Path) -> Iterator[Path]:
     yield disk
     embedded.stop(disk / "data")
     unmount = ["umount", str(disk)]
-    wait_until(lambda: subprocess.run(unmount, capture_output=True).returncode == 0, "the disk is still in use")
+    until(lambda: subprocess.run(unmount, capture_output=True).returncode == 0, "the disk is still in use")
 
 
 def fill(disk: Path) -> Path:
@@ -43,26 +42,18 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def wait_until(met: object, what: str) -> None:
-    assert callable(met)
-    until = time.monotonic() + PATIENCE
-    while not met():
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
 def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp_path: Path) -> None:
     with service(small_disk / "data", tmp_path / "home") as run:
         raters = judging(run, 4)
         raters.begin()
         try:
-            wait_until(lambda: raters.statuses[200] > 50, "it never began")
+            until(lambda: raters.statuses[200] > 50, "it never began")
             filler = fill(small_disk)
-            wait_until(lambda: raters.statuses[507] + raters.statuses[503] > 10, f"never full: {raters.statuses}")
+            until(lambda: raters.statuses[507] + raters.statuses[503] > 10, f"never full: {raters.statuses}")
             filler.unlink()
             before = raters.statuses[200]
-            wait_until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
+            until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
         finally:
             raters.end()
         assert raters.lost() == []

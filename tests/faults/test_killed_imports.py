@@ -14,7 +14,7 @@ import pytest
 
 from tests.services.test_imports import MQM_HEADER
 from tests.spine import Spine, opened, plumbline, row_counts
-from tests.working import until
+from tests.working import LIMIT, until
 
 KILLS = 8
 SEED = 20261120
@@ -33,6 +33,8 @@ how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, ac
 print("ready", flush=True)
 for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
     imports.run(database, "c", files=batch, **how)
+    if mode != "whole":
+        sys.stdin.read()  # until it is killed: else it may have come to its end before anybody looks
 print("done", flush=True)
 """
 EMPTY = {"alembic_version": 1}
@@ -60,7 +62,7 @@ def files(tmp_path: Path) -> list[Path]:
 def importing(url: str, mode: str, files: list[Path]) -> subprocess.Popen[bytes]:
     """A process that has begun to import."""
     command = [sys.executable, "-c", IMPORT, url, mode, *map(str, files)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n", process.stderr.read() if process.stderr else b""
     return process
@@ -123,7 +125,7 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
 def imported(url: str, files: list[Path]) -> dict[str, int]:
     """What an import that nobody kills leaves, by table."""
     with importing(url, "whole", files) as process:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=LIMIT)
     assert out == b"done\n"
     left = stored(url)
     assert left["judgments"] == 10_000

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from tests.spine import plumbline
+from tests.working import LIMIT
 
 MIB = 1 << 20
 MOST = 64 * MIB
@@ -87,7 +88,7 @@ def serving(url: str, script: str = SERVE) -> Iterator[Server]:
             origin = re.search(r"http://[0-9.]+:[0-9]+", said)
             assert origin, said
             headers = {"Authorization": f"Bearer {token[0].decode()}"}
-            with httpx.Client(base_url=origin[0], headers=headers, timeout=60, trust_env=False) as http:
+            with httpx.Client(base_url=origin[0], headers=headers, timeout=LIMIT, trust_env=False) as http:
                 server = Server(process.pid, http)
                 new = b'{"key": "c", "protocol": "mqm", "target_language": "de"}'
                 assert server.body("/v1/campaigns", new).status_code == 201
@@ -96,7 +97,7 @@ def serving(url: str, script: str = SERVE) -> Iterator[Server]:
                 yield server
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(LIMIT)
 
 
 def _table() -> bytes:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.services.test_imports import MQM
 from tests.spine import PLUMBLINE, opened
+from tests.working import LIMIT
 
 # Runs where there is no network but an own loopback: the core path, and an attempt to get out.
 INSIDE = """
@@ -37,12 +38,12 @@ with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     try:
         origin = re.search(r"http://[0-9.]+:[0-9]+", server.stdout.readline())[0]
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        far = httpx.get(f"{origin}/v1/campaigns/c/ranking?recipe=google-mqm", headers=headers, timeout=30)
-        picture = httpx.get(f"{origin}/v1/campaigns/c/ranking.svg?recipe=google-mqm", headers=headers, timeout=60)
+        far = httpx.get(f"{origin}/v1/campaigns/c/ranking?recipe=google-mqm", headers=headers, timeout=120)
+        picture = httpx.get(f"{origin}/v1/campaigns/c/ranking.svg?recipe=google-mqm", headers=headers, timeout=120)
         print("same:", far.content.strip() == near.strip(), picture.status_code)
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
 """
 NETWORK_IS_UNREACHABLE = 101
 _seen: list[object] = []
@@ -71,7 +72,7 @@ def watched() -> Iterator[list[object]]:
 def test_the_core_path_works_where_there_is_no_network(database_url: str, tmp_path: Path) -> None:
     # A user who is root only within the namespace may not reach the database's folder, so this is the second choice.
     ways = (["unshare", "-n"], ["unshare", "-n", "-r"])
-    works = [way for way in ways if not subprocess.run([*way, "true"], capture_output=True, timeout=10).returncode]
+    works = [way for way in ways if not subprocess.run([*way, "true"], capture_output=True, timeout=LIMIT).returncode]
     if not works:
         pytest.skip("this kernel gives us no network namespace")
     alone = works[0]
@@ -79,7 +80,7 @@ def test_the_core_path_works_where_there_is_no_network(database_url: str, tmp_pa
     table.write_text(MQM)
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": database_url}
     command = [*alone, sys.executable, "-c", INSIDE, str(PLUMBLINE), str(table)]
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=2 * LIMIT)
     assert answer.returncode == 0, answer.stderr
     said = answer.stdout.splitlines()
     assert said[0] == f"outside: {NETWORK_IS_UNREACHABLE}", "negative control: there is no way out"

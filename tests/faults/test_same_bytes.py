@@ -19,6 +19,7 @@ from app.storage import embedded, rating_codes, side_tables, texts
 from app.storage.backup import BackupDamaged, backup, restore
 from tests.faults.conftest import HEADER
 from tests.spine import Spine, chosen, fresh, opened, plumbline, without_version
+from tests.working import LIMIT
 
 RECIPES = ("recommended", "google-mqm", "wmt-da")
 OPTIONS = {"wmt-da": {"normalize": "z"}}
@@ -154,7 +155,7 @@ print(hashlib.sha256((a @ a).tobytes()).hexdigest())
 
 def product_on(core: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE], env={"OPENBLAS_CORETYPE": core}, capture_output=True, timeout=60, check=True
+        [sys.executable, "-c", PROBE], env={"OPENBLAS_CORETYPE": core}, capture_output=True, timeout=LIMIT, check=True
     )
     return done.stdout.decode()
 

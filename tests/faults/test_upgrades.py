@@ -24,7 +24,7 @@ from tests.spine import opened
 from tests.working import LIMIT, until
 
 OLD = "2026_11_20_spine"
-POSTERS, MOST, AFTER = 4, 2000, 10
+POSTERS, MOST, AFTER = 4, 20_000, 10
 SLOWEST = 8.0  # seconds: longer than the lock timeout of migrations
 UPGRADE = "import sys; from app.storage import migrate; migrate.upgrade(sys.argv[1])"
 ALONE = """
@@ -135,7 +135,7 @@ class OldVersion:
                 during = len(self.acked) - before
                 upgraded.set()
             for poster in posters:
-                poster.result(60)
+                poster.result(LIMIT)
         assert during > 0, "the upgrade was not under live posts"
 
     def _carry_out(self, meanwhile: str) -> None:
