@@ -47,7 +47,7 @@ def bystander(stopped: embedded.Server) -> Iterator[subprocess.Popen[bytes]]:
     account = stopped.cluster.account
     ours = account.is_us
     process = subprocess.Popen(
-        ["sleep", "60"], user=None if ours else account.uid, group=None if ours else account.gid, cwd="/"
+        ["sleep", "600"], user=None if ours else account.uid, group=None if ours else account.gid, cwd="/"
     )
     folder = stopped.cluster.folder
     (folder / "postmaster.pid").write_text(f"{process.pid}\n{folder}\n1700000000\n5432\n\n\n  1 1\nready\n")

@@ -17,9 +17,11 @@ from app.storage.db import Database
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Connection, Ledger
 from tests.collecting import collect
+from tests.patience import patient
+from tests.working import LIMIT, until
 
 ROLE = "plumbline_app"
-LOOK = 0.3  # seconds that the second of the two has to go wrong in
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 GIVEN_BACK = """
 WITH t AS (UPDATE tasks SET lease = 1, queue = 9000000 WHERE id = (SELECT min(id) FROM tasks) RETURNING campaign_id, id)
 INSERT INTO leases (campaign_id, task_id, n, rater_id, ended_at, ended_how)
@@ -82,6 +84,10 @@ def two(database_url: str, request: pytest.FixtureRequest) -> Two:
 def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Callable[[Connection], Any]) -> None:
     """Let the second begin when the first has done everything but commit."""
 
+    def waits() -> bool:
+        with psycopg.connect(two.url) as db:
+            return db.execute(WAITING).fetchone() == (1,)
+
     async def both() -> None:
         recorder = Recorder(two.url, role=ROLE)
         await recorder.open()
@@ -95,15 +101,16 @@ def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Cal
 
         try:
             one = asyncio.create_task(recorder.run(held))
-            await asyncio.wait_for(done.wait(), 60)
+            await asyncio.wait_for(done.wait(), LIMIT)
             other = asyncio.create_task(recorder.run(second))
-            await asyncio.wait({other}, timeout=LOOK)
+            await asyncio.to_thread(until, lambda: other.done() or waits(), "it is done, or waits for the first")
             commit.set()
             await asyncio.gather(one, other)
         finally:
             await recorder.close()
 
-    asyncio.run(both())
+    with patient():
+        asyncio.run(both())
 
 
 @pytest.mark.parametrize("first", ["answers", "leases"])

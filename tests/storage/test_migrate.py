@@ -63,7 +63,7 @@ def test_many_starters_migrate_once(empty_database_url: str) -> None:
     ready = threading.Barrier(4)
 
     def start(_: int) -> None:
-        ready.wait(timeout=10)
+        ready.wait(timeout=60)
         migrate.upgrade(empty_database_url)
 
     with ThreadPoolExecutor(4) as threads:

@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.errors import Invalid
 from app.storage import embedded
-from app.storage.db import Database
+from app.storage.db import Database, DatabaseBusy
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Ledger, Outcome
 from tests.collecting import collect
@@ -199,13 +199,12 @@ ONCE_WAITED_FOR = """DO $$ BEGIN
 END $$"""
 
 
-def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(
-    desk: Desk, postgres: embedded.Server
-) -> None:
+def against_another(desk: Desk, server: embedded.Server) -> Outcome | BaseException:
+    """What becomes of an answer whose transaction and another one wait for each other."""
     ours = conninfo_to_dict(desk.url)["dbname"]
 
     def against(held: threading.Event) -> None:
-        with psycopg.connect(postgres.url("admin", str(ours))) as other:
+        with psycopg.connect(server.url("admin", str(ours))) as other:
             other.execute("SET deadlock_timeout = '1h'; SET statement_timeout = '60s'")  # the recorder is the one told
             other.execute("SELECT FROM tasks FOR NO KEY UPDATE")
             held.set()
@@ -220,6 +219,17 @@ def test_an_answer_that_stands_against_another_transaction_is_written_all_the_sa
         return found
 
     (outcome,) = desk.run(work)
+    return outcome
+
+
+def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(
+    desk: Desk, postgres: embedded.Server
+) -> None:
+    for _ in range(3):
+        outcome = against_another(desk, postgres)
+        # The recorder looks once, after a second. Where the other one stood still for as long, they did not meet.
+        if not isinstance(outcome, DatabaseBusy):
+            break
     assert isinstance(outcome, Outcome), repr(outcome)
     assert outcome.verdict == "added"
 
