@@ -216,9 +216,6 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
         keys |= {"n": [0], "seen": [0], "final": [False], "keep": [False], "errors": [-1], "guidelines": [None]}
         keys |= {"payload": [json.dumps({"protocol": "da", "score": 50})], "score": [50.0]}
         alone = {**keys, "campaign": live.id, "profile": profile[0], "lasts": "1 hour", "actor": "a"}
-        waiting = (
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
 
         def careless(_: int) -> str:
             with psycopg.connect(run.url) as db:
