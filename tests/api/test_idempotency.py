@@ -75,7 +75,7 @@ def test_thirty_at_once_are_one_creation_and_thirty_equal_answers(admin: httpx.C
     together = threading.Barrier(THREADS)
 
     def post(_: int) -> httpx.Response:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         return admin.post("/v1/campaigns", json=NEW, headers=KEY)
 
     with ThreadPoolExecutor(THREADS) as pool:
@@ -132,7 +132,7 @@ def test_looking_before_the_claim_instead_of_waiting_for_it_would_be_caught(
     together = threading.Barrier(8)
 
     def post(_: int) -> int:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         return admin.post("/v1/campaigns", json=NEW, headers=KEY).status_code
 
     with ThreadPoolExecutor(8) as pool:

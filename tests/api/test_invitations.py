@@ -149,7 +149,7 @@ def crowd(client: httpx.Client, made: dict[str, Any], ids: list[str]) -> list[ht
     together = threading.Barrier(len(ids))
 
     def come(external_id: str) -> httpx.Response:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         for _ in range(30):
             answer = claim(client, made, external_id)
             if answer.status_code != 503:  # more at once than there are connections: they are asked to come again

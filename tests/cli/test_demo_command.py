@@ -18,6 +18,7 @@ import pytest
 
 from app.services.demo import GUEST, PLANTED_ORDER
 from tests.spine import fresh
+from tests.working import LIMIT
 
 # A line of the report on stability: documents, SRP, its error, significant pairs a study, studies that find none.
 STUDIED = re.compile(r"^ +(\d+) +([01]\.\d{3}) +0\.\d{3} +(\d+\.\d) +(\d+) %", re.MULTILINE)
@@ -83,16 +84,16 @@ def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only
         origin, _, fragment = manager.partition("/#token=")
         secret, _, following = fragment.partition("&next=")
         guest = printed(process, "As a rater: ").partition("/#token=")[2]
-        with httpx.Client(base_url=origin, transport=httpx.HTTPTransport(retries=20)) as browser:
+        with httpx.Client(base_url=origin, transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
             assert browser.post("/v1/session", json={"token": secret}).status_code == 201
             assert following == "/campaigns/demo"
             assert PLANTED_ORDER[0] in browser.get(following, headers={"Accept": "text/html"}).text
             me = browser.get("/v1/me").json()
             rater = {"Authorization": f"Bearer {guest}"}
-            work = httpx.post(f"{origin}/v1/campaigns/demo/lease", headers=rater).json()["task"]
-            assert httpx.get(f"{origin}/v1/me", headers=rater).json()["rater"] == GUEST
+            work = httpx.post(f"{origin}/v1/campaigns/demo/lease", headers=rater, timeout=LIMIT).json()["task"]
+            assert httpx.get(f"{origin}/v1/me", headers=rater, timeout=LIMIT).json()["rater"] == GUEST
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
 
     assert (me["role"], me["campaign"]) == ("manager", "demo")
     assert me["expires_at"] is not None

@@ -43,7 +43,7 @@ def test_a_campaign_is_judged_to_the_end_by_a_model_that_was_written_for_it(remo
     model = json.loads(path.read_text())
     assert model["systems"] == {"sysA": 90.0, "sysB": 30.0}
     model["raters"]["r3"]["stops_after"] = 2
-    model["raters"]["r1"]["revisions"] = 0.5
+    model["raters"]["r1"]["revisions"] = 1.0  # whichever tasks are theirs, some answers are changed
     path.write_text(json.dumps(model))
 
     first = remote("--raters", path, "--json", "--patience", "0.2")

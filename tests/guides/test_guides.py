@@ -20,6 +20,7 @@ from app.protocols._base import options_of
 from app.services import tokens
 from tests.collecting import collect
 from tests.load.server import Served, serving
+from tests.patience import patient
 from tests.spine import Spine, fresh
 
 GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
@@ -82,7 +83,7 @@ def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
 
 @pytest.fixture(scope="module")
 def served(spine: Spine) -> Iterator[Served]:
-    with serving(spine.url) as found:
+    with patient(), serving(spine.url) as found:
         yield found
 
 
@@ -128,7 +129,7 @@ CURL = re.compile(r"curl (-X PUT)?.*?\$B(/v1/[^\s\"]+).*?-d '(.*?)'$", re.MULTIL
 
 def test_what_the_guides_send_is_taken(served: Served) -> None:
     head = {"Authorization": f"Bearer {served.secret}"}
-    with httpx.Client(base_url=served.url, headers=head) as client:
+    with httpx.Client(base_url=served.url, headers=head, timeout=60) as client:
         for key, protocol in (("try", "esa"), ("en-hi", "xsts")):
             assert client.post("/v1/campaigns", json={"key": key, "protocol": protocol}).status_code == 201
         for guide, wanted in SENT.items():
