@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from app.services.spread import Reader, ReaderLost
 from app.services.spread_messages import Begin
 from tests.services.test_chunked_imports import DA_HEADER, HEADER, da, mqm, said
 from tests.spine import Spine, opened
+from tests.working import until
 
 MQM = Begin("mqm-tsv", ("f.tsv",), {}, Limits(), None)
 
@@ -103,8 +104,9 @@ def test_bad_lines_of_all_readers_are_named_in_the_order_of_the_file(
 def test_a_cut_file_names_its_place_after_the_bad_lines_before_it(
     spine: Spine, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    draw = random.Random(1)
     cut = gzip.compress(
-        mqm(*BAD[:1], *(f"A\tx\t{i}\t0\tr\t{os.urandom(40).hex()}\tt\tX\tMinor\t" for i in range(1, 400)))
+        mqm(*BAD[:1], *(f"A\tx\t{i}\t0\tr\t{draw.randbytes(40).hex()}\tt\tX\tMinor\t" for i in range(1, 400)))
     )
     cut = cut[: len(cut) // 2]
     with pytest.raises(Invalid) as by_two:
@@ -169,11 +171,15 @@ def test_a_reader_ends_with_whoever_started_it() -> None:
         reader = Path("/proc") / parent.stdout.readline().decode().strip()
         assert reader.exists()  # while its parent lives
         parent.kill()
-    for _ in range(500):
-        if not reader.exists() or (reader / "stat").read_text().split(")")[1].split()[0] == "Z":
-            return
-        time.sleep(0.02)
-    pytest.fail("the reader outlived whoever started it")
+    until(lambda: has_ended(reader), "the reader ends with whoever started it")
+
+
+def has_ended(process: Path) -> bool:
+    """Whether a process is gone, or only waits for its end to be noted."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def _environment() -> dict[str, str]:
