@@ -16,6 +16,7 @@ from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol
+from tests.patience import patient
 
 Address = tuple[str, int]
 Serving = Callable[..., AbstractContextManager[Address]]
@@ -47,6 +48,13 @@ def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -
 def serving() -> Serving:
     """Serve an application over a protocol and give its address."""
     return _serving
+
+
+@pytest.fixture(scope="module")
+def patience() -> Iterator[None]:
+    """For tests of something else than how soon a service gives up."""
+    with patient():
+        yield
 
 
 @pytest.fixture

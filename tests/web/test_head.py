@@ -12,13 +12,15 @@ from app.services import tokens
 from app.storage.db import Database
 from tests.judged_demo import load_judged
 from tests.web.conftest import Address, Serving
+from tests.working import LIMIT
 
+pytestmark = pytest.mark.usefixtures("patience")
 OF_EACH_ANSWER = {"date", "x-request-id"}
 
 
 def asked(address: Address, method: str, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
     """Status, headers but those of each answer, and body; a second request on the line shows that it is in step."""
-    connection = http.client.HTTPConnection(*address, timeout=10)
+    connection = http.client.HTTPConnection(*address, timeout=LIMIT)
     try:
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import anyio
 
 from app.web.streams import MOST_HEAVY, stream
+from tests.working import LIMIT
 
 STREAMS, PIECES = 8, 4
 
 
 class Kitchen:
-    """Makes pieces, and knows how many were being made at once."""
+    """Makes pieces, each of which takes so many seconds or until several are being made, and knows how many were."""
 
-    def __init__(self) -> None:
-        self._lock, self._now = threading.Lock(), 0
+    def __init__(self, seconds: float) -> None:
+        self._lock, self._now, self._several = threading.Lock(), 0, threading.Event()
+        self._seconds = seconds
         self.most = 0
 
     def pieces(self) -> Iterator[bytes]:
@@ -25,7 +26,9 @@ class Kitchen:
             with self._lock:
                 self._now += 1
                 self.most = max(self.most, self._now)
-            time.sleep(0.01)
+                if self._now > MOST_HEAVY:
+                    self._several.set()
+            self._several.wait(self._seconds)
             with self._lock:
                 self._now -= 1
             yield b"%d" % n
@@ -33,7 +36,8 @@ class Kitchen:
 
 def taken(*, heavy: bool) -> tuple[int, list[bytes]]:
     """How many pieces were made at once, and what came of all streams."""
-    kitchen, came = Kitchen(), list[bytes]()
+    # Where several may be made at once, they are waited for.
+    kitchen, came = Kitchen(0.01 if heavy else LIMIT), list[bytes]()
 
     async def take() -> None:
         answer = stream(kitchen.pieces(), "text/plain", filename="a", heavy=heavy)

@@ -30,6 +30,7 @@ from tests.services.test_imports import MQM
 from tests.spine import Spine
 from tests.working import draining
 
+pytestmark = pytest.mark.usefixtures("patience")
 Serving = Callable[..., AbstractContextManager[tuple[str, int]]]
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 Both = Callable[..., tuple[Answer, Answer]]

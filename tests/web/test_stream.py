@@ -23,18 +23,12 @@ from app.web import live as live_module
 from app.web.live import Live
 from app.web.protocol import BoundedProtocol
 from tests.collecting import Collecting, collect
-from tests.patience import patient, soon
+from tests.patience import soon
 from tests.web.conftest import Serving
 from tests.working import LIMIT
 
+pytestmark = pytest.mark.usefixtures("patience")
 EVENTS = {"Accept": "text/event-stream"}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """That a service refuses who waits too long for a connection is tested elsewhere."""
-    with patient():
-        yield
 
 
 @pytest.fixture
