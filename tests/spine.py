@@ -23,6 +23,7 @@ from app.formats._base import Input
 from app.services import exports, imports, reports
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
+from tests.patience import patient
 
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 TED = "mqm_ted_ende/mqm_ted_ende.tsv.gz"
@@ -89,8 +90,9 @@ def chosen(recipe: str, options: Mapping[str, str]) -> Recipe:
 
 @contextmanager
 def opened(url: str, *, role: str | None = APP_ROLE) -> Iterator[Spine]:
-    """The spine over a migrated database, under the serving role."""
-    database = Database(url, size=3, role=role)
+    """The spine over a migrated database, under the serving role. It waits for a connection as long as that takes."""
+    with patient():
+        database = Database(url, size=3, role=role)
     try:
         yield Spine(url, database)
     finally:

@@ -14,6 +14,7 @@ from app.services.tokens import THE_OPERATOR
 from app.stats.stability.curves import in_order
 from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue
+from tests.patience import patient
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import until
@@ -21,6 +22,13 @@ from tests.working import until
 DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
 AT_WORK = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 AND backend_type = 'client backend' AND state <> 'idle'"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patient() -> Iterator[None]:
+    """Who waits for a connection gets it, however slow the machine is: here, not in the processes that are tested."""
+    with patient():
+        yield
 
 
 class Bench:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pytest
 
+from tests.patience import patient
+
 Report = dict[str, object]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _patient() -> Iterator[None]:
+    """Who waits for a connection gets it, however slow the machine is."""
+    with patient():
+        yield
 
 
 def _system(key: str, rank: int, **other: object) -> Report:

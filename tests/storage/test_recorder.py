@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from app.storage.db import Database, DatabaseBusy
 from app.storage.recorder import Recorder
 from app.storage.recorder_judgments import Answer, Ledger, Outcome
 from tests.collecting import collect
+from tests.patience import as_served, patient
 
 T = TypeVar("T")
 ROLE = "plumbline_app"
@@ -36,8 +38,14 @@ class Desk:
     ledger: Ledger
     answers: tuple[Answer, ...]
 
-    def run(self, work: Callable[[Recorder], Awaitable[T]], **how: Any) -> T:
-        """Some work with a recorder of its own."""
+    def run(
+        self,
+        work: Callable[[Recorder], Awaitable[T]],
+        *,
+        bounds: Callable[[], AbstractContextManager[None]] = patient,
+        **how: Any,
+    ) -> T:
+        """Some work with a recorder of its own. bounds: how long that waits."""
 
         async def whole() -> T:
             recorder = Recorder(self.url, role=ROLE, **how)
@@ -47,7 +55,8 @@ class Desk:
             finally:
                 await recorder.close()
 
-        return asyncio.run(whole())
+        with bounds():
+            return asyncio.run(whole())
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as db:
@@ -170,7 +179,8 @@ def test_what_waits_at_the_end_is_written(desk: Desk) -> None:
         await recorder.close()
         return await under_way
 
-    outcomes = asyncio.run(whole())
+    with patient():
+        outcomes = asyncio.run(whole())
     assert all(isinstance(one, Outcome) for one in outcomes)
     assert desk.ask("SELECT count(*) FROM judgments") == [(64,)]
 
@@ -218,7 +228,7 @@ def against_another(desk: Desk, server: embedded.Server) -> Outcome | BaseExcept
         await other
         return found
 
-    (outcome,) = desk.run(work)
+    (outcome,) = desk.run(work, bounds=as_served)
     return outcome
 
 
@@ -282,7 +292,7 @@ class Histories(RuleBasedStateMachine):
 @pytest.fixture
 def histories(database_url: str) -> Iterator[type[Histories]]:
     Histories.desk = desk_on(database_url, segments=3)
-    with asyncio.Runner() as runner:
+    with patient(), asyncio.Runner() as runner:
         Histories.runner = runner
         Histories.recorder = Recorder(database_url, role=ROLE)
         runner.run(Histories.recorder.open())
