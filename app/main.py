@@ -33,6 +33,7 @@ from app.web.head import HeadLayer
 from app.web.hot import Acquaintances, Direct
 from app.web.live import STOPPING, Live
 from app.web.metrics import Metrics
+from app.web.remembering import Remembering
 
 COLLECT_AFTER = 50_000  # objects
 
@@ -53,7 +54,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     for router in api.routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
-    app.router.routes.sort(key=lambda route: not isinstance(route, Direct))
+    app.router.routes.sort(key=lambda route: (not isinstance(route, Direct), not isinstance(route, Remembering)))
     problems.install(app, page=ui.problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)

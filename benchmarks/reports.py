@@ -9,15 +9,13 @@ one process.
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from math import log
 from pathlib import Path
 from statistics import median
@@ -27,27 +25,22 @@ from typing import Any, Final, NamedTuple
 # each other on a busy machine made a report seventeen times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import httpx
-import numpy as np
-
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.services import asked, kinds, reports, tokens
+from app.services import asked, kinds, reports
 from app.services.kinds._base import Kind
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from benchmarks import reports_asked, reports_data
 from benchmarks.children import run
-from benchmarks.hot import MARKS, serving
+from benchmarks.hot import MARKS
 from benchmarks.reports_asked import Asked
+from benchmarks.reports_stored import EMPTY, GOALS, stored
 
 GOAL: Final = 2.0
-STORED: Final = ("card", "distributions", "agreement")
-FIRST: Final = "first in a process"
 IMPORTED: Final[Mapping[str, int]] = {"da_sqm": 7, "da_sqm-2": 8, "xsts": 7, "xsts-2": 8, "postedit": 7}
 """Seeds of the campaigns by protocol; the second of one is half as large."""
 _begun = time.perf_counter()
-_numbers = itertools.count()
 
 
 class Page(NamedTuple):
@@ -147,45 +140,6 @@ def timed(database: Database, name: str, kind: Kind[Any, Any], wanted: Asked) ->
     return Cold(name, kind.long, sizes, tuple(load), tuple(seconds), why)
 
 
-def stored(database: Database, url: str, campaign: str, requests: int) -> list[tuple[str, float]]:
-    """Milliseconds of an empty request and of stored reports on one server, medians, taken in turn."""
-    with database.transaction() as session:
-        secret = tokens.issue(session, role="manager", name="bench").secret
-    for name in STORED:
-        kind = kinds.ALL[f"campaign/{name}"]
-        query = {"bootstrap": "0"} if name == "agreement" else {}
-        asked.report(database, asked.Asking(kind, (campaign,), asked.asked_of(kind, query)))
-    reports.ranking(database, campaign, recipe=NAMED["recommended"])
-    with serving(url, 1) as (host, port), httpx.Client(base_url=f"http://{host}:{port}", trust_env=False) as client:
-        known = {"Authorization": f"Bearer {secret}"}
-        wanted: dict[str, Callable[[], httpx.Response]] = {"empty: /livez": lambda: client.get("/livez")}
-        for name in STORED:
-            path = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if name == "agreement" else "")
-            tag = {**known, "If-None-Match": client.get(path, headers=known).headers["etag"]}
-            wanted[f"{name}, 200"] = partial(client.get, path, headers=known)
-            wanted[f"{name}, 304"] = partial(client.get, path, headers=tag)
-            wanted[f"{name}, {FIRST}"] = partial(_anew, client, path, known)
-        path = f"/v1/campaigns/{campaign}/ranking"
-        tag = {**known, "If-None-Match": client.get(path, headers=known).headers["etag"]}
-        wanted["ranking, 200"] = partial(client.get, path, headers=known)
-        wanted["ranking, 304"] = partial(client.get, path, headers=tag)
-        wanted[f"ranking, {FIRST}"] = partial(_anew, client, path, known)
-        wanted["credential only: /v1/me"] = partial(client.get, "/v1/me", headers=known)
-        took: dict[str, list[float]] = {what: [] for what in wanted}
-        for _ in range(requests):
-            for what, get in wanted.items():
-                begun = time.perf_counter()
-                answer = get()
-                took[what].append(time.perf_counter() - begun)
-                assert answer.status_code == (304 if what.endswith("304") else 200), answer.text
-    return [(what, 1000 * float(np.median(each))) for what, each in took.items()]
-
-
-def _anew(client: httpx.Client, path: str, known: Mapping[str, str]) -> httpx.Response:
-    """A stored report in words that this service has not seen, so that it looks for it in the store."""
-    return client.get(path, headers={**known, "Accept": f"application/json, x/{next(_numbers)};q=0.1"})
-
-
 def table(page: Page) -> str:
     """Both tables as Markdown; the second only where stored reports were asked."""
     small, large = page.sizes
@@ -195,10 +149,10 @@ def table(page: Page) -> str:
         *(_row(one, page.sizes) for one in page.found),
     ]
     if page.answers:
-        empty = dict(page.answers)["empty: /livez"]
+        empty = dict(page.answers)[EMPTY]
         lines += ["", "| request | ms, median | × empty | goal |", "|---|--:|--:|---|"]
         lines += [
-            f"| {what} | {ms:.2f} | {ms / empty:.1f} | {f'≤ {GOAL:g}' if what.endswith(('200', '304')) else ''} |"
+            f"| {what} | {ms:.2f} | {ms / empty:.1f} | {f'≤ {GOAL:g}' if what.endswith(GOALS) else ''} |"
             for what, ms in page.answers
         ]
     return "\n".join(lines)

@@ -20,7 +20,7 @@ from app.storage.recorder_judgments import Connection
 
 WAITING = 8 << 20  # bytes of answers that wait to be kept
 A_WHILE = 60.0  # seconds: as often as a worker sweeps
-MOST_A_WHILE = 32 << 20  # bytes that a process keeps in a while, so that the table is bounded between two sweeps
+MOST_A_WHILE = 64 << 20  # bytes that a process keeps in a while, so that the table is bounded between two sweeps
 PAUSE = 10.0  # seconds without an attempt, after one that failed
 log = logging.getLogger("plumbline.answers")
 
@@ -28,10 +28,14 @@ log = logging.getLogger("plumbline.answers")
 @cache
 def build() -> bytes:
     """What tells this program from every other version of it, which may answer the same question otherwise."""
-    here = Path(str(app.__file__)).parent
+    return fingerprint(Path(str(app.__file__)).parent)
+
+
+def fingerprint(folder: Path) -> bytes:
+    """SHA-256 of the names and contents of all modules in a folder."""
     digest = hashlib.sha256()
-    for file in sorted(here.rglob("*.py")):
-        digest.update(f"{file.relative_to(here)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"{file.relative_to(folder)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
     return digest.digest()
 
 

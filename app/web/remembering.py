@@ -10,11 +10,14 @@ it by the same statement.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 
 from app.domain.keys import is_key
@@ -40,6 +43,15 @@ def remembers(endpoint: Callable[..., Any], *, names: bool = False) -> None:
 
 class Remembering(APIRoute):
     """A route of stored reports: what it answered is looked at first."""
+
+    @cached_property
+    def _literal(self) -> str:
+        """The longest part of the path that is no parameter."""
+        return max(re.split(r"\{[^}]*\}", self.path), key=len)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether this is the route. There are many of its kind, so most are told apart by one look at the path."""
+        return super().matches(scope) if self._literal in scope.get("path", "") else (Match.NONE, {})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The remembered answer, else the framework's own way. What is raised becomes a problem further out."""

@@ -14,6 +14,7 @@ import pytest
 from app.services import kinds
 from benchmarks import reports, reports_asked
 from benchmarks.reports import Cold, Page
+from benchmarks.reports_stored import FIRST, NEW
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,6 +36,7 @@ def test_every_kind_stands_in_the_table_and_stored_reports_beside_an_empty_reque
         assert not kind.long or "job" in by_name[name][-1]
     assert float(by_name["empty: /livez"][0]) > 0
     assert float(by_name["ranking, 304"][1]) > 0
+    assert [by_name[f"ranking, {how}"][2] for how in ("200", FIRST, NEW)] == ["≤ 2", "≤ 2", ""]
 
 
 @pytest.mark.soak
@@ -123,5 +125,8 @@ def test_a_figure_of_another_size_than_its_column_says_so() -> None:
 
 
 def test_stored_reports_stand_below_where_they_were_asked() -> None:
-    shown = reports.table(Page((), (("empty: /livez", 0.5), ("card, 200", 1.0)), (10, 100)))
-    assert cells(shown)["card, 200"] == ["1.00", "2.0", "≤ 2"]
+    asked_for = (("empty: /livez", 0.5), ("card, 200", 1.0), (f"card, {FIRST}", 1.2), (f"card, {NEW}", 4.0))
+    shown = cells(reports.table(Page((), asked_for, (10, 100))))
+    assert shown["card, 200"] == ["1.00", "2.0", "≤ 2"]
+    assert shown[f"card, {FIRST}"] == ["1.20", "2.4", "≤ 2"]
+    assert shown[f"card, {NEW}"] == ["4.00", "8.0", ""]

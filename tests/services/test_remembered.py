@@ -31,14 +31,14 @@ def test_what_was_least_lately_used_is_given_up_and_all_stay_within_bounds() -> 
 
 def test_one_that_is_too_large_is_not_kept() -> None:
     known = Remembered()
-    known.keep(b"k", of(bytes(LARGEST + 1)))
+    assert not known.keep(b"k", of(bytes(LARGEST + 1)))
     assert (known.find(b"k", "m"), known.size) == (None, 0)
 
 
 def test_an_answer_without_a_body_does_not_take_the_place_of_the_same_with_it_but_of_an_older_one() -> None:
     known = Remembered()
-    known.keep(b"k", of(b"whole"))
-    known.keep(b"k", of(None))
+    assert known.keep(b"k", of(b"whole"))
+    assert not known.keep(b"k", of(None))
     assert known.find(b"k", "m") == of(b"whole")
     known.keep(b"k", of(None, "later"))
     assert known.find(b"k", "later") == of(None, "later")
