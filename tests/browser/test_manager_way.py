@@ -127,7 +127,7 @@ def judge(served) -> None:
 
     def work() -> None:
         try:
-            rehearse(managed, model, Pace(workers=3, patience=2.0))
+            rehearse(managed, model, Pace(workers=3))
         except BaseException as error:
             failed.append(error)
             raise

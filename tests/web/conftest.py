@@ -40,7 +40,7 @@ def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -
             yield listener.getsockname()
         finally:
             server.should_exit = True
-            thread.join(15)
+            thread.join(60)
             assert not thread.is_alive()
 
 
