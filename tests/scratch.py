@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,8 @@ def _sweep(parent: Path) -> None:
     """Stop and remove what a killed test run left behind."""
     for folder in parent.glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
-            for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
-                embedded.stop(lock.parent)
-            shutil.rmtree(folder, ignore_errors=True)  # another process of this run may be at it too
+        with suppress(FileNotFoundError):  # another process of this run may be at it too
+            if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
+                for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
+                    embedded.stop(lock.parent)
+                shutil.rmtree(folder, ignore_errors=True)
