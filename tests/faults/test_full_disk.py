@@ -50,8 +50,8 @@ def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp
         raters.begin()
         try:
             until(lambda: raters.statuses[200] > 50, "it never began")
-            # Postgres ends where its log cannot be written. It takes space for 16 MB of it at a time: a new piece has room
-            # for all of this, whatever making the cluster and the schema took of the one before.
+            # Postgres ends where its log cannot be written. It takes space for 16 MB of it at a time: a new piece has
+            # room for all of this, whatever making the cluster and the schema took of the one before.
             with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
                 db.execute("SELECT pg_switch_wal()")
             switched = raters.statuses[200]
