@@ -38,8 +38,9 @@ class Rater:
         self.arrive()
 
     def arrive(self) -> None:
-        """Past the guidelines, to whatever comes first."""
+        """Past the guidelines, to whatever comes first; loaded, for a form that stands there has no script before."""
         self.page.wait_for_selector("#work .row, #work .big, #agree, #asked dl")
+        self.page.wait_for_load_state()
         if self.page.url.endswith("/guidelines"):
             self.page.get_by_role("link", name="Go to the task").click()
             self.page.wait_for_selector("#work .row")

@@ -27,6 +27,7 @@ def new_campaign(page: Page, url: str, key: str, protocol: str, **more: str) -> 
     """Fill in the form of a new campaign."""
     page.goto(f"{url}/campaigns")
     page.get_by_role("link", name="New campaign").first.click()
+    page.wait_for_url("**/new-campaign")  # and until it is loaded: its form has no script before
     page.get_by_label("Key", exact=True).fill(key)
     page.get_by_label("Protocol", exact=True).select_option(protocol)
     for label, value in more.items():
@@ -85,6 +86,7 @@ def test_a_manager_sets_up_watches_and_closes_a_campaign(page, served, spine):
     page.get_by_label("Content of a file").fill(texts())
     page.get_by_role("button", name="Read and store").click()
     page.get_by_role("link", name="Enrol raters").click()
+    page.wait_for_url("**/raters")
     page.get_by_label("Keys of raters").fill(RATERS)
     page.get_by_role("button", name="Enrol").click()
     expect(page.get_by_role("cell", name="active")).to_have_count(3)

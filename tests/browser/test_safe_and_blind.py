@@ -104,6 +104,27 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_a_change_needs_the_pages_proo
     assert status == 403
 
 
+def test_a_token_that_is_sent_before_the_script_is_there_goes_nowhere(served, page):
+    asked, held = [], []
+    page.on("request", lambda request: asked.append(request.url))
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/session.js", hold, times=1)
+    page.goto(f"{served.url}/", wait_until="commit")
+    page.get_by_label("Access token").fill(served.secret)
+    page.get_by_role("button", name="Sign in").click(no_wait_after=True)
+    page.wait_for_function("() => document.querySelector('#token').matches(':valid')")
+    assert held, "the script is on its way"
+    assert not [url for url in asked if served.secret in url]
+    held.pop().continue_()
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/campaigns")
+    assert not [url for url in asked if served.secret in url]
+
+
 def test_another_role_is_told_that_the_page_is_for_raters(served, page):
     page.goto(f"{served.url}/#token={served.secret}")
     page.wait_for_url("**/campaigns")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -17,6 +18,8 @@ from tests.services.test_imports import MQM
 from tests.spine import Spine
 from tests.working import drained
 
+TEMPLATES = Path(__file__).parents[2] / "app" / "ui" / "templates"
+FORM, METHOD = re.compile(r"<form\b[^>]*>"), re.compile(r' method="(?:get|dialog)"')
 HOSTILE = '"><script>alert(1)</script>{{7*7}}'
 
 
@@ -281,3 +284,10 @@ def test_the_first_page_weighs_little(sign_in, demo):
     loaded = [asset for name, asset in assets.assets().items() if assets.address_of(name) in named]
     assert len(loaded) == 3
     assert len(answer.content) + sum(len(asset.content) for asset in loaded) < 60_000
+
+
+def test_a_form_that_is_sent_before_its_script_is_there_stays_as_it_is():
+    """Where it has no method it would be a request whose address holds what was typed: on the first page, the token."""
+    shown = [(path.name, form) for path in TEMPLATES.rglob("*.html") for form in FORM.findall(path.read_text("utf-8"))]
+    assert len(shown) > 15
+    assert not [one for one in shown if not METHOD.search(one[1])]
