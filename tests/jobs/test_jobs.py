@@ -72,11 +72,13 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
         assert not bench.now(job).ended
         one.kill()
         killed = time.monotonic()
-        left = held(bench, job)
+        left, chunks = held(bench, job), (bench.now(job).total or 0) - bench.now(job).done
         assert left
         until(lambda: not left & held(bench, job), "what it had is taken", within=STALLED_AFTER + SLACK)
-        until(lambda: bench.now(job).ended, "the other finishes")
-        print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill")  # noqa: T201  (a figure)
+        # What the other has to do by itself hangs on the machine: two seconds a chunk, of some tenths each.
+        rest = STALLED_AFTER + SLACK + 2 * chunks - (time.monotonic() - killed)
+        until(lambda: bench.now(job).ended, "the other finishes", within=rest)
+        print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {chunks} chunks were left")  # noqa: T201  (a figure)
         assert other.poll() is None
 
     done = bench.now(job)

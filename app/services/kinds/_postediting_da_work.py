@@ -15,8 +15,8 @@ from app.services.reports import Question
 from app.stats.aggregate import segment_scores
 from app.stats.plain import number
 from app.stats.postediting import rates, relation
-from app.stats.postediting.compare import EXTERNAL, Compared, compare
-from app.stats.postediting.operations import Tokens
+from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.operations import Tokens, operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import Experiments, normalized_rows
@@ -27,7 +27,7 @@ Output = tuple[str, str, int]
 MEASURES = ("mter", "hter", "ter_external")
 SHORT, LONG = 4, 50
 SUSPICIOUS = 15.0
-"""Points of mTER by which another tokenization differs, with at least a third of the larger of both."""
+"""Points of TER by which another tokenization differs, with at least a third of the larger of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +199,14 @@ def conflict(given: PostEdits, found: Sequence[Compared], sources: Mapping[Any, 
         output=output,
         closest=closest,
         closest_of=given.systems[origin],
-        tags=list(_tags(given, place, one, code)),
+        tags=list(_tags(given, place, one, closest)),
     )
 
 
-def _tags(given: PostEdits, place: int, one: Finding, code: int) -> Iterator[str]:
+def _tags(given: PostEdits, place: int, one: Finding, closest: str) -> Iterator[str]:
     address = given.addresses[place]
-    words = len(given.tokens.of(given.outputs[(one.line.system, *address)]))
+    output = given.outputs[(one.line.system, *address)]
+    words = len(given.tokens.of(output))
     if words <= SHORT:
         yield "very short"
     if words >= LONG:
@@ -215,21 +216,25 @@ def _tags(given: PostEdits, place: int, one: Finding, code: int) -> Iterator[str
         yield "critical errors counted"
     if one.line.n[one.n] == 1:
         yield "one rating"
-    if _depends_on_tokens(given, place, code, float(one.line.rates["mter"][one.n])):
+    if depends_on_tokens(given.tokens, output, closest):
         yield "tokenization suspicious"
 
 
-def _depends_on_tokens(given: PostEdits, place: int, code: int, known: float) -> bool:
-    """Whether mTER is quite another with punctuation split off, or by character."""
+def depends_on_tokens(counted: Tokens, output: str, closest: str) -> bool:
+    """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
+
+    Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.
+    """
+    known = _ter(counted, output, closest)
     others = (
-        replace(given.tokens, normalized=not given.tokens.normalized),
-        Tokens(by_character=not given.tokens.by_character, cased=given.tokens.cased),
+        replace(counted, normalized=not counted.normalized),
+        Tokens(by_character=not counted.by_character, cased=counted.cased),
     )
-    texts = given.texts[place]
-    alone = replace(texts, outputs=tuple(one for one in texts.outputs if one[0] == code), external=None)
-    for tokens in others:
-        at = compare(alone, tokens)
-        other = _rate(at.against(code, at.post_edited))
-        if np.isfinite(other) and abs(other - known) > max(SUSPICIOUS, max(other, known) / 3):
-            return True
-    return False
+    rates = (_ter(tokens, output, closest) for tokens in others)
+    return any(abs(other - known) > max(SUSPICIOUS, max(other, known) / 3) for other in rates)
+
+
+def _ter(tokens: Tokens, output: str, reference: str) -> float:
+    """NaN against nothing, which differs from no other rate."""
+    found = operations(tokens.of(output), tokens.of(reference))
+    return 100.0 * found.edits / found.length if found.length else float("nan")
