@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from tests.spine import plumbline
-from tests.working import LIMIT
+from tests.working import LIMIT, until
 
 MIB = 1 << 20
 MOST = 64 * MIB
@@ -97,7 +97,10 @@ def serving(url: str, script: str = SERVE) -> Iterator[Server]:
                 yield server
         finally:
             process.terminate()
-            process.wait(LIMIT)
+            try:
+                until(lambda: process.poll() is not None, "the server ends", within=20)
+            finally:
+                process.kill()
 
 
 def _table() -> bytes:

@@ -34,16 +34,20 @@ near = run("rank", "c", "--recipe", "google-mqm", "--json")
 made = run("token", "create", "--role", "admin").decode()
 token = re.search(r"plb_\\S+", made)[0]
 command = [plumbline, "serve", "--port", "0", "--no-worker"]
-with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-    try:
-        origin = re.search(r"http://[0-9.]+:[0-9]+", server.stdout.readline())[0]
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        far = httpx.get(f"{origin}/v1/campaigns/c/ranking?recipe=google-mqm", headers=headers, timeout=120)
-        picture = httpx.get(f"{origin}/v1/campaigns/c/ranking.svg?recipe=google-mqm", headers=headers, timeout=120)
-        print("same:", far.content.strip() == near.strip(), picture.status_code)
-    finally:
-        server.terminate()
-        server.wait(60)
+def served():
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            origin = re.search(r"http://[0-9.]+:[0-9]+", server.stdout.readline())[0]
+            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+            far = httpx.get(f"{origin}/v1/campaigns/c/ranking?recipe=google-mqm", headers=headers, timeout=120)
+            picture = httpx.get(f"{origin}/v1/campaigns/c/ranking.svg?recipe=google-mqm", headers=headers, timeout=120)
+            print("same:", far.content.strip() == near.strip(), picture.status_code)
+        finally:
+            told = time.monotonic()
+            server.terminate()
+            server.wait(60)
+    return time.monotonic() - told
+print("ends in time:", any(served() < 20 for _ in range(3)))  # once: a pause of the machine is no fault of ours
 """
 NETWORK_IS_UNREACHABLE = 101
 _seen: list[object] = []
@@ -84,7 +88,8 @@ def test_the_core_path_works_where_there_is_no_network(database_url: str, tmp_pa
     assert answer.returncode == 0, answer.stderr
     said = answer.stdout.splitlines()
     assert said[0] == f"outside: {NETWORK_IS_UNREACHABLE}", "negative control: there is no way out"
-    assert said[1] == "same: True 200"
+    assert set(said[1:-1]) == {"same: True 200"}
+    assert said[-1] == "ends in time: True"
 
 
 def test_no_socket_of_this_process_is_connected_to_anywhere(database_url: str) -> None:

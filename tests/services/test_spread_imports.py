@@ -171,7 +171,7 @@ def test_a_reader_ends_with_whoever_started_it() -> None:
         reader = Path("/proc") / parent.stdout.readline().decode().strip()
         assert reader.exists()  # while its parent lives
         parent.kill()
-    until(lambda: has_ended(reader), "the reader ends with whoever started it")
+    until(lambda: has_ended(reader), "the reader ends with whoever started it", within=10)
 
 
 def has_ended(process: Path) -> bool:

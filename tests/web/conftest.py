@@ -17,9 +17,11 @@ from app.storage.db import Database
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol
 from tests.patience import patient
+from tests.working import until as wait_until
 
 Address = tuple[str, int]
 Serving = Callable[..., AbstractContextManager[Address]]
+ENDS_WITHIN = 15  # seconds, but for those in which the machine stands still; two of them for what is under way
 
 
 @contextmanager
@@ -40,8 +42,7 @@ def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -
             yield listener.getsockname()
         finally:
             server.should_exit = True
-            thread.join(60)
-            assert not thread.is_alive()
+            wait_until(lambda: not thread.is_alive(), "the server ends", within=ENDS_WITHIN)
 
 
 @pytest.fixture
