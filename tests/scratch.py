@@ -6,13 +6,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from app.storage import embedded
 from app.storage.embedded import account
+from app.storage.embedded.errors import BadDataFolder
 
 PREFIX = "plumbline-tests-"
 
@@ -35,8 +35,11 @@ def _sweep(parent: Path) -> None:
     """Stop and remove what a killed test run left behind."""
     for folder in parent.glob(f"{PREFIX}*"):
         pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        with suppress(FileNotFoundError):  # another process of this run may be at it too
+        try:
             if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
                 for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
                     embedded.stop(lock.parent)
                 shutil.rmtree(folder, ignore_errors=True)
+        except (FileNotFoundError, BadDataFolder):
+            if folder.exists():  # else another process of this run, or another run, was at it too
+                raise

@@ -6,8 +6,10 @@ import asyncio
 import hashlib
 import json
 import logging
+import os
 import time
 from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 
 import app
@@ -21,22 +23,31 @@ from app.storage.recorder_judgments import Connection
 WAITING = 8 << 20  # bytes of answers that wait to be kept
 A_WHILE = 60.0  # seconds: as often as a worker sweeps
 MOST_A_WHILE = 64 << 20  # bytes that a process keeps in a while, so that the table is bounded between two sweeps
+FULL = 2 * answers.MOST  # bytes of all processes beyond which nothing is kept: nobody sweeps
 PAUSE = 10.0  # seconds without an attempt, after one that failed
+END_WITHIN = 5.0  # seconds for what is under way as the service stops
 log = logging.getLogger("plumbline.answers")
 
 
 @cache
 def build() -> bytes:
-    """What tells this program from every other version of it, which may answer the same question otherwise."""
-    return fingerprint(Path(str(app.__file__)).parent)
+    """What tells this program from every other version of it, which may answer the same question otherwise.
+
+    The packages beside it count as well, as they draw and compute.
+    """
+    digest = hashlib.sha256(fingerprint(Path(str(app.__file__)).parent))
+    for name, version in sorted({(one.name, one.version) for one in distributions()}):
+        digest.update(f"{name} {version}\0".encode())
+    return digest.digest()
 
 
 def fingerprint(folder: Path) -> bytes:
-    """SHA-256 of the names and contents of all modules in a folder."""
+    """SHA-256 of the names and contents of all modules in a folder; without sources, what nothing else ever has."""
     digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*.py")):
+    files = sorted(folder.rglob("*.py"))
+    for file in files:
         digest.update(f"{file.relative_to(folder)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return digest.digest()
+    return digest.digest() if files else os.urandom(digest.digest_size)
 
 
 def packed(answer: Answer) -> bytes:
@@ -63,6 +74,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
         self._failed: float | None = None
         self._since, self._spent = time.monotonic(), 0
+        self._has_room: bool | None = None
 
     def put(self, asked: Asked, answer: Answer) -> None:
         """Have an answer kept, later; never waits, never raises."""
@@ -70,7 +82,7 @@ class Keeper:
         if self._failed is not None and now < self._failed + PAUSE:
             return
         if now > self._since + A_WHILE:
-            self._since, self._spent = now, 0
+            self._since, self._spent, self._has_room = now, 0, None
         if self._size + answer.size > WAITING or self._spent + answer.size > MOST_A_WHILE:
             return
         self._take(asked.key)
@@ -86,9 +98,10 @@ class Keeper:
             await self._task
 
     async def close(self) -> None:
-        """Let go of what waits; what is under way is finished."""
+        """Let go of what waits; what is under way is finished, where that does not take long."""
         self._let_go()
-        await self.settle()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=END_WITHIN)
 
     def _take(self, key: bytes) -> tuple[Asked, Answer] | None:
         """What waits under a key, which then does not wait any more."""
@@ -114,7 +127,10 @@ class Keeper:
         whole, sent = answer.body is not None, packed(answer)
 
         async def write(connection: Connection) -> None:
-            await answers.keep(connection, asked, mark=answer.mark, whole=whole, sent=sent)
+            if self._has_room is None:
+                self._has_room = await answers.size(connection) < FULL
+            if self._has_room:
+                await answers.keep(connection, asked, mark=answer.mark, whole=whole, sent=sent)
 
         try:
             await self._recorder.run(write, at_once=True)

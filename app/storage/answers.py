@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.domain.errors import Unavailable
 from app.storage.db import Session
@@ -20,6 +22,11 @@ class NotKept(Unavailable):
     """An answer could not be kept for other processes."""
 
 
+class NotForgotten(Unavailable):
+    """Answers that were kept for other processes cannot be deleted now."""
+
+
+MOST = 256 << 20  # bytes of all that is kept
 PATIENCE = "100ms"
 # Functions of the connection, for their limits: a table that somebody locks is not waited for. One that is locked or
 # damaged, or not there, is then the same as an empty one: the conditions are a lock, what class 42 says (no table, no
@@ -64,6 +71,9 @@ _SWEEP = """DELETE FROM answers WHERE created_at < now() - interval '1 day' OR k
     SELECT s.key FROM (SELECT a.key, sum(octet_length(a.sent)) OVER (ORDER BY a.created_at DESC, a.key) AS upto
                        FROM answers a) s WHERE s.upto > :most)"""
 
+# The lengths stand beside the table, so the bodies are not read.
+_SIZE = b"SELECT coalesce(sum(octet_length(sent)), 0) FROM public.answers"
+
 
 async def prepare(connection: Connection) -> None:
     """Make a new connection fit for `keep` and for `app.storage.marks.mark`."""
@@ -86,23 +96,52 @@ async def keep(connection: Connection, asked: Asked, *, mark: str, whole: bool, 
         raise NotKept(f"SQLSTATE {error.sqlstate}") from error
 
 
+async def size(connection: Connection) -> int:
+    """Bytes of all that is kept. Raises NotKept, or what a broken or busy connection raises."""
+    try:
+        row = await (await connection.execute(_SIZE)).fetchone()
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        raise NotKept(f"SQLSTATE {error.sqlstate}") from error
+    return 0 if row is None else int(row[0])
+
+
 def forget(session: Session, campaign_ids: Collection[int]) -> None:
     """Delete all answers of some campaigns, as the last thing that a transaction does.
 
     Whoever is writing one is waited for, and its row seen; whoever comes later waits for the end of this transaction,
-    and then sees that the mark is another one. A row that appears from a snapshot of before is not possible.
+    and then sees that the mark is another one. A row that appears from a snapshot of before is not possible. Where
+    there is no such table there is nothing to forget.
+
+    Raises NotForgotten where it is locked for long, damaged or not ours: who asks for an erasure is to know.
     """
-    session.execute(text("SELECT set_config('lock_timeout', '5s', true)"))
-    session.execute(text("LOCK TABLE answers IN SHARE ROW EXCLUSIVE MODE"))
-    session.execute(sa.delete(answers).where(answers.c.campaign_id.in_(campaign_ids)))
+    if session.execute(text("SELECT to_regclass('public.answers')")).scalar() is None:
+        return
+    with _raising(NotForgotten):
+        session.execute(text("SELECT set_config('lock_timeout', '5s', true)"))
+        session.execute(text("LOCK TABLE answers IN SHARE ROW EXCLUSIVE MODE"))
+        session.execute(sa.delete(answers).where(answers.c.campaign_id.in_(campaign_ids)))
 
 
 def sweep(session: Session, *, most: int) -> int:
-    """Delete answers older than a day, and the oldest beyond `most` bytes; how many. Raises Unavailable.
+    """Delete answers older than a day, and the oldest beyond `most` bytes; how many.
 
-    None are deleted while another worker is at it.
+    None are deleted while another worker is at it. Raises NotForgotten where they cannot be, for whatever reason.
     """
-    session.execute(text("SELECT set_config('lock_timeout', '1s', true)"))
-    if not session.execute(text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": LOCK}).scalar():
-        return 0
-    return int(getattr(session.execute(text(_SWEEP), {"most": most}), "rowcount", 0))
+    with _raising(NotForgotten):
+        session.execute(text("SELECT set_config('lock_timeout', '1s', true)"))
+        if not session.execute(text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": LOCK}).scalar():
+            return 0
+        return int(getattr(session.execute(text(_SWEEP), {"most": most}), "rowcount", 0))
+
+
+@contextmanager
+def _raising(kind: type[Unavailable]) -> Iterator[None]:
+    """Turn what the database says of the table into an error of ours; that it cannot be reached is told as ever."""
+    try:
+        yield
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise
+        raise kind(f"SQLSTATE {getattr(error.orig, 'sqlstate', None)}", retry_after=1) from error

@@ -45,6 +45,16 @@ def test_another_version_of_the_program_has_another_fingerprint(tmp_path: Path) 
     assert build() not in seen
 
 
+def test_a_program_without_sources_is_never_taken_for_another(tmp_path: Path) -> None:
+    assert fingerprint(tmp_path) != fingerprint(tmp_path)
+
+
+def test_another_version_of_a_package_is_another_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, found = build.__wrapped__(), list(answers.distributions())
+    monkeypatch.setattr(answers, "distributions", lambda: found[1:])
+    assert build.__wrapped__() != before
+
+
 def asked(n: int) -> Asked:
     return Asked("prefix", "c", names=False, key=b"%d" % n)
 

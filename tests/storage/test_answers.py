@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -13,16 +16,19 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import Unavailable
+from app.services import answers as keeping
 from app.services import housekeeping as sweeping
 from app.services import tokens
 from app.services.campaigns import NewCampaign, create
+from app.services.remembered import Answer
 from app.storage import answers, audit, campaigns, embedded, migrate
 from app.storage.backup import backup, restore
 from app.storage.db import Session
 from app.storage.housekeeping import LOCK
-from app.storage.marks import MARKED
+from app.storage.marks import MARKED, Asked
+from app.storage.recorder import Recorder
 from tests.spine import Spine, fresh
-from tests.working import until
+from tests.working import LIMIT, until
 
 HELD = 77  # an advisory lock at which a writer waits, its snapshot taken
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -100,13 +106,13 @@ def test_an_erasure_is_not_outrun_by_a_writer_that_began_before_it(
     with ThreadPoolExecutor(2) as threads, psycopg.connect(spine.url, autocommit=True) as holder:
         holder.execute(f"SELECT pg_advisory_lock({HELD})".encode())
         writing = threads.submit(write, spine, prefix, mark, until_released=True)
-        until(lambda: spine.ask(WAITING) == [(1,)], "the writer waits", within=20)
+        until(lambda: spine.ask(WAITING) == [(1,)], "the writer waits")
         erasing = threads.submit(erase, spine, how)
-        until(lambda: erasing.done() or spine.ask(WAITING) == [(2,)], "the erasure goes on or waits", within=20)
+        until(lambda: erasing.done() or spine.ask(WAITING) == [(2,)], "the erasure goes on or waits")
         assert erasing.done() is bool(left), "who forgets waits for who writes"
         holder.execute(f"SELECT pg_advisory_unlock({HELD})".encode())
-        writing.result(30)
-        erasing.result(30)
+        writing.result(LIMIT)
+        erasing.result(LIMIT)
     assert mark_of(spine, prefix) != mark
     assert kept(spine) == left
 
@@ -120,14 +126,14 @@ def test_a_writer_that_comes_while_an_erasure_goes_on_keeps_nothing(spine: Spine
     def forget_and_be_met(session: Session, campaign_id: int) -> None:
         forget(session, campaign_id)
         came.set()
-        until(lambda: spine.ask(WAITING) == [(1,)], "the writer waits", within=20)
+        until(lambda: spine.ask(WAITING) == [(1,)], "the writer waits")
 
     with ThreadPoolExecutor(2) as threads:
         erasing = threads.submit(erase, spine, forget_and_be_met)
-        assert came.wait(30)
+        assert came.wait(LIMIT)
         writing = threads.submit(write, spine, prefix, mark)
-        erasing.result(30)
-        writing.result(30)
+        erasing.result(LIMIT)
+        writing.result(LIMIT)
     assert kept(spine) == 0
 
 
@@ -198,9 +204,75 @@ def test_two_sweeps_are_not_at_it_at_once_and_none_waits_long_for_the_table(spin
             assert answers.sweep(other, most=0) == 0
     with psycopg.connect(spine.url) as owner:
         owner.execute("LOCK TABLE answers IN ACCESS EXCLUSIVE MODE")
-        with pytest.raises(Unavailable):
-            sweeping.sweep(spine.database)
+        with pytest.raises(Unavailable), spine.database.transaction() as session:
+            answers.sweep(session, most=0)
     assert kept(spine) == 1
+
+
+LOCKED = "LOCK TABLE answers IN ACCESS EXCLUSIVE MODE"
+GONE = "ALTER TABLE answers RENAME TO mislaid"
+NOT_OURS = "REVOKE DELETE, SELECT ON answers FROM plumbline_app"
+
+
+@pytest.mark.parametrize("what", [LOCKED, GONE, NOT_OURS])
+def test_whatever_is_wrong_with_it_a_worker_sweeps_the_rest(
+    spine: Spine, caplog: pytest.LogCaptureFixture, what: str
+) -> None:
+    fill(spine, [25])
+    with wrong(spine, what), caplog.at_level(logging.WARNING):
+        swept = sweeping.sweep(spine.database)
+    assert swept is not None
+    assert (swept["sessions"], swept["answers of reports"]) == (0, 0)
+    assert [one.message[:32] for one in caplog.records] == ["answers that are kept for other "]
+    assert kept(spine) == 1
+
+
+def test_what_is_not_there_is_forgotten_and_what_is_not_ours_is_told(spine: Spine) -> None:
+    fill(spine, [1])
+    ((number,),) = spine.ask("SELECT id FROM campaigns WHERE key = 'c'")
+    with wrong(spine, GONE), spine.database.transaction() as session:
+        answers.forget(session, [number])
+    with wrong(spine, NOT_OURS), pytest.raises(answers.NotForgotten), spine.database.transaction() as session:
+        answers.forget(session, [number])
+    assert kept(spine) == 1
+    with spine.database.transaction() as session:
+        answers.forget(session, [number])
+    assert kept(spine) == 0
+
+
+@contextmanager
+def wrong(spine: Spine, what: str) -> Iterator[None]:
+    """Something is wrong with the table for the length of a block."""
+    undone = {
+        GONE: "ALTER TABLE mislaid RENAME TO answers",
+        NOT_OURS: "GRANT DELETE, SELECT ON answers TO plumbline_app",
+    }
+    with psycopg.connect(spine.url, autocommit=what != LOCKED) as owner:
+        owner.execute(what)
+        try:
+            yield
+        finally:
+            if what in undone:
+                owner.execute(undone[what])
+
+
+@pytest.mark.parametrize(("room", "n"), [(1, 1), (0, 0)])
+def test_nothing_is_kept_where_nobody_sweeps(
+    spine: Spine, prefix: str, monkeypatch: pytest.MonkeyPatch, room: int, n: int
+) -> None:
+    monkeypatch.setattr(keeping, "FULL", room)
+    answer = Answer(mark_of(spine, prefix), '"e"', (), None, b"x")
+
+    async def keep() -> None:
+        recorder = Recorder(spine.database.url, role=spine.database.role)
+        await recorder.open()
+        keeper = keeping.Keeper(recorder)
+        keeper.put(Asked(prefix, "c", names=False, key=KEY), answer)
+        await keeper.settle()
+        await recorder.close()
+
+    asyncio.run(keep())
+    assert kept(spine) == n
 
 
 def test_a_backup_has_none_of_them(spine: Spine, prefix: str, empty_database_url: str, tmp_path: Path) -> None:

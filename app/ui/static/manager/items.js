@@ -112,12 +112,15 @@ async function tried(work) {
   }
 }
 
-const known = await tried(choices);
-if (known) {
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    tried(() => show(known));
-  });
-  await tried(() => show(known));
+// What could not be loaded is asked for again by the button.
+let known = null;
+async function shown() {
+  known ??= await tried(choices);
+  if (known) await tried(() => show(known));
 }
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  shown();
+});
+await shown();
 main.dataset.ready = "yes";
