@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from playwright.sync_api import Locator, Page
@@ -13,19 +14,30 @@ MARKED = 2  # the word that is marked, counted from 0
 MOST_TABS = 150
 MOST_STEPS = 20
 FOCUSED = "element => element === document.activeElement"
-APART = 1_300  # milliseconds after which a digit begins a number of its own (widget_slider.js: after 1,200)
+TYPING = 1_200  # milliseconds after which a digit begins a number of its own (widget_slider.js)
+APART = TYPING + 100
 TRIES = 5
+TYPED_AT = """() => {
+    const at = [];
+    const note = (event) => at.push(event.timeStamp);
+    addEventListener("keydown", note, true);
+    return { end: () => { removeEventListener("keydown", note, true); return at; } };
+}"""
 
 
 def type_number(slider: Locator, value: int) -> None:
-    """Focus a slider and type a number; once more where the machine stood still between two of its digits."""
+    """Focus a slider and type a number; once more only where the machine stood still between two of its digits."""
     for _ in range(TRIES):
         slider.focus()
+        typed = slider.page.evaluate_handle(TYPED_AT)
         slider.page.keyboard.type(str(value))
-        if float(slider.input_value()) == value:
+        at: list[float] = typed.evaluate("typed => typed.end()")
+        now = slider.input_value()
+        if float(now) == value:
             return
+        assert any(b - a >= TYPING for a, b in pairwise(at)), f"{value} is typed at {at}, and the slider is at {now}"
         slider.page.wait_for_timeout(APART)
-    raise AssertionError(f"{value} is typed, and the slider is at {slider.input_value()}")
+    raise AssertionError(f"{value} is typed, and the machine stood still each time")
 
 
 @dataclass

@@ -128,7 +128,12 @@ def test_a_problem_is_reported_with_its_place(hands, spine):
 
 def test_actions_go_out_with_heartbeats_and_count_as_time(campaign, rater, page):
     events = []  # of all that are sent: every 20 seconds one goes out by itself
-    page.on("request", lambda sent: events.extend(sent.post_data_json["events"] if "/heartbeat" in sent.url else ()))
+
+    def note(sent):
+        if "/heartbeat" in sent.url:
+            events.extend((sent.post_data_json or {}).get("events", ()))
+
+    page.on("request", note)
     score(rater(campaign(protocol="da", segments=2)), 1, 66)
     with page.expect_request(lambda sent: "/heartbeat" in sent.url and "pagehide" in (sent.post_data or "")):
         page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
