@@ -35,8 +35,9 @@ test: setup ## every check, then every test but the long ones (T="-k mqm" select
 		tests=0; $(PY) -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(T) || tests=$$?; exit $$((tests ? tests : checks))
 
 .PHONY: soak
-soak: setup ## the long tests: seeded and bounded, but minutes
-	@$(PY) -m pytest -q -m soak $(T)
+soak: setup ## the long tests: bounded, but minutes; and those of properties with new examples (SEED=N has them again)
+	@seed=$${SEED:-$$(date +%s)}; echo "Examples are drawn by SEED=$$seed."; \
+		$(PY) -m pytest -q -m 'soak or hypothesis' --hypothesis-profile=anew --hypothesis-seed=$$seed $(T)
 
 .PHONY: bench
 bench: setup ## time importing, loading and ranking against bounds of the same run, and starting (10 minutes)

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 import app
+import benchmarks
 from app.storage import embedded, migrate
 from tests.scratch import walkable_folder
 
@@ -28,8 +29,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of 
 ROOM_NEEDED = 1 << 30
 TESTS = Path(__file__).resolve().parent
 # How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs
-# on the source alone, so that another run finds what this one does; `--hypothesis-profile=anew` draws other examples.
-settings.register_profile("anew", deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
+# on the source alone, so that another run finds what this one does; `make soak` draws others, by `anew` and its seed.
+settings.register_profile("anew", derandomize=False, deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
@@ -79,9 +80,10 @@ def pytest_collection_finish() -> None:
 
     Which tests ran before in the same process would otherwise decide about the examples.
     """
-    for module in pkgutil.walk_packages(app.__path__, "app."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in (app, benchmarks):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 @pytest.fixture(scope="session")

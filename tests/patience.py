@@ -28,6 +28,16 @@ def patient() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """No test is told that the service is busy because the machine is: here, not in processes of their own.
+
+    For every test below a conftest that imports it.
+    """
+    with patient():
+        yield
+
+
 @contextmanager
 def as_served() -> Iterator[None]:
     """Those that are made meanwhile wait as long as a service does: for tests of just that."""

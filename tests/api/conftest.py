@@ -24,7 +24,7 @@ from app.storage.db import Database
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
 from tests.collecting import give_task
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
@@ -119,13 +119,6 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
     yield watches
     broken = [line for one in watches for line in one.broken]
     assert not broken, "\n".join(broken[:10])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """No test is answered that the service is busy because the machine is."""
-    with patient():
-        yield
 
 
 @pytest.fixture

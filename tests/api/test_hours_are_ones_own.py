@@ -61,7 +61,7 @@ def test_own_hours_are_exactly_what_was_said_of_oneself(
 ) -> None:
     model: dict[str, list[Said]] = defaultdict(list)
 
-    @settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
     @given(SAYINGS)
     def run(sayings: list[Said]) -> None:
         for rater, kind, seconds in sayings:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from app import cli
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,6 @@ class Answer:
 
 
 Command = Callable[..., Answer]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """No command is told that the service is busy because the machine is."""
-    with patient():
-        yield
 
 
 @pytest.fixture

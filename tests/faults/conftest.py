@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 
 HEADER = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
 
@@ -30,13 +29,6 @@ def _rows() -> list[str]:
                     if not errors:
                         rows.append(f"{head}Word0 of {system} {d} {p}.\tNo-error\tNo-error\t\n")
     return rows
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _patient() -> Iterator[None]:
-    """Who waits for a connection gets it, however slow the machine is: here, not in the processes that are tested."""
-    with patient():
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -13,19 +13,12 @@ from app.services import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import Options
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 from tests.spine import fresh
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
     from starlette.testclient import TestClient
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """No test is answered that the service is busy because the machine is."""
-    with patient():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.protocols._edits import Edits, characters, chrf, ter
@@ -40,19 +40,16 @@ def slow_chrf(one: str, other: str) -> float:
     return 100 * 5 * precision * recall / (4 * precision + recall) if precision + recall else 100.0 * (one == other)
 
 
-@settings(derandomize=True)
 @given(TEXTS, TEXTS)
 def test_characters_are_counted_as_a_slow_table_counts_them(one: str, other: str) -> None:
     assert characters(one, other) == Edits(slow_distance(one, other), len(other))
 
 
-@settings(derandomize=True)
 @given(TEXTS, TEXTS)
 def test_chrf_is_that_of_a_slow_twin(one: str, other: str) -> None:
     assert chrf(one, other) == pytest.approx(slow_chrf(one, other), abs=1e-6)
 
 
-@settings(derandomize=True)
 @given(WORDS, WORDS)
 def test_ter_lies_between_the_words_that_differ_as_a_bag_and_the_distance_without_shifts(one: str, other: str) -> None:
     first, second = one.replace(" ", ""), other.replace(" ", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
@@ -32,7 +32,6 @@ def judged(errors: tuple[Span, ...], deleted: tuple[str, ...] = (), shown: Shown
     AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, options_of(AGAIN, {}))
 
 
-@settings(derandomize=True)
 @given(st.lists(SPANS, max_size=6), st.sets(st.sampled_from(["p1", "p2", "p3"])))
 def test_every_error_shown_and_every_error_answered_is_counted_once(errors: list[Span], ids: set[str]) -> None:
     shown = [ONE.model_copy(update={"prefill": name}) for name in sorted(ids)]
@@ -41,7 +40,6 @@ def test_every_error_shown_and_every_error_answered_is_counted_once(errors: list
     assert found.kept + found.changed + found.added == len(errors)
 
 
-@settings(derandomize=True)
 @given(st.lists(SPANS, max_size=6, unique_by=lambda span: span.prefill or id(span)))
 def test_errors_without_an_id_get_one_that_no_other_has(errors: list[Span]) -> None:
     shown = with_ids(errors)

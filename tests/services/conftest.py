@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 
 Report = dict[str, object]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _patient() -> Iterator[None]:
-    """Who waits for a connection gets it, however slow the machine is."""
-    with patient():
-        yield
 
 
 def _system(key: str, rank: int, **other: object) -> Report:

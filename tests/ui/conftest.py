@@ -13,20 +13,13 @@ from app.services import tokens
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.judged_demo import load_judged
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
     from starlette.testclient import TestClient
 
 Browser = httpx.Client
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """No test is answered that the service is busy because the machine is."""
-    with patient():
-        yield
 
 
 @pytest.fixture
