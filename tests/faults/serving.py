@@ -63,13 +63,14 @@ class Service:
         httpx.get(f"{self.origin}/livez", trust_env=False, timeout=LIMIT).raise_for_status()
 
     def stop(self, how: signal.Signals) -> float:
-        """Send the application a signal; seconds until it is gone."""
+        """Send the application a signal; seconds until it and its children are gone."""
         assert self.process is not None
         process = self.process
         process.send_signal(how)
         took = until(lambda: process.poll() is not None, "it is gone")
-        process.communicate()
-        return took
+        begun = time.monotonic()
+        process.communicate(timeout=LIMIT)  # until nobody that it began holds its output any more
+        return took + time.monotonic() - begun
 
     def kill_postgres(self) -> None:
         """End every process of the database as a power cut does, and start it again."""
@@ -83,7 +84,8 @@ class Service:
         with psycopg.connect(self.url) as db:
             db.execute(
                 """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                   WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()
+                   AND backend_type = 'client backend'"""
             )
 
 

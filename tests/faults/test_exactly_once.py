@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +19,12 @@ import pytest
 from app.storage.db import Database
 from app.storage.recorder_judgments import RECORD
 from tests.collecting import Collecting, collect
+from tests.faults.again import Again
 from tests.faults.serving import Service, service
 from tests.working import LIMIT, until
 
 THREADS = 60
 CUTS = 10
-MOST_TRIES = 300
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
@@ -66,14 +65,8 @@ def together(run: Service, live: Collecting, url: str, scores: list[float], seen
     def one(score: float) -> httpx.Response:
         with httpx.Client(base_url=run.origin, timeout=LIMIT, trust_env=False) as web:
             barrier.wait()
-            for _ in range(MOST_TRIES):
-                answer = web.put(
-                    url, json={"protocol": "da", "score": score}, headers={**live.auth("r1"), "If-Match": seen}
-                )
-                if answer.status_code != 503:
-                    break
-                time.sleep(0.1)
-            return answer
+            headers = {**live.auth("r1"), "If-Match": seen}
+            return Again().request(web, "PUT", url, json={"protocol": "da", "score": score}, headers=headers)
 
     with ThreadPoolExecutor(len(scores)) as pool:
         return list(pool.map(one, scores))
@@ -106,12 +99,8 @@ def test_sixty_in_threes_with_one_key_are_stored_once_each(run: Service) -> None
         def one(n: int) -> int:
             headers = {**live.auth("r1"), "Idempotency-Key": f"k{n % 3}"}
             body = {"reason": "technical", "item": 1, "note": f"n{n % 3}"}
-            for _ in range(MOST_TRIES):
-                answer = httpx.post(f"{run.origin}{flags}", json=body, headers=headers, trust_env=False, timeout=LIMIT)
-                if answer.status_code != 503:
-                    break
-                time.sleep(0.1)
-            return answer.status_code
+            with httpx.Client(base_url=run.origin, timeout=LIMIT, trust_env=False) as web:
+                return Again().request(web, "POST", flags, json=body, headers=headers).status_code
 
         with ThreadPoolExecutor(20) as pool:
             assert set(pool.map(one, range(THREADS))) == {201}

@@ -16,6 +16,8 @@ from tests.faults.serving import judging, service
 from tests.working import until
 
 SIZE = "120m"
+# More of the log than the piece of 16 MB that is being written has room for.
+LOGGED = "SELECT pg_logical_emit_message(false, 'test', repeat('x', 1 << 20)) FROM generate_series(1, 20)"
 
 
 @pytest.fixture
@@ -32,6 +34,7 @@ def small_disk(scratch: Path) -> Iterator[Path]:
     embedded.stop(disk / "data")
     unmount = ["umount", str(disk)]
     until(lambda: subprocess.run(unmount, capture_output=True).returncode == 0, "the disk is still in use")
+    disk.rmdir()
 
 
 def fill(disk: Path) -> Path:
@@ -59,6 +62,33 @@ def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp
             filler = fill(small_disk)
             until(lambda: raters.statuses[507] + raters.statuses[503] > 10, f"never full: {raters.statuses}")
             filler.unlink()
+            before = raters.statuses[200]
+            until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
+        finally:
+            raters.end()
+        assert raters.lost() == []
+        assert set(raters.statuses) <= {200, 503, 507}
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
+def test_a_database_whose_log_has_no_room_either_is_started_again_and_has_all_that_was_confirmed(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    with service(small_disk / "data", tmp_path / "home") as run:
+        raters = judging(run, 4)
+        raters.begin()
+        try:
+            until(lambda: raters.statuses[200] > 50, "it never began")
+            filler = fill(small_disk)
+            with pytest.raises(psycopg.OperationalError), psycopg.connect(run.server.url("admin")) as db:
+                db.execute(LOGGED)
+            with pytest.raises(psycopg.OperationalError):  # the control: it has ended, and cannot begin
+                psycopg.connect(run.server.url("admin")).close()
+            told = raters.statuses[507] + raters.statuses[503]
+            until(lambda: raters.statuses[507] + raters.statuses[503] > told + 10, f"not told: {raters.statuses}")
+            filler.unlink()
+            embedded.start(run.data_dir).close()  # we hold it already, so this stops nothing
             before = raters.statuses[200]
             until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
         finally:

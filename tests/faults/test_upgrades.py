@@ -48,7 +48,8 @@ WHERE table_schema = 'public' ORDER BY 1, 2"""
 OBJECTS = """SELECT conname, 'constraint' FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
 WHERE n.nspname = 'public' UNION SELECT indexname, 'index' FROM pg_indexes WHERE schemaname = 'public'
 UNION SELECT tgname, 'trigger' FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2"""
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+WAITING = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+AND backend_type = 'client backend'"""
 REVISIONS = [s.revision for s in ScriptDirectory.from_config(migrate.config()).walk_revisions()][::-1]
 
 
