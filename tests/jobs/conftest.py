@@ -14,7 +14,7 @@ from app.services.tokens import THE_OPERATOR
 from app.stats.stability.curves import in_order
 from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue
-from tests.patience import patient
+from tests.patience import patience as patience  # a fixture
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import until
@@ -22,13 +22,6 @@ from tests.working import until
 DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
 AT_WORK = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 AND backend_type = 'client backend' AND state <> 'idle'"""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _patient() -> Iterator[None]:
-    """Who waits for a connection gets it, however slow the machine is: here, not in the processes that are tested."""
-    with patient():
-        yield
 
 
 class Bench:
@@ -63,10 +56,11 @@ class Bench:
         made = stability.prepared(self.spine.database, "thrice", asked)
         return stability.computed(made, on_progress=lambda *_: None, should_stop=lambda: False, execute=in_order)
 
-    def queue(self, state: str, job: JobView, task: str = "%") -> int:
-        """Entries of a job in a state, of one task or of all."""
+    def queue(self, state: str, job: JobView | None = None, task: str = "%") -> int:
+        """Entries in a state, of one job or of all, of one task or of all."""
         entries = f"procrastinate.procrastinate_jobs WHERE status = '{state}' AND task_name LIKE '{task}'"
-        ((n,),) = self.spine.ask(f"SELECT count(*) FROM {entries} AND (args->>'job')::bigint = {job.number}")
+        of = "" if job is None else f"AND (args->>'job')::bigint = {job.number}"
+        ((n,),) = self.spine.ask(f"SELECT count(*) FROM {entries} {of}")
         return int(n)
 
     def forget(self) -> None:
