@@ -59,7 +59,7 @@ def test_a_report_that_takes_long_is_a_job_with_a_way_to_its_report(manager, dem
     manager.open(f"/campaigns/{demo}/reports/validation?studies=2")
     expect(page.locator("#job progress")).to_be_visible()
     with draining(spine.database):
-        expect(page.locator(".fetch a")).to_have_count(5, timeout=60_000)
+        expect(page.locator(".fetch a")).to_have_count(5, timeout=180_000)
     glance(page, "validation")
 
 
