@@ -27,6 +27,7 @@ from app.storage.recorder_judgments import STORED, Answer, Connection, Ledger, O
 MOST = 64
 WAITING = 2048  # members of all campaigns together
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
+OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
 RAW = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
 T = TypeVar("T")
 M = TypeVar("M")
@@ -228,7 +229,9 @@ class Recorder:
                 state = error.sqlstate or "08"
                 if not state.startswith(("08", "57P", AGAINST_EACH_OTHER)):
                     raise
-            if not state.startswith(AGAINST_EACH_OTHER):
+            if state.startswith(AGAINST_EACH_OTHER):
+                await asyncio.sleep(OTHERS_TURN)
+            else:
                 with _no_connection():
                     await self._pool.check()
             try:
