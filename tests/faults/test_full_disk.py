@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from app.storage import embedded
-from tests.faults.serving import judging, service
+from tests.faults.serving import Raters, Service, judging, service
 from tests.working import until
 
 SIZE = "120m"
@@ -46,28 +46,34 @@ def fill(disk: Path) -> Path:
     return filler
 
 
+@contextmanager
+def judged_throughout(run: Service) -> Iterator[Raters]:
+    """Raters who judge before, during and after what happens in the block; nothing that was confirmed is lost by it."""
+    raters = judging(run, 4)
+    raters.begin()
+    try:
+        until(lambda: raters.statuses[200] > 50, "it never began")
+        yield raters
+        before = raters.statuses[200]
+        until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
+    finally:
+        raters.end()
+    assert raters.lost() == []
+    assert set(raters.statuses) <= {200, 503, 507}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
 def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp_path: Path) -> None:
-    with service(small_disk / "data", tmp_path / "home") as run:
-        raters = judging(run, 4)
-        raters.begin()
-        try:
-            until(lambda: raters.statuses[200] > 50, "it never began")
-            # Postgres ends where its log cannot be written. It takes space for 16 MB of it at a time: a new piece has
-            # room for all of this, whatever making the cluster and the schema took of the one before.
-            with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
-                db.execute("SELECT pg_switch_wal()")
-            switched = raters.statuses[200]
-            until(lambda: raters.statuses[200] > switched + 10, "it does not go on in the new one")
-            filler = fill(small_disk)
-            until(lambda: raters.statuses[507] + raters.statuses[503] > 10, f"never full: {raters.statuses}")
-            filler.unlink()
-            before = raters.statuses[200]
-            until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
-        finally:
-            raters.end()
-        assert raters.lost() == []
-        assert set(raters.statuses) <= {200, 503, 507}
+    with service(small_disk / "data", tmp_path / "home") as run, judged_throughout(run) as raters:
+        # Postgres ends where its log cannot be written. It takes space for 16 MB of it at a time: a new piece has
+        # room for all of this, whatever making the cluster and the schema took of the one before.
+        with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
+            db.execute("SELECT pg_switch_wal()")
+        switched = raters.statuses[200]
+        until(lambda: raters.statuses[200] > switched + 10, "it does not go on in the new one")
+        filler = fill(small_disk)
+        until(lambda: raters.statuses[507] + raters.statuses[503] > 10, f"never full: {raters.statuses}")
+        filler.unlink()
 
 
 @pytest.mark.soak
@@ -75,23 +81,13 @@ def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp
 def test_a_database_whose_log_has_no_room_either_is_started_again_and_has_all_that_was_confirmed(
     small_disk: Path, tmp_path: Path
 ) -> None:
-    with service(small_disk / "data", tmp_path / "home") as run:
-        raters = judging(run, 4)
-        raters.begin()
-        try:
-            until(lambda: raters.statuses[200] > 50, "it never began")
-            filler = fill(small_disk)
-            with pytest.raises(psycopg.OperationalError), psycopg.connect(run.server.url("admin")) as db:
-                db.execute(LOGGED)
-            with pytest.raises(psycopg.OperationalError):  # the control: it has ended, and cannot begin
-                psycopg.connect(run.server.url("admin")).close()
-            told = raters.statuses[507] + raters.statuses[503]
-            until(lambda: raters.statuses[507] + raters.statuses[503] > told + 10, f"not told: {raters.statuses}")
-            filler.unlink()
-            embedded.start(run.data_dir).close()  # we hold it already, so this stops nothing
-            before = raters.statuses[200]
-            until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
-        finally:
-            raters.end()
-        assert raters.lost() == []
-        assert set(raters.statuses) <= {200, 503, 507}
+    with service(small_disk / "data", tmp_path / "home") as run, judged_throughout(run) as raters:
+        filler = fill(small_disk)
+        with pytest.raises(psycopg.OperationalError), psycopg.connect(run.server.url("admin")) as db:
+            db.execute(LOGGED)
+        with pytest.raises(psycopg.OperationalError):  # the control: it has ended, and cannot begin
+            psycopg.connect(run.server.url("admin")).close()
+        told = raters.statuses[507] + raters.statuses[503]
+        until(lambda: raters.statuses[507] + raters.statuses[503] > told + 10, f"not told: {raters.statuses}")
+        filler.unlink()
+        embedded.start(run.data_dir).close()  # we hold it already, so this stops nothing
