@@ -21,6 +21,9 @@ def validate(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     recipe: Annotated[str, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = "recommended",
     studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind.")] = None,
+    worlds: Annotated[
+        bool, typer.Option("--worlds", help="Also topics, raters' tastes, rare failures, and repeated looks.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="The recipe's own by default.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Data version or time; the latest by default.")] = None,
     as_json: Json = False,
@@ -31,7 +34,7 @@ def validate(
     server: _remote.Server = None,
 ) -> None:
     """Try a recipe on studies made of the campaign's own documents and raters, where the truth is known."""
-    asked = {"recipe": recipe, "studies": studies, "seed": seed}
+    asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
     shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     report([campaign, "validation"], options, How(as_of, shape, PICTURE, _remote.chosen(server)))

@@ -20,7 +20,10 @@ class KeptRateView(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    world: World = Field(description="null: no system is better; resampled: the campaign's ratings are the truth.")
+    world: World = Field(
+        description="null: no system is better; resampled: the campaign's ratings are the truth; else scores are drawn "
+        "anew on the campaign's documents and raters, and no system is better."
+    )
     what: What
     meaning: str
     expected: float | None = Field(description="What the recipe promises; null where it promises nothing.")
@@ -28,7 +31,12 @@ class KeptRateView(BaseModel):
     rate: float | None
     error: float | None = Field(description="Standard error from simulating finitely many studies.")
     n: int = Field(description="Studies in which it is defined.")
-    kept: bool | None = Field(description="Within three standard errors; null where there is nothing to say.")
+    kept: bool | None = Field(description="By a one-sided exact bound; null where there is nothing to say.")
+    low: float | None = Field(None, description="One-sided exact bound at 99 %: the rate is no lower.")
+    high: float | None = Field(None, description="One-sided exact bound at 99 %: the rate is no higher.")
+    exact: bool = Field(
+        default=False, description="Kept by construction: the test's own randomization makes this null."
+    )
 
     @classmethod
     def of(cls, rate: Rate) -> KeptRateView:
@@ -43,6 +51,9 @@ class KeptRateView(BaseModel):
             error=rate.error,
             n=rate.n,
             kept=rate.kept,
+            low=rate.low,
+            high=rate.high,
+            exact=rate.exact,
         )
 
 
@@ -80,29 +91,58 @@ MEANING: dict[What, str] = {
 WORLDS: dict[World, str] = {
     "null": "No system is better",
     "resampled": "The campaign's ratings are the truth",
+    "clean": "Scores drawn anew, no system is better",
+    "topics": "Systems differ by topic, on average they do not",
+    "rater_system": "Raters differ in their taste for systems",
+    "skewed": "One system fails on 5 % of documents, and is as good on average",
+    "weak_null": "Equal means, but documents treat one system unevenly",
+    "peeking": "Asked four times while the campaign grows",
+}
+IF_WORLD: dict[World, str] = {
+    "clean": "where scores are normal and no system is better",
+    "topics": "where systems differ by topic (standard deviation .4)",
+    "rater_system": "where raters differ in their taste for systems (standard deviation .3), so of new raters",
+    "skewed": "where a system that is as good on average fails on 5 % of its documents",
+    "weak_null": "where means are equal and documents treat one system unevenly",
+    "peeking": "where the question is asked again after a quarter, a half and three quarters of the documents",
 }
 
 
 def tables(view: ValidationView) -> Sequence[Shown]:
     """One table a world."""
-    headings = ("Share of", "Promised", "Found", "±", "Studies", "Kept")
+    headings = ("Share of", "Promised", "Found", "Bounds", "Studies", "Kept")
     shown = []
     for world, title in WORLDS.items():
         rows = tuple(_cells(rate) for rate in view.rates if rate.world == world)
         if rows:
-            table = Table(headings, ("left", "left", "right", "right", "right", "left"), rows)
+            table = Table(headings, ("left", "left", "right", "left", "right", "left"), rows)
             shown.append(Shown(title, table, frozenset()))
     return shown
 
 
 def _cells(rate: KeptRateView) -> tuple[str, ...]:
     promised = "–" if rate.expected is None else f"{rate.bound} {captions.number(rate.expected, 3)}"
-    kept = {None: "–", True: "yes", False: "no"}[rate.kept]
-    found = (captions.number(rate.rate, 3), captions.number(rate.error, 3))
-    return (rate.meaning, promised, *found, f"{rate.n:,}", kept)
+    found = (captions.number(rate.rate, 3), _bounds(rate))
+    return (rate.meaning, promised, *found, f"{rate.n:,}", _kept(rate))
 
 
-CSV = ("world", "what", "expected", "bound", "rate", "error", "n", "kept")
+def _ends(rate: KeptRateView) -> tuple[float, float] | None:
+    return None if rate.low is None or rate.high is None else (rate.low, rate.high)
+
+
+def _bounds(rate: KeptRateView) -> str:
+    if rate.low is None or rate.high is None:
+        return "–"
+    return f"{captions.number(rate.low, 3)} to {captions.number(rate.high, 3)}"
+
+
+def _kept(rate: KeptRateView) -> str:
+    if rate.exact and rate.kept:
+        return "by construction"
+    return {None: "–", True: "yes", False: "no"}[rate.kept]
+
+
+CSV = ("world", "what", "expected", "bound", "rate", "error", "n", "kept", "low", "high", "exact")
 ORIGIN = ("campaign", "data_version", "recipe", "recipe_hash", "studies", "seed")
 
 
@@ -120,7 +160,7 @@ def caption(view: ValidationView) -> str:
     drawn = f"{view.units:,} {view.unit}s drawn from the campaign's with all their ratings"
     return (
         f"{view.studies:,} studies of each kind, each of {drawn}; where no system is better, the systems {how} at "
-        f"random. A promise is kept within three standard errors (±) of the simulation. Recipe "
+        f"random. Bounds are one-sided and exact, 99 % each: a promise counts as broken where one excludes it. Recipe "
         f"{view.recipe} (normalization {view.normalize}, {view.test}, adjustment {view.adjust}, level {view.alpha:g}), "
         f"data version {version}, seed {view.seed}, method {view.method_version}."
     )
@@ -129,7 +169,7 @@ def caption(view: ValidationView) -> str:
 def picture(view: ValidationView) -> bytes:
     """Every rate with its error, beside the promise."""
     lines = [
-        RateLine(WORLDS[rate.world], rate.meaning, rate.expected, rate.bound, rate.rate, rate.error, rate.kept)
+        RateLine(WORLDS[rate.world], rate.meaning, rate.expected, rate.bound, rate.rate, _ends(rate), rate.kept)
         for rate in view.rates
     ]
     told = [*map(captions.sentence, view.warnings), caption(view)]

@@ -5,30 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from pydantic import Field, TypeAdapter
 
+from app.services import captions
 from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._ranked import Material, RecipeAsked, material
-from app.services.kinds._validation_view import KeptRateView, ValidationView, caption, csv, picture, tables
+from app.services.kinds._validation_view import (
+    IF_WORLD,
+    KeptRateView,
+    ValidationView,
+    caption,
+    csv,
+    picture,
+    tables,
+)
 from app.services.reports import Question
 from app.stats.selection import select
-from app.stats.validation.rates import Validation, World, rates
+from app.stats.validation.rates import WORLDS, Validation, World, rates
 from app.stats.validation.studies import Population
 from app.storage.db import Session
 
 AT_ONCE = 20
 """Studies of one chunk."""
 MOST_STUDIES = 5_000
-WORLDS: Final[tuple[World, ...]] = ("null", "resampled")
+TWO: tuple[World, ...] = ("null", "resampled")
 _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
 
 
 class ValidationAsked(RecipeAsked):
     """Which recipe is tried, on how many studies."""
 
-    studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each of the two worlds.")
+    studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
+    worlds: bool = Field(
+        default=False,
+        description="Also worlds beyond the test's symmetry: topics, raters' tastes, rare failures, repeated looks.",
+    )
 
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: ValidationAsked) -> Work[ValidationView]:
@@ -38,17 +51,24 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: ValidationAsk
     population = Population.of(rows, given.documents)
     validation = Validation.of(population, replace(given.recipe, exclude=()), given.recipe.seed)
     if len(validation.truth.systems) < 2:
-        return whole(partial(_view, given, validation, asked.studies, {"null": [], "resampled": []}))
-    work = _Studies(validation, asked.studies)
-    return Work(work.n_chunks, work.run, partial(_finish, given, validation, asked.studies))
+        return whole(partial(_view, given, validation, asked.studies, {world: [] for world in TWO}))
+    work = _Studies(validation, asked.studies, _worlds(validation, asked))
+    return Work(work.n_chunks, work.run, partial(_finish, given, work))
+
+
+def _worlds(validation: Validation, asked: ValidationAsked) -> tuple[World, ...]:
+    """Those that are asked for and apply, in their order."""
+    applies = {*TWO, *(validation.own.worlds() if asked.worlds else ())}
+    return tuple(world for world in WORLDS if world in applies)
 
 
 @dataclass(frozen=True, slots=True)
 class _Studies:
-    """The chunks: some studies of one world each, all of the first world before those of the second."""
+    """The chunks: some studies of one world each, all of the first world before those of the next."""
 
     validation: Validation
     studies: int
+    worlds: tuple[World, ...]
 
     @property
     def of_world(self) -> int:
@@ -58,18 +78,19 @@ class _Studies:
     @property
     def n_chunks(self) -> int:
         """All of them."""
-        return self.of_world * len(WORLDS)
+        return self.of_world * len(self.worlds)
 
     def run(self, number: int) -> bytes:
         """What the studies of a chunk find."""
         world, part = divmod(number, self.of_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
-        return _STUDIES.dump_json([self.validation.study(WORLDS[world], n) for n in some])
+        return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
 
 
-def _finish(given: Material, validation: Validation, studies: int, parts: Sequence[bytes]) -> ValidationView:
-    found = [one for part in parts for one in _STUDIES.validate_json(part)]
-    return _view(given, validation, studies, {"null": found[:studies], "resampled": found[studies:]})
+def _finish(given: Material, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
+    found, n = [one for part in parts for one in _STUDIES.validate_json(part)], work.studies
+    by_world = {world: found[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
+    return _view(given, work.validation, n, by_world)
 
 
 def _view(
@@ -110,12 +131,25 @@ def _warnings(validation: Validation, shown: Sequence[KeptRateView]) -> list[str
     told = []
     if not validation.population.rows.documents_known:
         told.append("documents are unknown: studies draw segments, so dependence within documents is not seen")
-    broken = [rate.meaning for rate in shown if rate.kept is False]
-    if broken:
-        told.append(f"promises that this recipe does not keep on this design: {'; '.join(dict.fromkeys(broken))}")
+    told += _broken(shown)
     open_ones = [rate.meaning for rate in shown if rate.rate is None]
     if open_ones:
         told.append(f"nothing can be said of: {'; '.join(dict.fromkeys(open_ones))}")
+    return told
+
+
+def _broken(shown: Sequence[KeptRateView]) -> list[str]:
+    """What is not kept: on the campaign's own scores, and in each world beyond them."""
+    own = [rate.meaning for rate in shown if rate.kept is False and rate.world in TWO]
+    told = [f"promises that this recipe does not keep on this design: {'; '.join(dict.fromkeys(own))}"] if own else []
+    for world in dict.fromkeys(rate.world for rate in shown if rate.world not in TWO):
+        what = [
+            f"{rate.meaning} {captions.number(rate.rate, 3)}, {rate.bound} {captions.number(rate.expected, 3)} promised"
+            for rate in shown
+            if rate.world == world and rate.kept is False
+        ]
+        if what:
+            told.append(f"not kept {IF_WORLD[world]}: {'; '.join(what)}")
     return told
 
 
@@ -146,6 +180,9 @@ EXAMPLE: dict[str, Any] = {
             "error": 0.015,
             "n": 200,
             "kept": True,
+            "low": 0.0183,
+            "high": 0.0893,
+            "exact": True,
         }
     ],
 }

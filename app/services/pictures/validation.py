@@ -11,7 +11,6 @@ from app.services.pictures._canvas import BAND, BLUE, INK, ORANGE, QUIET
 from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
-ERRORS = 3  # standard errors to each side
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,7 @@ class RateLine:
     expected: float | None
     bound: str
     rate: float | None
-    error: float | None
+    ends: tuple[float, float] | None
     kept: bool | None
 
 
@@ -37,7 +36,7 @@ def rates_picture(title: str, lines: Sequence[RateLine], told: Sequence[str]) ->
     with _canvas.drawing():
         _canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Simulated shares with three standard errors; the upright line is what is promised")
+        sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the upright line is what is promised")
         y = HEAD + 6
         for world in worlds:
             sheet.text(MARGIN, y + 16, world, bold=True)
@@ -54,11 +53,11 @@ def _line(sheet: Sheet, line: RateLine, left: float, y: float) -> None:
     middle = y + ROW / 2
     sheet.text(left - 8, middle, line.name, ha="right")
     sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)
-    if line.rate is None or line.error is None:
+    if line.rate is None or line.ends is None:
         sheet.text(left + SCALE + 8, middle, "nothing to say", size=8, color=QUIET)
         return
     colour = ORANGE if line.kept is False else BLUE
-    low, high = max(0.0, line.rate - ERRORS * line.error), min(1.0, line.rate + ERRORS * line.error)
+    low, high = line.ends
     sheet.box(left + low * SCALE, middle - 1, (high - low) * SCALE, 2, fill=colour)
     sheet.box(left + line.rate * SCALE - 3, middle - 3, 6, 6, fill=colour)
     if line.expected is not None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
+from app.stats.design_checks import share_with_same_raters
 from app.stats.ranking import rank
-from app.stats.result import PairRow, Ranking
+from app.stats.ratings import Ratings
+from app.stats.result import Ranking
+from app.stats.side_tables import Documents
+from app.stats.validation.counted import Counted
+from app.stats.validation.found import LEVELS, Truth, found_in
+from app.stats.validation.own import OwnDesign, OwnWorld
 from app.stats.validation.studies import Population
 
-World = Literal["null", "resampled"]
+World = Literal["null", "resampled", "clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
 What = Literal[
     "p_below_0.01",
     "p_below_0.05",
@@ -29,7 +35,8 @@ What = Literal[
     "wrong_claims",
 ]
 Bound = Literal["at most", "at least"]
-LEVELS: Final = (0.01, 0.05, 0.1, 0.5)
+WORLDS: Final[tuple[World, ...]] = get_args(World)
+CLAIMS: Final = frozenset({"any_claim", "any_line", "pairs_claimed", *(f"p_below_{x:g}" for x in LEVELS)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,9 @@ class Rate:
     """A share over simulated studies.
 
     expected: what the recipe promises; None where it promises nothing. bound: at most or at least that much.
-    rate: mean over the `n` studies in which it is defined; error: its standard error.
+    rate: mean over the `n` studies in which it is defined; error: its standard error. low, high: one-sided exact bounds
+    of it, 99 % each. exact: the promise is kept by construction, whatever simulation finds: where systems change places
+    within documents, p-values of sign flips by document are those of the test's own randomization.
     """
 
     world: World
@@ -47,142 +56,84 @@ class Rate:
     rate: float | None
     error: float | None
     n: int
+    low: float | None = None
+    high: float | None = None
+    exact: bool = False
 
     @property
     def kept(self) -> bool | None:
-        """Whether the promise is kept, within three standard errors; None where there is nothing to say."""
-        if self.rate is None or self.error is None or self.expected is None:
+        """Whether the studies leave it open, or show, that the promise is kept; None where there is nothing to say."""
+        if self.rate is None or self.expected is None:
             return None
-        over = self.rate - self.expected
-        broken = over if self.bound == "at most" else -over
-        return bool(broken <= 3 * self.error + 1e-9)
+        if self.exact:
+            return True
+        counted = Counted(self.rate * self.n, self.n)
+        return counted.at_most(self.expected) if self.bound == "at most" else counted.at_least(self.expected)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """A campaign's design and a recipe, settled on its data. truth: the ranking by all ratings."""
+    """A campaign's design and a recipe, settled on its data. truth: the ranking by all ratings. own: its design."""
 
     population: Population
     recipe: Recipe
     truth: Ranking
     seed: int
+    own: OwnDesign
 
     @classmethod
     def of(cls, population: Population, recipe: Recipe, seed: int) -> Validation:
         """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
         plain = replace(recipe, influence=False)
-        truth = rank(population.rows.canonical(), plain, population.documents)
+        rows = population.rows.canonical()
+        truth = rank(rows, plain, population.documents)
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
-        return cls(population, settled, truth, seed)
+        return cls(population, settled, truth, seed, OwnDesign.of(rows, population.documents))
 
     def study(self, world: World, number: int) -> dict[str, float]:
         """What one study finds, by name of the rate; rates that are undefined in it are left out."""
-        rng = np.random.Generator(np.random.PCG64([self.seed, world == "null", number]))
-        rows, documents = self.population.study(rng, null=world == "null")
-        try:
-            found = rank(rows, self.recipe, documents)
-        except Invalid:
-            return {}
-        truth = None if world == "null" else self.truth
-        return {**_claims(found, truth), **_intervals(found, truth), **_sets(found, truth)}
+        rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
+        if world in {"null", "resampled"}:
+            rows, documents = self.population.study(rng, null=world == "null")
+            truth = self._equal if world == "null" else Truth.of(self.truth)
+            return self._found((rows,), documents, truth)
+        drawn = self.own.study(_own(world), rng)
+        looks = self.own.looks(drawn, rng) if world == "peeking" else (drawn,)
+        return self._found(looks, self.population.documents, self._equal)
+
+    @property
+    def _equal(self) -> Truth:
+        return Truth(dict.fromkeys((row.system for row in self.truth.systems), 0.0))
+
+    def _found(self, looks: Sequence[Ratings], documents: Documents | None, truth: Truth) -> dict[str, float]:
+        """Of the last look; a claim at any look is a claim."""
+        found: dict[str, float] = {}
+        ever = dict[str, float]()
+        for rows in looks:
+            try:
+                found = found_in(rank(rows, self.recipe, documents), truth)
+            except Invalid:
+                found = {}
+            for what in ("any_claim", "any_line"):
+                if what in found:
+                    ever[what] = max(found[what], ever.get(what, 0.0))
+        return {**found, **ever}
+
+    @property
+    def exact(self) -> bool:
+        """Whether the null of changing places is the randomization that the recipe's test makes."""
+        recipe, population = self.recipe, self.population
+        flips = recipe.test == "permutation" and recipe.unit == "document"
+        return flips and population.together and share_with_same_raters(population.rows) == 1
 
 
-def _claims(found: Ranking, truth: Ranking | None) -> dict[str, float]:
-    """Claims after adjustment, and p-values before it in a direction that is not chosen by the data."""
-    tested = [pair for pair in found.pairs if pair.testable]
-    if not tested:
-        return {}
-    p = np.array([_p(pair) for pair in tested])
-    p = p[~np.isnan(p)]
-    claims = [pair for pair in tested if pair.significant or pair.significant_reverse]
-    told: dict[str, float] = {"pairs_claimed": len(claims) / len(tested)}
-    if truth is None:
-        told["any_claim"] = float(bool(claims))
-        clusters = {row.cluster for row in found.systems}
-        if None not in clusters:
-            told["any_line"] = float(len(clusters) > 1)
-        return {**told, **({f"p_below_{x:g}": float((p <= x).mean()) for x in LEVELS} if p.size else {})}
-    score = _scores(truth)
-    told["wrong_claims"] = sum(_is_wrong(pair, score) for pair in claims) / len(tested)
-    return told
+_NUMBER: Final[Mapping[World, int]] = {"null": 1, "resampled": 0, **{w: i for i, w in enumerate(WORLDS) if i > 1}}
 
 
-def _p(pair: PairRow) -> float:
-    """p that the system with the smaller key is better; of a two-sided test simply p."""
-    if pair.p_value is None:
-        return np.nan
-    one_sided = pair.p_reverse is not None and pair.better > pair.worse
-    return float(pair.p_reverse if one_sided and pair.p_reverse is not None else pair.p_value)
-
-
-def _scores(truth: Ranking) -> dict[str, float]:
-    """True scores, larger is better."""
-    sign = 1 if truth.higher_is_better else -1
-    return {row.system: round(sign * row.score, 10) for row in truth.systems}
-
-
-def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
-    claimed, other = (pair.better, pair.worse) if pair.significant else (pair.worse, pair.better)
-    return not score.get(claimed, 0.0) > score.get(other, 0.0)
-
-
-def _intervals(found: Ranking, truth: Ranking | None) -> dict[str, float]:
-    """Shares of intervals that hold the true value."""
-    told = {}
-    differences = _differences(truth)
-    held = [
-        _holds(pair.interval, value)
-        for pair in found.pairs
-        if pair.interval is not None
-        and (value := 0.0 if differences is None else differences.get((pair.better, pair.worse))) is not None
-    ]
-    if held:
-        told["difference_interval"] = float(np.mean(held))
-    if truth is not None:
-        score = {row.system: row.score for row in truth.systems}
-        marginal = [
-            _holds(row.interval, score[row.system])
-            for row in found.systems
-            if row.interval is not None and row.system in score
-        ]
-        if marginal:
-            told["score_interval"] = float(np.mean(marginal))
-    return told
-
-
-def _holds(interval: tuple[float, float], value: float) -> bool:
-    """Ends included, to ten decimals: sums of the same scores in another order differ in their last bits."""
-    return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
-
-
-def _differences(truth: Ranking | None) -> dict[tuple[str, str], float] | None:
-    """True differences of every ordered pair; None for a world without differences."""
-    if truth is None:
-        return None
-    known = {(p.better, p.worse): p.difference for p in truth.pairs if p.difference is not None}
-    return {**known, **{(b, a): -value for (a, b), value in known.items()}}
-
-
-def _sets(found: Ranking, truth: Ranking | None) -> dict[str, float]:
-    """Whether all rank sets together hold all true ranks; without differences every rank is true of every system."""
-    if not found.systems or any(row.rank_set is None for row in found.systems):
-        return {}
-    size = len(found.systems)
-    spans = {row.system: (1, size) for row in found.systems} if truth is None else _ranks(truth)
-    if set(spans) != {row.system for row in found.systems}:
-        return {}
-    held = (
-        row.rank_set is not None and row.rank_set[0] <= spans[row.system][0] and spans[row.system][1] <= row.rank_set[1]
-        for row in found.systems
-    )
-    return {"rank_sets": float(all(held))}
-
-
-def _ranks(truth: Ranking) -> dict[str, tuple[int, int]]:
-    score = _scores(truth)
-    return {
-        s: (1 + sum(x > own for x in score.values()), sum(x >= own for x in score.values())) for s, own in score.items()
-    }
+def _own(world: World) -> OwnWorld:
+    if world in {"null", "resampled"}:
+        raise ValueError(world)
+    return world  # type: ignore[return-value]  # all others are worlds of its own design
 
 
 def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[Rate, ...]:
@@ -205,7 +156,17 @@ def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, fl
         ("resampled", "wrong_claims", alpha, "at most"),
         ("resampled", "pairs_claimed", None, "at least"),
     ]
-    return tuple(_rate(world, what, expected, bound, found[world]) for world, what, expected, bound in promised)
+    for world in WORLDS:
+        if world in found and world not in {"null", "resampled"}:
+            promised += [
+                (world, "pairs_claimed", each, "at most"),
+                (world, "any_claim", alpha if family else None, "at most"),
+                (world, "difference_interval", 1 - alpha, "at least"),
+                (world, "rank_sets", 1 - alpha, "at least"),
+            ]
+    made = (_rate(world, what, expected, bound, found[world]) for world, what, expected, bound in promised)
+    exact = validation.exact
+    return tuple(replace(one, exact=exact and one.world == "null" and one.what in CLAIMS) for one in made)
 
 
 def _rate(
@@ -221,4 +182,5 @@ def _rate(
     mean, n = float(values.mean()), values.size
     # A rate of 0 or 1 among n studies has an error, too: that of one study that is otherwise.
     spread = max(float(values.std(ddof=1)), n**-0.5) if n > 1 else 1.0
-    return Rate(world, what, expected, bound, mean, float(spread / np.sqrt(n)), n)
+    counted = Counted(float(values.sum()), int(n))
+    return Rate(world, what, expected, bound, mean, float(spread / np.sqrt(n)), int(n), counted.low, counted.high)

@@ -1,0 +1,138 @@
+"""What one simulated study finds, held against the truth: claims, intervals and rank sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.stats.result import PairRow, Ranking
+
+LEVELS: Final = (0.01, 0.05, 0.1, 0.5)
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True scores of the systems, larger is better.
+
+    differences: of pairs, where they are not those of the scores (on common segments). values: of the scores in the
+    unit and sign in which they are reported; None where nothing is said of their intervals.
+    """
+
+    scores: Mapping[str, float]
+    differences: Mapping[Pair, float] | None = None
+    values: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> Truth:
+        """A ranking as the truth."""
+        sign = 1 if ranking.higher_is_better else -1
+        known = {(p.better, p.worse): p.difference for p in ranking.pairs if p.difference is not None}
+        return cls(
+            {row.system: round(sign * row.score, 10) for row in ranking.systems},
+            {**known, **{(b, a): -value for (a, b), value in known.items()}},
+            {row.system: row.score for row in ranking.systems},
+        )
+
+    @property
+    def equal(self) -> bool:
+        """Whether no system is better."""
+        return len(set(self.scores.values())) <= 1
+
+    def difference(self, pair: Pair) -> float | None:
+        """First minus second; None where it is unknown."""
+        if self.differences is not None:
+            return self.differences.get(pair)
+        first, second = (self.scores.get(system) for system in pair)
+        return None if first is None or second is None else first - second
+
+    def ranks(self) -> dict[str, tuple[int, int]]:
+        """First and last rank of each system; equal systems have all the ranks that they share."""
+        every = self.scores.values()
+        return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
+
+
+def found_in(found: Ranking, truth: Truth) -> dict[str, float]:
+    """Each finding by name; those that are undefined are left out.
+
+    pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
+    also p_below_x, the share of p-values before adjustment, in a direction that is not chosen by the data, and
+    any_line, whether there is more than one cluster. difference_interval, score_interval: shares that hold the truth.
+    rank_sets: whether all of them do.
+    """
+    return {**_claims(found, truth), **_intervals(found, truth), **_sets(found, truth)}
+
+
+def _claims(found: Ranking, truth: Truth) -> dict[str, float]:
+    tested = [pair for pair in found.pairs if pair.testable]
+    if not tested:
+        return {}
+    claims = [pair for pair in tested if pair.significant or pair.significant_reverse]
+    wrong = sum(_is_wrong(pair, truth.scores) for pair in claims)
+    told = {
+        "pairs_claimed": len(claims) / len(tested),
+        "wrong_claims": wrong / len(tested),
+        "any_claim": float(wrong > 0),
+    }
+    if not truth.equal:
+        return told
+    clusters = {row.cluster for row in found.systems}
+    if None not in clusters:
+        told["any_line"] = float(len(clusters) > 1)
+    p = np.array([_p(pair) for pair in tested])
+    p = p[~np.isnan(p)]
+    return {**told, **({f"p_below_{x:g}": float((p <= x).mean()) for x in LEVELS} if p.size else {})}
+
+
+def _p(pair: PairRow) -> float:
+    """p that the system with the smaller key is better; of a two-sided test simply p."""
+    if pair.p_value is None:
+        return np.nan
+    one_sided = pair.p_reverse is not None and pair.better > pair.worse
+    return float(pair.p_reverse if one_sided and pair.p_reverse is not None else pair.p_value)
+
+
+def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
+    claimed, other = (pair.better, pair.worse) if pair.significant else (pair.worse, pair.better)
+    return not score.get(claimed, 0.0) > score.get(other, 0.0)
+
+
+def _intervals(found: Ranking, truth: Truth) -> dict[str, float]:
+    told = {}
+    held = [
+        _holds(pair.interval, value)
+        for pair in found.pairs
+        if pair.interval is not None and (value := truth.difference((pair.better, pair.worse))) is not None
+    ]
+    if held:
+        told["difference_interval"] = float(np.mean(held))
+    values = truth.values or {}
+    marginal = [
+        _holds(row.interval, values[row.system])
+        for row in found.systems
+        if row.interval is not None and row.system in values
+    ]
+    if marginal:
+        told["score_interval"] = float(np.mean(marginal))
+    return told
+
+
+def _holds(interval: tuple[float, float], value: float) -> bool:
+    """Ends included, to ten decimals: sums of the same scores in another order differ in their last bits."""
+    return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
+
+
+def _sets(found: Ranking, truth: Truth) -> dict[str, float]:
+    if not found.systems or any(row.rank_set is None for row in found.systems):
+        return {}
+    spans = truth.ranks()
+    if set(spans) != {row.system for row in found.systems}:
+        return {}
+    held = (
+        row.rank_set is not None and row.rank_set[0] <= spans[row.system][0] and spans[row.system][1] <= row.rank_set[1]
+        for row in found.systems
+    )
+    return {"rank_sets": float(all(held))}

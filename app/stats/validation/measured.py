@@ -1,0 +1,88 @@
+"""Size and coverage of claims over simulated campaigns of a world: the gate's claims, and a recipe's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from app.domain.errors import Invalid
+from app.domain.recipe import Recipe
+from app.stats.gate import Rule, decide
+from app.stats.ranking import rank
+from app.stats.ratings import Floats
+from app.stats.result import Ranking
+from app.stats.validation.counted import Counted
+from app.stats.validation.found import Truth, found_in
+from app.stats.validation.worlds import World, campaign, campaigns
+
+_KEY = 0x3017
+
+
+def false_gates(world: World, rule: Rule, *, n: int, seed: int, difference: float | None = None) -> Counted:
+    """How often the gate lets the last system through, at the border of what is claimed (or at this difference).
+
+    Where the world has several looks the gate is asked at each, and to be let through once is to be let through.
+    """
+    border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
+    means = np.array([0.0, border if difference is None else difference])
+    let = sum(_let_through(sums, counts, world, rule) for sums, counts in _pairs(world, means, n, seed))
+    return Counted(let, n)
+
+
+def _pairs(world: World, means: Floats, n: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """Sums of differences, last system minus first, and segments by document, of each campaign."""
+    rng = np.random.Generator(np.random.PCG64([_KEY, seed]))
+    for sums, counts, _ in campaigns(world, rng, means, n):
+        for one in sums:
+            yield one[-1] - one[0], counts
+
+
+def _let_through(sums: Floats, counts: Floats, world: World, rule: Rule) -> bool:
+    documents = [ceil(look * counts.size) for look in world.looks]
+    return any(decide(sums[:d], counts[:d], rule).holds for d in documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a recipe does in a world. any_claim: campaigns with a claim against the truth (of equal systems any).
+
+    pairs_claimed: pairs claimed, true or not. intervals: of differences that hold the truth. rank_sets: campaigns whose
+    rank sets all do. None where the recipe gives none of these.
+    """
+
+    any_claim: Counted | None
+    pairs_claimed: Counted | None
+    intervals: Counted | None
+    rank_sets: Counted | None
+
+
+def measured(world: World, recipe: Recipe, means: Floats, *, n: int, seed: int) -> Measured:
+    """Rank n campaigns of systems with these true means by a recipe; larger is better."""
+    found: list[Mapping[str, float]] = []
+    truth = Truth({f"S{i:02}": float(mean) for i, mean in enumerate(means)})
+    for number in range(n):
+        rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
+        ranking = _ranked(world, recipe, means, rng)
+        found.append({} if ranking is None else found_in(ranking, truth))
+    return Measured(
+        counted(found, "any_claim"),
+        counted(found, "pairs_claimed"),
+        counted(found, "difference_interval"),
+        counted(found, "rank_sets"),
+    )
+
+
+def _ranked(world: World, recipe: Recipe, means: Floats, rng: np.random.Generator) -> Ranking | None:
+    try:
+        return rank(campaign(world, rng, means), recipe)
+    except Invalid:
+        return None
+
+
+def counted(found: list[Mapping[str, float]], what: str) -> Counted | None:
+    """The studies in which it is defined; None where there are none."""
+    values = [one[what] for one in found if what in one]
+    return Counted(float(sum(values)), len(values)) if values else None

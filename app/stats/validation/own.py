@@ -1,0 +1,85 @@
+"""The worlds beyond a test's own symmetry, on a campaign's own design: its documents, lengths, raters and topics.
+
+Scores are drawn anew in the campaign's unit: nobody's real score is in them. No system is better in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from app.stats.ratings import Codes, Floats, Ratings
+from app.stats.side_tables import Documents
+from app.stats.validation.worlds import CATASTROPHES, Process
+
+OwnWorld = Literal["clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
+PROCESSES: Mapping[OwnWorld, Process] = MappingProxyType(
+    {
+        "clean": Process(),
+        "topics": Process(topic_system=0.4),
+        "rater_system": Process(rater_system=0.3),
+        "skewed": CATASTROPHES,
+        "weak_null": Process(document_system=0.2, segment=0.5, exponential=1.0),
+        "peeking": Process(),
+    }
+)
+LOOKS = (0.25, 0.5, 0.75, 1.0)
+"""Shares of the documents after which somebody asks in the world of peeking."""
+
+UNRECORDED_TOPICS = 5
+"""Topics that documents are taken to have where no domains are known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnDesign:
+    """Rows whose scores are drawn anew. topic: of each document code, shape (documents,)."""
+
+    rows: Ratings
+    topic: Codes
+
+    @classmethod
+    def of(cls, rows: Ratings, documents: Documents | None) -> OwnDesign:
+        """The rows of a campaign, with its domains as topics where there are two or more."""
+        n = len(rows.labels.documents)
+        topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()
+        if len(names) < 2:
+            topic = np.arange(n) % UNRECORDED_TOPICS
+        return cls(rows, topic.astype(np.int32))
+
+    def worlds(self) -> tuple[OwnWorld, ...]:
+        """Those that apply: what documents do takes known documents."""
+        return tuple(PROCESSES) if self.rows.documents_known else ("clean", "rater_system")
+
+    def study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
+        """The campaign with scores of a world in which all systems are equal."""
+        rows, process = self.rows, PROCESSES[world]
+        spread, middle = (float(rows.score.std()) or 1.0, float(rows.score.mean())) if len(rows) else (1.0, 0.0)
+        value = self._values(process, rng)
+        unit = rows.better_sign * spread / max(float(value.std()), 1e-12)
+        return replace(rows.with_score(middle + unit * value), scale=rows.scale).canonical()
+
+    def looks(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
+        """The study as it grows: its documents come in a random order."""
+        there = rng.permutation(np.unique(rows.document))
+        parts = [there[: ceil(look * there.size)] for look in LOOKS]
+        return tuple(rows.where(np.isin(rows.document, part)) for part in parts)
+
+    def _values(self, process: Process, rng: np.random.Generator) -> Floats:
+        rows = self.rows
+        s, n, r = rows.n_systems, len(rows.labels.documents), len(rows.labels.raters)
+        system, document, rater = rows.system, rows.document, rows.rater
+        by_document = process.document_system * rng.normal(size=(s, n)) + process.document * rng.normal(size=n)
+        by_document += (process.topic_system * rng.normal(size=(s, int(self.topic.max(initial=0)) + 1)))[:, self.topic]
+        last = int(system.max(initial=0))
+        by_document[last] += process.of_the_last(rng, (n,))
+        by_rater = process.rater * rng.normal(size=r) + process.rater_system * rng.normal(size=(s, r))
+        value = by_document[system, document] + by_rater[system, rater]
+        # Half of what segments vary is the output's, half the rating's: several raters of an output agree in part.
+        segment = rng.normal(size=(s, max(len(rows.labels.segment_document), 1)))[system, rows.segment]
+        noise = process.segment * np.sqrt(0.5) * (segment + rng.normal(size=len(rows)))
+        return np.asarray(value + noise, dtype=np.float64)

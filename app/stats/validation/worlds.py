@@ -1,0 +1,193 @@
+"""Simulated campaigns as people have them, with the truth known: the worlds in which claims must hold.
+
+A score is the system's mean, what the document does to all systems, what it does to this system, what its topic does
+to this system, the rater's severity, the rater's taste for this system, and the segment. All are normal, with standard
+deviations as in decisions §4, but where a world says otherwise. A system's true mean is its mean over all documents,
+topics and raters there could be.
+
+Sources: decisions §4 (lengths and standard deviations); Carter et al. 2017 (uneven clusters); Janssen 1997 (the weak
+null: equal means of other shape); Armitage et al. 1969 (repeated looks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from app.stats.ratings import Codes, Floats, Ratings
+from app.stats.validation.designs import Design, design, even, lognormal, one_giant
+
+WorldName = Literal[
+    "clean",
+    "few_documents",
+    "uneven",
+    "one_giant",
+    "one_larger_giant",
+    "topics",
+    "rater_system",
+    "confounded",
+    "disconnected",
+    "skewed",
+    "weak_null",
+    "peeking",
+]
+Lengths = Codes | Callable[[np.random.Generator], Codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """How scores come about. Standard deviations, in the unit of the scores; larger scores are better.
+
+    catastrophes: share of the documents on which the last system fails, `depth` below the rest of its documents; its
+    mean stays, so elsewhere it is a little better than it would be. exponential: what documents do to the last system
+    is skewed, with the same mean and standard deviation as for the others.
+    """
+
+    document: float = 1.0
+    document_system: float = 0.5
+    topic_system: float = 0.0
+    rater: float = 0.5
+    rater_system: float = 0.0
+    segment: float = 1.5
+    catastrophes: float = 0.0
+    depth: float = 5.0
+    exponential: float = 0.0
+
+    def documents(self, made: Design, rng: np.random.Generator, n: int) -> Floats:
+        """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
+        s, d = made.systems, made.documents
+        raters = int(made.rater.max(initial=0)) + 1
+        found = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
+        if self.topic_system:
+            by_topic = self.topic_system * rng.normal(size=(n, s, int(made.topic.max(initial=0)) + 1))
+            found += by_topic[:, :, made.topic]
+        found += (self.rater * rng.normal(size=(n, raters)))[:, made.rater]
+        if self.rater_system:
+            taste = self.rater_system * rng.normal(size=(n, s, raters))
+            found += taste[:, np.arange(s)[:, None], made.rater]
+        found[:, -1] += self.of_the_last(rng, (n, d))
+        return np.asarray(found, dtype=np.float64)
+
+    def of_the_last(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        """What documents do to the last system alone, of mean 0."""
+        found = np.zeros(shape)
+        if self.exponential:
+            found += self.exponential * (1 - rng.exponential(size=shape))
+        if self.catastrophes:
+            found += self.depth * (self.catastrophes - (rng.random(shape) < self.catastrophes))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """A kind of campaign.
+
+    lengths: of its documents, or how they are drawn for each campaign. topics, raters, dealing: see `design`. looks:
+    shares of the documents after which somebody asks, the last one 1. told: in words.
+    """
+
+    name: WorldName
+    told: str
+    lengths: Lengths
+    process: Process = Process()
+    raters: int = 6
+    topics: int = 1
+    dealing: Literal["all systems", "own rater", "two islands"] = "all systems"
+    looks: tuple[float, ...] = (1.0,)
+
+    def design(self, rng: np.random.Generator, systems: int = 2) -> Design:
+        """Who judges what in a campaign of this world."""
+        lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
+        return design(lengths, systems=systems, raters=self.raters, topics=self.topics, dealing=self.dealing)
+
+
+def campaign(world: World, rng: np.random.Generator, means: Floats) -> Ratings:
+    """One campaign of systems with these true means, shape (S,); larger is better."""
+    made = world.design(rng, len(means))
+    level = world.process.documents(made, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
+    rows = made.ratings()
+    noise = world.process.segment * rng.normal(size=len(rows))
+    return rows.with_score(np.repeat(level, made.lengths, axis=1).ravel() + noise)
+
+
+def campaigns(
+    world: World, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
+) -> list[tuple[Floats, Floats, Design]]:
+    """n campaigns reduced to sums of segment scores by system and document: [(sums (k, S, D), counts (D,), design)].
+
+    Campaigns of one design stand together. alike: all have the design that is drawn first.
+    """
+    found = []
+    batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
+    for k in batches:
+        made = world.design(rng, len(means))
+        level = world.process.documents(made, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
+        counts = made.lengths.astype(np.float64)
+        sums = counts * level + np.sqrt(counts) * world.process.segment * rng.normal(size=level.shape)
+        found.append((sums, counts, made))
+    return found
+
+
+_DESIGNS = 200
+"""Designs that are drawn for many campaigns at most."""
+
+
+_THIRTY = even(30)
+CATASTROPHES = Process(document_system=0.3, segment=0.5, catastrophes=0.05)
+"""Documents differ little but for one in twenty, on which the last system fails by 5."""
+
+WORLDS: Mapping[WorldName, World] = MappingProxyType(
+    {
+        world.name: world
+        for world in (
+            World("clean", "30 documents of 10 segments, six raters, all systems of a document by one", _THIRTY),
+            World("few_documents", "8 documents of 10 segments", even(8)),
+            World("uneven", "30 documents of lognormal length: the longest is ten times as long as most", lognormal),
+            World("one_giant", "20 documents, one of them 60 of 117 segments", one_giant(20, 117, 60)),
+            World("one_larger_giant", "20 documents, one of them 100 of 138 segments", one_giant(20, 138, 100)),
+            World(
+                "topics",
+                "30 documents of five topics, on which systems differ (standard deviation .4)",
+                _THIRTY,
+                Process(topic_system=0.4),
+                topics=5,
+            ),
+            World(
+                "rater_system",
+                "three raters who differ in their taste for systems (standard deviation .3)",
+                _THIRTY,
+                Process(rater_system=0.3),
+                raters=3,
+            ),
+            World(
+                "confounded",
+                "one system is judged by one rater only, who judges no other",
+                _THIRTY,
+                dealing="own rater",
+            ),
+            World("disconnected", "no rater links the two halves of the systems", _THIRTY, dealing="two islands"),
+            World(
+                "skewed",
+                "one system fails by 5 on 5 % of its documents and is as good on average",
+                _THIRTY,
+                CATASTROPHES,
+            ),
+            World(
+                "weak_null",
+                "12 documents; equal means, but what documents do to one system is skewed",
+                even(12),
+                Process(document_system=0.2, segment=0.5, exponential=1.0),
+            ),
+            World(
+                "peeking",
+                "40 documents; somebody asks after every fifth",
+                even(40),
+                looks=tuple(k / 8 for k in range(1, 9)),
+            ),
+        )
+    }
+)
