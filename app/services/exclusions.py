@@ -17,6 +17,7 @@ from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
 from app.storage.exclusions import ExcludedAlready
 
+WITHDRAWN = "withdrawn from the campaign"
 Both = tuple[Wanted, Wanted]
 """A ranking before and after."""
 
@@ -79,6 +80,35 @@ def exclude(session: Session, campaign: str, wanted: Exclusion, *, reason: str, 
     done = {"excluded": wanted.what, "data_version": version}
     audit.record(session, row.id, actor=actor, action="exclusion made", what=done)
     return get(session, campaign, version)
+
+
+def withdraw(session: Session, campaign_id: int, system_id: int, *, withdrawn: bool, actor: str) -> int | None:
+    """Leave a system out because it was withdrawn, or let that end because it takes part again.
+
+    The data version that it took; None where nothing had to change: the system is excluded already, or its exclusion
+    was lifted before.
+    """
+    if withdrawn:
+        if exclusions.stands(session, campaign_id, "system", system_id):
+            return None
+        version = campaigns.next_version(session, campaign_id, actor=actor, what="system withdrawn")
+        exclusions.add(
+            session,
+            campaign_id,
+            what="system",
+            target_id=system_id,
+            version=version,
+            reason=WITHDRAWN,
+            actor=actor,
+            withdrawal=True,
+        )
+        return version
+    n = exclusions.withdrawal_of(session, campaign_id, system_id)
+    if n is None:
+        return None
+    version = campaigns.next_version(session, campaign_id, actor=actor, what="system takes part again")
+    exclusions.lift(session, campaign_id, n, version=version, reason="takes part again", actor=actor)
+    return version
 
 
 def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
@@ -171,5 +201,5 @@ def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
 
 
 def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
-    fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key"}}
+    fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key", "withdrawal"}}
     return ExclusionView(exclusion=Exclusion(row.what, row.key), **fields)

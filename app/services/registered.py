@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.recipe import Exclusion, Recipe, from_json
@@ -14,10 +14,18 @@ from app.storage.db import Session
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An exclusion that stands. n: its number."""
+    """An exclusion that stands. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
     exclusion: Exclusion
+    withdrawal: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why a report leaves rows out; a rater, task or document is not named."""
+        if self.withdrawal:
+            return f"withdrawn system {self.exclusion.key}"
+        return f"standing exclusion of a {self.exclusion.what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,8 @@ class Registered:
 def registered(session: Session, campaign_id: int, version: int) -> Registered:
     """What stood in a campaign at a data version."""
     stood = (
-        Standing(row.n, Exclusion(row.what, row.key)) for row in exclusions.standing(session, campaign_id, version)
+        Standing(row.n, Exclusion(row.what, row.key), row.withdrawal)
+        for row in exclusions.standing(session, campaign_id, version)
     )
     chain = locks.chain(session, campaign_id, version)
     if not chain:
@@ -63,28 +72,37 @@ def stored_recipe(choices: Mapping[str, object]) -> Recipe:
 
 
 def applied(recipe: Recipe, stands: Registered) -> Recipe:
-    """The recipe with the standing exclusions among its own, where it asks for them."""
-    if not recipe.standing:
-        return recipe
-    together = {*recipe.exclude, *(one.exclusion for one in stands.exclusions)}
-    return replace(recipe, exclude=tuple(sorted(together)))
+    """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
+    standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
+    return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def as_asked(ranking: Ranking, recipe: Recipe) -> Ranking:
+def as_asked(ranking: Ranking, recipe: Recipe, stands: Registered) -> Ranking:
     """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
-    own = {f"excluded {one.what}:{one.key}" for one in recipe.exclude}
-    added = {f"excluded {one.what}:{one.key}": one.what for one in ranking.requested.exclude}
+    reasons = {
+        f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
+        for one in stands.exclusions
+        if one.exclusion not in recipe.exclude
+    }
     counts: dict[str, int] = {}
     for dropped in ranking.dropped:
-        standing = dropped.reason in added and dropped.reason not in own
-        reason = f"standing exclusion of a {added[dropped.reason]}" if standing else dropped.reason
+        reason = reasons.get(dropped.reason, dropped.reason)
         counts[reason] = counts.get(reason, 0) + dropped.n
+    withdrawn = [one.exclusion.key for one in stands.exclusions if one.withdrawal and one.reason in counts]
     return replace(
         ranking,
         recipe=replace(ranking.recipe, exclude=recipe.exclude),
         requested=recipe,
         dropped=tuple(Dropped(reason, n) for reason, n in counts.items()),
+        warnings=(*ranking.warnings, *_withdrawn(withdrawn)),
     )
+
+
+def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
+    if not systems:
+        return ()
+    named = f"{', '.join(systems)} {'was' if len(systems) == 1 else 'were'} withdrawn from the campaign"
+    return (f"{named} and not ranked; to rank a withdrawn system, lift its exclusion",)
 
 
 def against_lock(ranking: Ranking, stands: Registered) -> dict[str, object] | None:

@@ -96,13 +96,13 @@ class Material:
 
     @property
     def used(self) -> Ratings:
-        """The rows without what the recipe leaves out by name, standing exclusions included where it asks for them."""
+        """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions among it."""
         return without(self.rows, applied(self.recipe, self.stands).exclude)
 
     def ranked(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
         ranked = rank(self.rows, applied(self.recipe, self.stands), self.documents, self.unweighed)
-        return as_asked(_told_of_humans(ranked, self.words), self.recipe)
+        return as_asked(_told_of_humans(ranked, self.words), self.recipe, self.stands)
 
     def body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""

@@ -106,7 +106,8 @@ def _ready(database: Database, key: reports.ReportKey, about: Question, recipe: 
 def _said(recipe: Recipe, stands: Registered) -> tuple[str, ...]:
     """What is to be known of the ratings that are read."""
     found = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
-    ignored = 0 if recipe.standing else len({one.exclusion for one in stands.exclusions} - set(recipe.exclude))
+    others = {one.exclusion for one in stands.exclusions if not one.withdrawal}
+    ignored = 0 if recipe.standing else len(others - set(recipe.exclude))
     if ignored:
         what = "the standing exclusion is" if ignored == 1 else f"{ignored} standing exclusions are"
         found.append(f"{what} not applied: recipe {recipe.name} does not take them")

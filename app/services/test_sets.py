@@ -6,14 +6,14 @@ Putting the same again changes nothing. A text that a task shows never changes: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols import with_ids
 from app.protocols._base import Shown, Span
-from app.services import audit, tutorials
+from app.services import audit, exclusions, tutorials
 from app.services.campaigns import get
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
@@ -129,8 +129,12 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
     had = stored.system(session, row.id, key)
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
         return Put(created=False, changed=False, repaired=0, data_version=row.data_version)
-    stored.put(session, systems, row.id, key, values)
-    return _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
+    system_id = stored.put(session, systems, row.id, key, values)
+    put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
+    if given.state != (had.state if had is not None else "active"):
+        version = exclusions.withdraw(session, row.id, system_id, withdrawn=given.state == "withdrawn", actor=actor)
+        put = replace(put, data_version=version or put.data_version)
+    return put
 
 
 def put_outputs(

@@ -78,7 +78,7 @@ def find(
             found += _documents(panel, recipe)
         found += _LEGACY.get(recipe.test, ())
         found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
-        found += [*_overlap(shared), *_untested(tests, recipe)]
+        found += [*_overlap(shared), *_untested(tests, shared, recipe)]
     return tuple(found)
 
 
@@ -152,16 +152,26 @@ def _overlap(shared: Shared) -> list[str]:
     return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
 
 
-def _untested(tests: PairTests, recipe: Recipe) -> list[str]:
-    n = int((~tests.testable).sum())
-    if not n:
-        return []
-    why = "have no common segment"
-    if recipe.unit == "document":
-        common = "common documents" if recipe.test in PAIRED_TESTS or recipe.matched_only else "documents on a side"
-        why = f"have fewer than {FEWEST_DOCUMENTS} {common}"
-    varied = " or no variation" if recipe.test == "welch" else ""
-    return [f"{n} of {tests.testable.size} pairs {why}{varied}: not testable"]
+def _untested(tests: PairTests, shared: Shared, recipe: Recipe) -> list[str]:
+    """Pairs without a p-value, by reason: too little data in common, or data without variation."""
+    untested = ~tests.testable
+    by_document = recipe.unit == "document"
+    paired = recipe.test in PAIRED_TESTS or recipe.matched_only
+    if not paired:
+        why = f"have fewer than {FEWEST_DOCUMENTS} documents on a side" if by_document else "have no common segment"
+        varied = " or no variation" if recipe.test == "welch" else ""
+        return _counted(int(untested.sum()), untested.size, f"{why}{varied}")
+    few = shared.documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
+    why = f"have fewer than {FEWEST_DOCUMENTS} common documents" if by_document else "have no common segment"
+    constant = "differ by the same amount everywhere, so there is no variation to test with"
+    return [
+        *_counted(int((untested & few).sum()), untested.size, why),
+        *_counted(int((untested & ~few).sum()), untested.size, constant),
+    ]
+
+
+def _counted(n: int, total: int, why: str) -> list[str]:
+    return [f"{n} of {total} pairs {why}: not testable"] if n else []
 
 
 def _listed(names: list[str]) -> str:

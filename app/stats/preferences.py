@@ -2,23 +2,24 @@
 
 A comparison is one rater's answer about two columns of one screen. Its outcome is 1, 0 or −1; the mean of a pair is its
 net preference, (wins − losses)/n, whose interval treats documents as the sampled units: a ratio of document sums with
-linearized standard error and Student's t (Cochran 1977, §6.3). The sign test (Dixon & Mood 1946) leaves ties out and
-takes comparisons as independent, which those of one document are not.
+linearized standard error and Student's t (Cochran 1977, §6.3). The test exchanges the two systems on whole documents
+(Riley et al. 2024, §5), because comparisons of one document are not independent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from app.domain.recipe import Adjust
+from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
 from app.stats.adjust import adjust
+from app.stats.permutation import Block, flip_signs, number_of_permutations
 from app.stats.ratings import Codes, Floats
 
 
@@ -34,8 +35,8 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two systems. preference: (wins − losses)/n of the first. p_value: of the sign test, two-sided; 1 without a
-    decision. interval: of the preference; None with fewer than two documents, or where all documents say the same."""
+    """Two systems. preference: (wins − losses)/n of the first. p_value: of the sign permutation of whole documents,
+    two-sided. interval: of the preference; None with fewer than two documents, or where all documents say the same."""
 
     first: int
     second: int
@@ -49,42 +50,68 @@ class Pair:
     p_adjusted: float
 
 
-def sign_test(wins: int, losses: int) -> float:
-    """Two-sided exact p-value that either is as likely: 2·P(X ≤ min), X binomial(wins + losses, ½), at most 1.
-
-    >>> sign_test(9, 1)
-    0.021484375
-    """
-    n = wins + losses
-    return float(min(1.0, 2 * special.bdtr(min(wins, losses), n, 0.5))) if n else 1.0
-
-
-def pairs(found: Comparisons, *, n_systems: int, alpha: float, method: Adjust) -> tuple[Pair, ...]:
+def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust) -> tuple[Pair, ...]:
     """All pairs of systems that were compared, by code; the first is the one that won more, or the smaller code.
 
     method: how the p-values of all pairs are adjusted; none, holm or bh.
     """
-    low, high = np.minimum(found.first, found.second), np.maximum(found.first, found.second)
-    signed = np.where(found.first == low, found.outcome, -found.outcome)
-    made = []
+    low, high = np.minimum(compared.first, compared.second), np.maximum(compared.first, compared.second)
+    signed = np.where(compared.first == low, compared.outcome, -compared.outcome)
+    systems, outcomes, sums = [], [], []
+    size = int(compared.document.max(initial=-1)) + 1
     for a, b in combinations(range(n_systems), 2):
         here = (low == a) & (high == b)
         if here.any():
-            made.append(_pair(a, b, signed[here], found.document[here], alpha))
-    adjusted = adjust(np.array([one.p_value for one in made]), method)
-    return tuple(_with(one, float(p)) for one, p in zip(made, adjusted, strict=True))
+            document = compared.document[here]
+            counts = np.bincount(document, minlength=size).astype(np.float64)
+            systems.append((a, b))
+            outcomes.append(signed[here])
+            total = np.bincount(document, weights=signed[here].astype(np.float64), minlength=size)
+            sums.append((total.astype(np.float64), counts))
+    p_values = _permuted(sums, alpha)
+    adjusted = adjust(p_values, method)
+    return tuple(
+        _pair(both, outcome, by_document, alpha, p=(float(p), float(p_all)))
+        for both, outcome, by_document, p, p_all in zip(systems, outcomes, sums, p_values, adjusted, strict=True)
+    )
 
 
-def _pair(a: int, b: int, outcome: Codes, document: Codes, alpha: float) -> Pair:
+def smallest_p(n_documents: int) -> float:
+    """The smallest p of the permutation of so many documents: 2^(1 − D), and 1 without any."""
+    return float(min(1.0, 2.0 ** (1 - n_documents)))
+
+
+def _permuted(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
+    """p of every pair: in how many permutations the sum of the outcomes is as far from 0, whole documents turned."""
+    blocks = [
+        Block(
+            np.stack((total, np.zeros_like(total))),
+            first=np.array([0]),
+            second=np.array([1]),
+            pair=np.array([pair]),
+            units=np.flatnonzero(counts),
+        )
+        for pair, (total, counts) in enumerate(sums)
+    ]
+    if not blocks:
+        return np.empty(0)
+    draws = number_of_permutations(len(blocks), alpha)
+    size = sums[0][0].size
+    counted = flip_signs(blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True)
+    return counted.p_values(plus_one=True)
+
+
+def _pair(
+    systems: tuple[int, int], outcome: Codes, by_document: tuple[Floats, Floats], alpha: float, p: tuple[float, float]
+) -> Pair:
+    (a, b), (sums, counts) = systems, by_document
     wins, losses = int((outcome > 0).sum()), int((outcome < 0).sum())
     if losses > wins:
-        a, b, wins, losses, outcome = b, a, losses, wins, -outcome
-    _, at = np.unique(document, return_inverse=True)
-    sums, counts = np.bincount(at, weights=outcome), np.bincount(at).astype(np.float64)
-    mean = float(outcome.mean())
-    p = sign_test(wins, losses)
-    ties = outcome.size - wins - losses
-    return Pair(a, b, wins, losses, ties, counts.size, mean, _interval(mean, sums, counts, alpha), p, p)
+        a, b, wins, losses, sums = b, a, losses, wins, -sums
+    mean = (wins - losses) / outcome.size
+    held = counts > 0
+    interval = _interval(mean, sums[held], counts[held], alpha)
+    return Pair(a, b, wins, losses, outcome.size - wins - losses, int(held.sum()), mean, interval, *p)
 
 
 def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float) -> tuple[float, float] | None:
@@ -95,13 +122,6 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
         return None
     width = float(intervals.half_widths(errors, np.array([counts.size]), alpha)[0])
     return max(-1.0, mean - width), min(1.0, mean + width)
-
-
-def _with(pair: Pair, p: float) -> Pair:
-    return Pair(
-        *(pair.first, pair.second, pair.wins, pair.losses, pair.ties, pair.n_documents),
-        *(pair.preference, pair.interval, pair.p_value, p),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _TABLES: Mapping[str, sa.Table] = MappingProxyType(
 # The kind and the key of what an exclusion names, whichever of the four it is.
 _NAMED = """
 SELECT e.version AS n, w.what, w.key, e.reason, e.actor, e.at, e.lifted_version, e.lifted_reason, e.lifted_actor,
-       e.lifted_at
+       e.lifted_at, e.withdrawal
 FROM exclusions e CROSS JOIN LATERAL (
     SELECT 'rater' AS what, key FROM raters WHERE id = e.rater_id
     UNION ALL SELECT 'task', key FROM tasks WHERE id = e.task_id
@@ -48,11 +48,27 @@ def stands(session: Session, campaign_id: int, what: str, target_id: int) -> boo
 
 
 def add(
-    session: Session, campaign_id: int, *, what: str, target_id: int, version: int, reason: str, actor: str
+    session: Session,
+    campaign_id: int,
+    *,
+    what: str,
+    target_id: int,
+    version: int,
+    reason: str,
+    actor: str,
+    withdrawal: bool = False,
 ) -> None:
-    """Exclude something from a data version on."""
+    """Exclude something from a data version on. withdrawal: because the system was withdrawn."""
     values = {"campaign_id": campaign_id, "version": version, f"{what}_id": target_id, "reason": reason, "actor": actor}
-    session.execute(sa.insert(exclusions).values(**values, at=sa.func.clock_timestamp()))
+    made = sa.insert(exclusions).values(**values, withdrawal=withdrawal, at=sa.func.clock_timestamp())
+    session.execute(made)
+
+
+def withdrawal_of(session: Session, campaign_id: int, system_id: int) -> int | None:
+    """The number of the standing exclusion that withdrawing a system made."""
+    here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.system_id == system_id)
+    standing = exclusions.c.withdrawal & exclusions.c.lifted_version.is_(None)
+    return session.execute(sa.select(exclusions.c.version).where(here, standing)).scalar()
 
 
 def lift(session: Session, campaign_id: int, n: int, *, version: int, reason: str, actor: str) -> None:

@@ -10,6 +10,7 @@ import httpx
 import psycopg
 import pytest
 
+from app.domain.recipe import NAMED, Scoring
 from app.services import replanning
 from app.storage.db import Database
 from tests.api.live_campaign import (
@@ -201,6 +202,72 @@ def test_a_withdrawn_system_is_judged_no_more(live: httpx.Client, auth: Auth) ->
     finish(live, auth, *RATERS)
     assert ranked(live)["sysA"] == 12
     assert ranked(live).get("sysB", 0) == 0
+
+
+def withdraw(client: httpx.Client, state: str = "withdrawn") -> None:
+    ok(client.put(f"{LIVE}/systems/sysB", json={"state": state}))
+
+
+def ranking(client: httpx.Client, recipe: str, **options: Any) -> Any:
+    return ok(client.get(f"{LIVE}/ranking", params={"recipe": recipe, "normalize": "none", **options}))
+
+
+def test_a_system_withdrawn_in_the_middle_is_ranked_by_no_recipe_which_says_so(live: httpx.Client, auth: Auth) -> None:
+    finish(live, auth, "r1")
+    recipes = [one.name for one in NAMED.values() if one.aggregate != "macro_domain" and one.scoring == Scoring()]
+    before = {recipe: ranking(live, recipe)["systems"] for recipe in recipes}
+    version = live.get(LIVE).json()["data_version"]
+
+    withdraw(live)
+
+    for recipe in recipes:
+        ranked = ranking(live, recipe)
+        assert [one["system"] for one in ranked["systems"]] == ["sysA"]
+        assert {"reason": "withdrawn system sysB", "n": 4} in ranked["dropped"]
+        assert sum("sysB was withdrawn from the campaign" in one for one in ranked["warnings"]) == 1
+        assert ranking(live, recipe, as_of=version)["systems"] == before[recipe]
+    withdraw(live, "active")
+    assert {recipe: ranking(live, recipe)["systems"] for recipe in recipes} == before
+
+
+def test_a_withdrawn_system_leaves_the_z_scores_of_the_others_alone(live: httpx.Client, auth: Auth) -> None:
+    for rater in RATERS[:2]:
+        judge_task(live, auth(rater))
+    withdraw(live)
+    replan(live)
+    finish(live, auth, *RATERS)
+
+    assert ranking(live, "recommended", normalize="auto")["recipe"]["normalize"] == "z"
+
+
+@pytest.mark.parametrize("lifted", [False, True])
+def test_the_exclusion_of_a_withdrawn_system_is_listed_once_and_can_be_lifted(
+    live: httpx.Client, auth: Auth, lifted: bool
+) -> None:
+    finish(live, auth, "r1")
+    withdraw(live)
+    ok(live.put(f"{LIVE}/systems/sysB", json={"state": "withdrawn", "lab": "Lab"}))  # withdrawn already
+
+    listed = live.get(f"{LIVE}/exclusions").json()["items"]
+    assert [(one["what"], one["key"], one["lifted"]) for one in listed] == [("system", "sysB", None)]
+    if lifted:
+        n = listed[0]["exclusion"]
+        assert live.delete(f"{LIVE}/exclusions/{n}", params={"reason": "rank it"}).status_code == 200
+    assert {one["system"] for one in ranking(live, "recommended")["systems"]} == {"sysA", *(["sysB"] if lifted else [])}
+    withdraw(live, "active")
+    assert {one["system"] for one in ranking(live, "recommended")["systems"]} == {"sysA", "sysB"}
+
+
+def test_a_system_that_was_excluded_for_another_reason_stays_so_when_it_takes_part_again(
+    live: httpx.Client, auth: Auth
+) -> None:
+    finish(live, auth, "r1")
+    ok(live.post(f"{LIVE}/exclusions", json={"system": "sysB", "reason": "wrong outputs"}))
+    withdraw(live)
+    withdraw(live, "active")
+
+    assert [one["system"] for one in ranking(live, "recommended")["systems"]] == ["sysA"]
+    assert [one["reason"] for one in live.get(f"{LIVE}/exclusions").json()["items"]] == ["wrong outputs"]
 
 
 def test_bought_documents_are_dealt_and_a_closed_campaign_opens_for_them(live: httpx.Client, auth: Auth) -> None:

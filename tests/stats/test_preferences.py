@@ -1,14 +1,15 @@
-"""Preferences: the sign test and the interval over documents against slow twins, and what must not matter."""
+"""Preferences: the permutation test and the interval over documents against slow twins, and what must not matter."""
 
 from __future__ import annotations
 
-from math import comb
+from dataclasses import astuple
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats as oracle
 
-from app.stats.preferences import Comparisons, Pair, pairs, sign_test, standings
+from app.stats.preferences import Comparisons, Pair, pairs, smallest_p, standings
 
 
 def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> Comparisons:
@@ -24,13 +25,41 @@ def of(found: Comparisons, **given: object) -> tuple[Pair, ...]:
     return pairs(found, **kept)
 
 
-@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (3, 17), (40, 60)])
-def test_the_sign_test_is_the_exact_binomial_one(wins: int, losses: int) -> None:
-    n = wins + losses
-    slow = 1.0 if not n else oracle.binomtest(wins, n, 0.5).pvalue
-    assert sign_test(wins, losses) == pytest.approx(slow, abs=1e-12)
-    tail = sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n
-    assert sign_test(wins, losses) == pytest.approx(min(1.0, 2 * tail), abs=1e-12)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_p_value_is_that_of_all_ways_to_exchange_two_systems_on_whole_documents(seed: int) -> None:
+    compared = drawn(seed, documents=7)
+    for pair in of(compared, method="none"):
+        sums: dict[int, int] = {}
+        for a, b, outcome, document in zip(*(c.tolist() for c in astuple(compared)), strict=True):
+            if {a, b} == {pair.first, pair.second}:
+                sums[document] = sums.get(document, 0) + (outcome if a == pair.first else -outcome)
+        observed = abs(sum(sums.values()))
+        patterns = list(product((1, -1), repeat=len(sums)))
+        beyond = sum(
+            abs(sum(s * x for s, x in zip(signs, sums.values(), strict=True))) >= observed for signs in patterns
+        )
+        assert pair.p_value == pytest.approx(beyond / len(patterns), abs=1e-12)
+        assert pair.p_value >= smallest_p(pair.n_documents)
+
+
+def binomial(wins: int, losses: int) -> float:
+    return float(oracle.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def test_comparisons_of_a_document_that_go_together_are_no_proof() -> None:
+    rng, campaigns, documents, each = np.random.default_rng(11), 200, 20, 6
+    claimed = {"documents": 0, "comparisons": 0}
+    document = np.repeat(np.arange(documents), each)
+    none = np.zeros_like(document)
+    for _ in range(campaigns):
+        lean = np.repeat(rng.normal(size=documents), each)
+        outcome = np.where(lean + rng.normal(size=lean.size) > 0, 1, -1)
+        compared = Comparisons(*(column.astype(np.int32) for column in (none, none + 1, outcome, document)))
+        pair = pairs(compared, n_systems=2, alpha=0.05, method="none")[0]
+        claimed["documents"] += pair.p_value <= 0.05
+        claimed["comparisons"] += binomial(pair.wins, pair.losses) <= 0.05  # what takes them as independent
+    limit = 0.05 + 3 * (0.05 * 0.95 / campaigns) ** 0.5
+    assert claimed["documents"] / campaigns <= limit < claimed["comparisons"] / campaigns
 
 
 @pytest.mark.parametrize("seed", range(6))

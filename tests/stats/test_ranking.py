@@ -257,12 +257,6 @@ def test_recommended_falls_back_to_welch_on_an_unpaired_design_and_says_so() -> 
     assert all(p.n_common == 0 for p in ranking.pairs)
 
 
-def test_welch_says_which_pairs_it_could_not_test() -> None:
-    ranking = rank(campaign(documents=5), Recipe(name="welch", test="welch"))
-    assert not any(p.testable for p in ranking.pairs)
-    assert "6 of 6 pairs have fewer than 6 documents on a side or no variation: not testable" in ranking.warnings
-
-
 def test_unknown_documents_have_no_count_and_no_interval() -> None:
     ranking = rank(replace(campaign(), documents_known=False), WMT_DA)
     assert all(row.n_documents is None and row.interval is None for row in ranking.systems)

@@ -59,6 +59,20 @@ def test_an_upgrade_of_a_database_with_data_changes_nothing_in_it(database_url: 
         assert (spine.counts(), spine.export("c")) == before
 
 
+def test_systems_that_were_withdrawn_before_are_left_out_from_the_upgrade_on(database_url: str) -> None:
+    with opened(database_url) as spine:
+        spine.take("c", "jsonl", lines(judgment(), judgment("B")))
+        spine.take("c", "jsonl", lines(judgment("C")))
+    migrate.downgrade(database_url, "2026_11_21_answers")
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE systems SET state = 'withdrawn' WHERE key IN ('B', 'C')")
+    migrate.upgrade(database_url)
+    migrate.check(database_url)
+    standing = "FROM exclusions e JOIN systems s ON s.id = e.system_id WHERE withdrawal AND lifted_version IS NULL"
+    assert count(database_url, f"SELECT count(*) {standing} AND s.key IN ('B', 'C')") == 2
+    assert count(database_url, f"SELECT max(e.version) {standing}") == count(database_url, "SELECT max(n) FROM versions")
+
+
 def test_many_starters_migrate_once(empty_database_url: str) -> None:
     ready = threading.Barrier(4)
 

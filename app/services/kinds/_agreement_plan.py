@@ -83,7 +83,8 @@ def level_plan(level: Level, units: Units, choices: Choices) -> LevelPlan:
         found += _of_scores(level, paired, choices, model)
         found += _intraclass(paired, block, model)
         if sorted_out is not None:
-            found += _of_categories(sorted_out[0], sorted_out[1], model)
+            every = categories(units, choices)
+            found += _of_categories(sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0])
     n_categories = None if sorted_out is None else sorted_out[1]
     return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(found), model, block, n_categories)
 
@@ -193,7 +194,8 @@ def _intraclass(units: Units, block: icc.Block | None, model: Components | None)
         yield One("icc_ck", icc.two_way(block, "Ck"))
 
 
-def _of_categories(units: Units, n: int, model: Components | None) -> Iterator[One]:
+def _of_categories(units: Units, n: int, model: Components | None, *, every: Units) -> Iterator[One]:
+    """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
     joint = None if model is None else expected_categories(shares, model.agreement)
@@ -206,7 +208,7 @@ def _of_categories(units: Units, n: int, model: Components | None) -> Iterator[O
         yield One(key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance)
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield One(key, kappa.gwet(units, n, weights=weights), expected=_beyond(share, chance))
+        yield One(key, kappa.gwet(every, n, weights=weights), expected=_beyond(share, chance))
 
 
 def pair_count(units: Units) -> Callable[[Floats], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from app.domain.recipe import Scoring
 from app.protocols._base import Count, Protocol, TextEdit
 from app.services.campaigns import options_of, protocol_of
-from app.services.registered import registered
+from app.services.registered import Standing, registered
 from app.services.reports import Question
 from app.services.scores import derive, reading
 from app.stats.postediting.compare import Compared, Own, Texts, compare
@@ -152,7 +152,9 @@ def _edits(
 ) -> tuple[list[Edit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
     loaded, rows = _loaded(session, about, protocol)
-    out = {(one.exclusion.what, one.exclusion.key) for one in _standing(session, about)}
+    out: dict[tuple[str, str], str] = {}
+    for one in _standing(session, about):
+        out[one.exclusion.what, one.exclusion.key] = one.reason
     said = post_edits.payloads(session, about.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
     dropped: Counter[str] = Counter()
@@ -188,7 +190,7 @@ def _loaded(session: Session, about: Question, protocol: Protocol[Any]) -> tuple
     return loaded.judgment_ids, loaded.ratings
 
 
-def _standing(session: Session, about: Question) -> Sequence[Any]:
+def _standing(session: Session, about: Question) -> Sequence[Standing]:
     return registered(session, about.campaign_id, about.version).exclusions
 
 
@@ -204,17 +206,17 @@ def _left_out(
     n: int,
     address: tuple[str, str, int],
     outputs: dict[tuple[str, str, int], str],
-    out: set[tuple[str, str]],
+    out: Mapping[tuple[str, str], str],
 ) -> str | None:
     names = rows.labels
-    keys = {
+    keys: Mapping[str, str] = {
         "rater": names.raters[rows.rater[n]],
         "task": names.tasks[rows.task[n]],
         "document": address[1],
         "system": address[0],
     }
-    if excluded := next((what for what, key in keys.items() if (what, key) in out), None):
-        return f"standing exclusion of a {excluded}"
+    if excluded := next((out[named] for named in keys.items() if named in out), None):
+        return excluded
     if rows.role[n] != Role.RATING:
         return "control item"
     if not rows.accepted[n]:

@@ -42,7 +42,7 @@ class PairPreferred(BaseModel):
     interval: tuple[float, float] | None = Field(
         description="Documents are what is sampled; null with one, or where all say the same."
     )
-    p_value: float = Field(description="Exact sign test, two-sided; ties are left out.")
+    p_value: float = Field(description="Sign permutation of whole documents, two-sided.")
     p_adjusted: float
     significant: bool
 

@@ -21,7 +21,7 @@ def without_excluded(session: Session, given: Parted) -> Parted:
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
     for one in registered(session, about.campaign_id, about.version).exclusions:
         named = keep & matching(rows, one.exclusion)
-        left_out[f"standing exclusion of a {one.exclusion.what}"] += int(named.sum())
+        left_out[one.reason] += int(named.sum())
         keep &= ~named
     if keep.all():
         return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.services import captions
 from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._preferences_view import (
     PairPreferred,
@@ -35,7 +36,7 @@ NOT_ASKED = "the campaign asks for no preference: its option `preference` is not
 NOTHING = "nobody compared the columns of a screen yet"
 
 
-Out = set[tuple[str, str]]
+Out = Mapping[tuple[str, str], str]
 
 
 class PreferencesAsked(BaseModel):
@@ -61,7 +62,9 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: PreferencesAs
     one = about[0]
     rows = stored.preferences(session, one.campaign_id, one.version)
     stands = registered(session, one.campaign_id, one.version).exclusions
-    out: Out = {(standing.exclusion.what, standing.exclusion.key) for standing in stands}
+    out: dict[tuple[str, str], str] = {}
+    for standing in stands:
+        out[standing.exclusion.what, standing.exclusion.key] = standing.reason
     return whole(lambda: _view(one, asked, rows, out))
 
 
@@ -85,7 +88,7 @@ def _view(about: Question, asked: PreferencesAsked, rows: Sequence[stored.Row], 
         data_hash=_hash(rows),
         basis=about.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in sorted(dropped.items())],
-        warnings=list(_warnings(mode, rows, pairs)),
+        warnings=list(_warnings(mode, rows, pairs, asked)),
         asked=mode if isinstance(mode, str) and mode != "none" else None,
         alpha=asked.alpha,
         adjust=asked.adjust,
@@ -103,7 +106,7 @@ def _left_out(row: stored.Row, out: Out) -> str | None:
     if row.control:
         return CONTROL
     named = (("rater", row.rater), ("document", row.document), ("task", row.task))
-    return next((f"standing exclusion of a {what}" for what, key in named if (what, key) in out), None)
+    return next((out[one] for one in named if one in out), None)
 
 
 def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -> Iterator[_Compared]:
@@ -118,8 +121,8 @@ def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -
         for x, y in shown:
             if x == y:
                 dropped[SAME] += 1
-            elif ("system", x) in out or ("system", y) in out:
-                dropped["standing exclusion of a system"] += 1
+            elif reason := out.get(("system", x)) or out.get(("system", y)):
+                dropped[reason] += 1
             else:
                 yield _Compared(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
 
@@ -156,13 +159,22 @@ def _pair(one: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferre
     )
 
 
-def _warnings(mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.Pair]) -> Iterator[str]:
+def _warnings(
+    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.Pair], asked: PreferencesAsked
+) -> Iterator[str]:
     if not rows:
         yield NOTHING if mode in ("best", "ranking") else NOT_ASKED
     elif not pairs:
         yield "no comparison is left to count"
     else:
-        yield "the sign test takes comparisons of one document as independent; the interval does not"
+        lowest = min(stats.smallest_p(one.n_documents) for one in pairs)
+        lowest *= len(pairs) if asked.adjust == "holm" else 1
+        if lowest > asked.alpha:
+            documents = max(one.n_documents for one in pairs)
+            yield (
+                f"no preference can be significant: with {captions.plural(documents, 'document')} the smallest p is "
+                f"{min(1.0, lowest):g}; collect comparisons on more documents"
+            )
         if not any(one.wins or one.losses for one in pairs):
             yield "every comparison is a tie: nobody prefers one system to another"
         if any(one.interval is None for one in pairs):

@@ -16,11 +16,17 @@ FEWEST_DOCUMENTS = 2
 
 
 def weights(units: Units, draws: int, *, seed: int, part: int) -> Floats:
-    """How often each document is drawn, shape (draws, D); only documents with a unit that two raters share.
+    """How often each document is drawn, shape (draws, D).
+
+    Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
+    are the others, which say only how often a category is used.
 
     part: number of the chunk; with the seed it fixes the draws.
     """
-    return drawn_of(np.unique(units.paired().document), units.n_documents, draws, seed, part)
+    shared = np.unique(units.paired().document)
+    others = np.setdiff1d(np.arange(units.n_documents), shared)
+    size = units.n_documents
+    return drawn_of(shared, size, draws, seed, part) + drawn_of(others, size, draws, seed, part)
 
 
 def drawn_of(held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int) -> Floats:

@@ -1,7 +1,7 @@
 """Agreement beyond chance: κ with a tolerance, Fleiss' and weighted κ, Gwet's AC1 and AC2.
 
-All take units with at least two values and any number of raters; with two raters who rated everything they are the
-coefficients of pairs, but for chance, which is pooled over raters here (`pairs` has Cohen's own).
+All take any number of raters, and agreement from units with at least two values; with two raters who rated everything
+they are the coefficients of pairs, but for chance, which is pooled over raters here (`pairs` has Cohen's own).
 """
 
 from __future__ import annotations
@@ -112,21 +112,22 @@ def fleiss(units: Units, levels: int, *, weights: Weights = "identity") -> OfDoc
 def gwet(units: Units, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Gwet's AC1 (identity weights) or AC2: steady where nearly all ratings fall into one category.
 
-    Every unit counts alike, whatever its number of ratings. levels: all categories of the scale, used or not.
+    Every unit counts alike, whatever its number of ratings: units rated once say how often a category is used, and
+    nothing about agreement. levels: all categories of the scale, used or not.
 
-    Source: Gwet 2008; 2014, chapter 5.
+    Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """
-    units = units.paired()
     counts, like = table(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
-    shares = counts / n[:, None]
-    each = (counts * (counts @ like - 1)).sum(axis=1) / (n * (n - 1))
-    sums = units.by_document(np.column_stack((each, np.ones(n.size), shares)))
+    several = n > 1
+    pairs = np.where(several, n * (n - 1), 1.0)
+    each = np.where(several, (counts * (counts @ like - 1)).sum(axis=1) / pairs, 0.0)
+    sums = units.by_document(np.column_stack((each, several, counts / n[:, None])))
     spread = like.sum() / (levels * (levels - 1)) if levels > 1 else np.nan
 
     def value(drawn: Floats) -> Floats:
         total = drawn @ sums
-        share = _ratio(total[:, 2:], total[:, [1]])
+        share = _ratio(total[:, 2:], total[:, 2:].sum(axis=1, keepdims=True))
         return _beyond(_ratio(total[:, 0], total[:, 1]), spread * (share * (1 - share)).sum(axis=1))
 
     return value

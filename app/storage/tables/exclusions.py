@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, Table, text
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKeyConstraint, Index, Table, text
 
 from app.storage.tables._metadata import bigint, in_campaign, label, metadata, moment
 
@@ -16,6 +16,8 @@ exclusions = Table(
     bigint("task_id", nullable=True),
     bigint("document_id", nullable=True),
     bigint("system_id", nullable=True),
+    # Made by withdrawing a system: it stands in every analysis, whatever the recipe says of standing exclusions.
+    Column("withdrawal", Boolean, nullable=False, server_default=text("false")),
     label("reason"),
     label("actor"),
     moment("at", now=True),
@@ -43,4 +45,5 @@ exclusions = Table(
     CheckConstraint("num_nonnulls(rater_id, task_id, document_id, system_id) = 1", name="names_one"),
     CheckConstraint("num_nulls(lifted_version, lifted_reason, lifted_actor, lifted_at) in (0, 4)", name="lifted_whole"),
     CheckConstraint("lifted_version > version", name="lifted_later"),
+    CheckConstraint("NOT withdrawal OR system_id IS NOT NULL", name="withdrawal_of_a_system"),
 )

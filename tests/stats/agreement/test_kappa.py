@@ -83,6 +83,13 @@ def test_weighted_kappa_and_gwet_of_two_raters_are_the_check_values() -> None:
     assert estimate(gwet(data, 5), data) == pytest.approx(0.377970, abs=5e-7)
 
 
+def test_units_rated_once_say_how_often_a_category_is_used() -> None:
+    once = units([[0.0, 0.0], [0.0, 1.0], [1.0, None], [1.0, None]])
+    observed, used = 1 / 2, (0.0 + 0.5 + 1 + 1) / 4  # agreement of two units; share of category 1 in four
+    chance = 2 * used * (1 - used)
+    assert estimate(gwet(once, 2), once) == pytest.approx((observed - chance) / (1 - chance), abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_cohen_agrees_with_scikit_learn(seed: int) -> None:
     x, y = matrix(random_items(seed, raters=2, missing=0.0)).T
@@ -118,7 +125,8 @@ def test_fleiss_and_gwet_agree_with_loops_on_unequal_numbers_of_ratings(seed: in
     chance = sum(share[a] * share[b] * like[a, b] for a in range(6) for b in range(6))
     data = units(items)
     assert estimate(fleiss(data, 6, weights=weights), data) == pytest.approx((observed - chance) / (1 - chance))
-    alike = np.mean([np.bincount(row, minlength=6) / len(row) for row in rows], axis=0)
+    rated = [[int(v) for v in row if v is not None] for row in items]
+    alike = np.mean([np.bincount(row, minlength=6) / len(row) for row in rated if row], axis=0)
     chance = like.sum() / 30 * sum(p * (1 - p) for p in alike)
     observed = float(np.mean([np.mean(one) for one in agree]))
     assert estimate(gwet(data, 6, weights=weights), data) == pytest.approx((observed - chance) / (1 - chance))
