@@ -70,7 +70,8 @@ def test_systems_that_were_withdrawn_before_are_left_out_from_the_upgrade_on(dat
     migrate.check(database_url)
     standing = "FROM exclusions e JOIN systems s ON s.id = e.system_id WHERE withdrawal AND lifted_version IS NULL"
     assert count(database_url, f"SELECT count(*) {standing} AND s.key IN ('B', 'C')") == 2
-    assert count(database_url, f"SELECT max(e.version) {standing}") == count(database_url, "SELECT max(n) FROM versions")
+    latest = count(database_url, "SELECT max(n) FROM versions")
+    assert count(database_url, f"SELECT max(e.version) {standing}") == latest
 
 
 def test_many_starters_migrate_once(empty_database_url: str) -> None:
