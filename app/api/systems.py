@@ -35,7 +35,9 @@ class SystemIn(Input):
     kind: Literal["mt", "human"] = "mt"
     lab: Label | None = None
     tags: list[Label] = Field([], max_length=50)
-    state: Literal["active", "withdrawn"] = Field("active", description="Plans, rankings and reports leave withdrawn systems out.")
+    state: Literal["active", "withdrawn"] = Field(
+        "active", description="Plans and reports leave withdrawn systems out."
+    )
 
     def text(self) -> SystemText:
         """As the services take it."""
