@@ -1,19 +1,29 @@
-"""Drift: does a rater's level move while they work? CUSUM and slope of residuals from what others gave."""
+"""Drift: does a rater's level move while they work? CUSUM and slope of what they gave beside others, by document."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
+from app.stats.adjust import bh
 from app.stats.plain import number
-from app.stats.ratings import Floats
+from app.stats.quality.levels import levels
+from app.stats.quality.panel import Cells
+from app.stats.ratings import Bools, Floats
 
 REFERENCE = 0.5
 DECISION = 5.0
-MIN_RESIDUALS = 20
-"""Residuals below which no drift is looked for."""
+MIN_DOCUMENTS = 10
+"""Documents below which no drift is looked for."""
+FIRST_DRAWS, DRAWS = 199, 4_999
+"""Orders of the documents drawn: the larger number where the smaller one leaves a doubt."""
+DOUBT = 0.1
+SEED = 1954
+CHANCE = 0.01
+"""Of a rater who does not drift, to be told as drifting."""
+Places = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,13 @@ class Cusum:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Drift of one rater on standardized residuals, positive is lenient.
+    """Drift of one rater on standardized residuals, one a document, positive is lenient.
 
-    n: residuals. alarm: judgment (among those with a residual, from 1) at which the CUSUM rang; side: +1 lenient, −1
-    severe. largest: sum reached; chance: of one as large in as many judgments without any drift. slope: SDs a hundred
-    judgments, p_value: two-sided t test of it.
+    n: documents. alarm: document (among those with a residual, from 1) at which the CUSUM rang; side: +1 more lenient
+    toward the end, −1 more severe, by which of the two sums reached its height last. largest: sum reached; chance: of
+    one as large if the documents had come in another order. slope: from the first document to the last, in SDs of a
+    document's residual; p_value: chance of one as steep, two-sided. either: chance of a CUSUM or a slope as rare as the
+    rarer of the two; q_value: the same over all raters (Benjamini–Hochberg).
     """
 
     n: int
@@ -43,6 +55,23 @@ class Drift:
     chance: float
     slope: float | None
     p_value: float | None
+    either: float = 1.0
+    q_value: float | None = None
+
+    @property
+    def way(self) -> int:
+        """+1 more lenient, −1 more severe: by the slope, or by the CUSUM where that is the rarer one."""
+        if self.slope and self.p_value is not None and self.p_value <= self.chance:
+            return 1 if self.slope > 0 else -1
+        return self.side
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Where in the work of its rater each cell stands, and which document it is of; both of shape (cells,)."""
+
+    place: Floats
+    document: np.ndarray[tuple[int], np.dtype[np.integer]]
 
 
 def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum:
@@ -68,41 +97,160 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
 
 
 def _one_sided(steps: Floats) -> Floats:
-    walked = np.cumsum(steps)
-    return np.asarray(walked - np.minimum(0.0, np.minimum.accumulate(walked)) if steps.size else walked)
+    """The sums along the last axis."""
+    walked = np.cumsum(steps, axis=-1)
+    return np.asarray(walked - np.minimum(0.0, np.minimum.accumulate(walked, axis=-1)) if steps.size else walked)
 
 
-def drift(residuals: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Drift | None:
-    """Drift of one rater; None below 20 residuals or where they do not vary.
+def drift(
+    residuals: Floats,
+    place: Places | None = None,
+    weight: Floats | None = None,
+    *,
+    k: float = REFERENCE,
+    h: float = DECISION,
+    seed: int = 0,
+) -> Drift | None:
+    """Drift of one rater; None below 10 documents or where the residuals do not vary.
 
     The residuals are centred and scaled by the rater's own mean and SD, so a severe rater who stays severe does not
-    drift.
+    drift. Segments of one document resemble each other, so that only documents can be taken as independent: chances
+    are those of the same residuals in orders drawn at random, the given one among them, and hold whatever their
+    distribution.
+
+    Parameters
+    ----------
+    residuals : one a document, in the order of work, shape (n,).
+    place : where each document stands in the work, for the slope; evenly spaced where it is not given.
+    weight : what each residual tells, so that a document of one segment counts for less; equal where not given.
+
+    Sources: Page 1954 (CUSUM); Phipson & Smyth 2010 (chances from drawn orders).
     """
     n = residuals.size
-    sd = float(residuals.std(ddof=1)) if n > 1 else 0.0
-    if n < MIN_RESIDUALS or np.round(sd, 10) == 0:
+    if n < MIN_DOCUMENTS:
         return None
-    x = (residuals - residuals.mean()) / sd
+    counts = np.ones(n) if weight is None else weight / weight.mean()
+    x = counts * (residuals - np.average(residuals, weights=counts))
+    sd = float(x.std(ddof=1))
+    if np.round(sd, 10) == 0:
+        return None
+    x = x / sd
+    where = np.arange(n, dtype=np.float64) if place is None else place
+    where = (where - where.mean()) / max(float(np.ptp(where)), 1e-300)
     found = cusum(x, k=k, h=h)
-    slope, p_value = trend(np.arange(n, dtype=np.float64) / 100, x)
+    slope = trend(where, x)[0]
     largest = float(max(found.upper.max(), found.lower.max()))
-    return Drift(n, found.alarm, found.side, largest, false_alarm(n, largest, k=k), number(slope), number(p_value))
+    side = 1 if found.upper.argmax() >= found.lower.argmax() else -1
+    chance, p_value, either = _chances(x, where, k, seed)
+    return Drift(n, found.alarm, side, largest, chance, number(slope), p_value, either)
 
 
-def false_alarm(n: int, h: float, *, k: float = REFERENCE) -> float:
-    """Chance that a two-sided CUSUM of n independent normal values passes h: 1 − e^(−n/ARL).
+def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:
+    """Of the CUSUM, of the slope and of the rarer of both; more orders are drawn where few leave a doubt."""
+    found = _of_orders(x, where, k, FIRST_DRAWS, seed)
+    return found if found[2] > DOUBT else _of_orders(x, where, k, DRAWS, seed)
 
-    ARL of a side = (e^{2kb} − 2kb − 1)/(2k²), b = h + 1.166; both sides together half of it. With k = .5 and h = 5
-    there is a false alarm every 469 values, so that long work needs this beside the alarm.
 
-    Source: Siegmund 1985, *Sequential Analysis*, ch. 2.
+def _of_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
+    rng = np.random.default_rng((SEED, seed))
+    orders = np.concatenate((x[None, :], rng.permuted(np.tile(x, (draws, 1)), axis=1)))
+    reached = np.maximum(_one_sided(orders - k).max(axis=1), _one_sided(-orders - k).max(axis=1))
+    both = [_rarity(np.round(values, 9)) for values in (reached, np.abs(orders @ where))]
+    either = np.minimum(*both)
+    return float(both[0][0]), float(both[1][0]), float((either <= either[0]).mean())
 
-    >>> round(false_alarm(100, 5.0), 3), round(false_alarm(100, 10.0), 3)
-    (0.192, 0.001)
+
+def _rarity(values: Floats) -> Floats:
+    """Share of the values that are as large as each."""
+    return 1 - np.searchsorted(np.sort(values), values, "left") / values.size
+
+
+def drifts(
+    cells: Cells,
+    course: Course,
+    n_raters: int,
+    *,
+    sign: int = 1,
+    k: float = REFERENCE,
+    h: float = DECISION,
+    chance: float = CHANCE,
+) -> dict[int, Drift]:
+    """Drift of every rater (by code) beside the others of the same items, whose own levels are taken out first.
+
+    Where somebody drifts, those who worked beside them move against them. So the rater with the smallest chance is
+    left out of what others are compared with as long as there is one below `chance`. Who then has too few documents
+    beside others keeps the comparison with them.
+
+    Parameters
+    ----------
+    sign : +1 where a larger score is better, −1 where a smaller one is; a positive residual is lenient.
+
+    Sources: Page 1954; Benjamini & Hochberg 1995.
     """
-    reach = min(2 * k * (h + 1.166), 700.0)
-    length = (float(np.exp(reach)) - reach - 1) / (2 * k**2) / 2
-    return float(-np.expm1(-n / length))
+    beside = np.ones(n_raters, dtype=np.bool_)
+    found: dict[int, Drift] = {}
+    again = set(np.unique(cells.rater).tolist())
+    while again:
+        blocks = _blocks(cells, course, sign * levels(cells, n_raters, beside).residual)
+        for rater in sorted(again):
+            one = _of_rater(blocks, rater, k, h)
+            if one is not None:
+                found[rater] = one
+        moved = [r for r, one in found.items() if beside[r] and one.either < chance]
+        if not moved:
+            break
+        worst = min(moved, key=lambda r: (found[r].either, -abs(found[r].slope or 0.0), r))
+        beside[worst] = False
+        again = _met(cells, worst, beside)
+    return _adjusted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """One entry a (rater, document): the mean residual, the mean place in the work, and what the mean tells."""
+
+    rater: np.ndarray[tuple[int], np.dtype[np.integer]]
+    residual: Floats
+    place: Floats
+    weight: Floats
+
+
+def _blocks(cells: Cells, course: Course, residual: Floats) -> _Blocks:
+    at = np.flatnonzero(~np.isnan(residual))
+    both = np.stack((cells.rater[at], course.document[at]), axis=1)
+    keys, block = np.unique(both, axis=0, return_inverse=True)
+    block = block.ravel()
+    n = np.bincount(block, minlength=len(keys)).astype(np.float64)
+    mean, place = (np.bincount(block, weights=v[at], minlength=len(keys)) / n for v in (residual, course.place))
+    return _Blocks(keys[:, 0], mean, place, _weights(residual[at] - mean[block], mean, n))
+
+
+def _weights(inside: Floats, mean: Floats, n: Floats) -> Floats:
+    """1/(a + b/n): b of the cells of a document, a of whole documents, by moments over all raters."""
+    spare = float((n - 1).sum())
+    of_cells = float((inside**2).sum()) / spare if spare else 0.0
+    of_documents = max(float((mean**2).mean()) - of_cells * float((1 / n).mean()), 0.0) if n.size else 0.0
+    variance = of_documents + of_cells / n
+    return np.asarray(1 / variance if (variance > 0).all() else np.ones(n.size))
+
+
+def _of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
+    mine = np.flatnonzero(blocks.rater == rater)
+    if mine.size < MIN_DOCUMENTS:
+        return None
+    mine = mine[np.argsort(blocks.place[mine], kind="stable")]
+    return drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
+
+
+def _adjusted(found: dict[int, Drift]) -> dict[int, Drift]:
+    q_values = bh(np.array([one.either for one in found.values()])).tolist()
+    return {r: replace(one, q_value=q) for (r, one), q in zip(found.items(), q_values, strict=True)}
+
+
+def _met(cells: Cells, rater: int, beside: Bools) -> set[int]:
+    """Who is still compared and shares an item with a rater."""
+    shared = np.isin(cells.item, cells.item[cells.rater == rater])
+    return {r for r in np.unique(cells.rater[shared]).tolist() if beside[r]}
 
 
 def trend(x: Floats, y: Floats) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from app.stats.adjust import bh
-from app.stats.quality.drift import Drift
+from app.stats.quality.drift import CHANCE, Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
@@ -26,7 +26,7 @@ Told = Iterator[tuple[int, str]]
 class Limits:
     """From where evidence is flagged; a flag is for a person to look at and decides nothing.
 
-    run_p: chance of the longest run, BH over the raters. drift_chance: of a CUSUM as large without drift.
+    run_p: chance of the longest run, BH over the raters. drift_chance: of a CUSUM or slope as large without drift.
     fast: seconds a word as a share of the panel's median, with at least `min_timed` timed judgments. round: share of
     round scores. correlation: with the panel, below. offset: in robust SDs of the panel's offsets, with at least
     `min_raters` raters. repeats: share within tolerance, below, with at least `min_repeats`. min_judgments: below it
@@ -43,7 +43,7 @@ class Limits:
     repeats: float = 0.5
     min_repeats: int = 5
     min_judgments: int = 20
-    drift_chance: float = 0.01
+    drift_chance: float = CHANCE
 
 
 def flagged(
@@ -103,8 +103,9 @@ def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> Told:
 
 def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
     for r, moved in drifts.items():
-        if moved.alarm is not None and moved.chance < limits.drift_chance:
-            yield r, f"more {'lenient' if moved.side > 0 else 'severe'} from about judgment {moved.alarm} on"
+        if moved.either < limits.drift_chance:
+            way = "lenient" if moved.way > 0 else "severe"
+            yield r, f"more {way} in the course of {moved.n} documents, chance {moved.either:.2g}"
 
 
 def _outlying(panel: dict[int, Against], limits: Limits) -> dict[int, float]:

@@ -16,7 +16,7 @@ from app.stats.quality.controls import (
     Verdict,
     control_tests,
 )
-from app.stats.quality.drift import DECISION, REFERENCE, Drift, drift
+from app.stats.quality.drift import DECISION, REFERENCE, Course, Drift, drifts
 from app.stats.quality.flags import CHECKS, Check, Flag, Limits, flagged
 from app.stats.quality.pairing import first_rows, originals
 from app.stats.quality.panel import Against, against_panel, cells_of
@@ -157,16 +157,24 @@ def _order(rows: Ratings, events: Events | None) -> Orders:
 
 
 def _drifts(rows: Ratings, order: Orders, chosen: Choices) -> dict[int, Drift]:
-    """Drift on residuals from the mean of the other raters of an item, positive is lenient."""
+    """Drift on residuals from the other raters of an item, one a document, positive is lenient."""
     ranked = np.isin(rows.role, (Role.RATING, Role.CALIBRATION))
-    at = np.flatnonzero(ranked)
     cells = cells_of(rows.where(ranked))
-    address = np.stack((rows.system, rows.document, rows.segment, rows.rater), axis=1)[at]
-    cell = np.unique(address, axis=0, return_inverse=True)[1].ravel()
-    residual = np.full(len(rows), np.nan)
-    residual[at] = rows.better_sign * (rows.score[at] - cells.others[cell])
-    found = {r: drift(residual[i][~np.isnan(residual[i])], k=chosen.k, h=chosen.h) for r, i in order.items()}
-    return {r: one for r, one in found.items() if one is not None}
+    place = np.zeros(len(rows))
+    for at in order.values():
+        place[at] = np.arange(at.size)
+    once = first_rows(rows)
+    address = np.stack((rows.system, rows.document, rows.segment, rows.rater), axis=1)[ranked]
+    of = np.unique(address, axis=0, return_inverse=True)[1].ravel()
+    n, size = np.bincount(of, weights=once[ranked], minlength=cells.item.size), cells.item.size
+    total = np.bincount(of, weights=place[ranked] * once[ranked], minlength=size)
+    units = rows.document if rows.documents_known else rows.segment
+    document = np.zeros(size, dtype=np.int32)
+    document[of] = units[ranked]
+    course = Course(total / np.maximum(n, 1), document)
+    chance = chosen.limits.drift_chance
+    n_raters = len(rows.labels.raters)
+    return drifts(cells, course, n_raters, sign=rows.better_sign, k=chosen.k, h=chosen.h, chance=chance)
 
 
 def _rater(

@@ -1,0 +1,96 @@
+"""Raters' levels, each beside the levels of those who rated the same items, and what is left of a score after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.quality.panel import Cells
+from app.stats.ratings import Bools, Floats
+
+RIDGE = 1e-9
+"""Of the largest count: groups of raters who share no item have no common level, and each gets a mean of 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """By rater code the level in the protocol's unit, NaN for who shares no item; its mean is 0 in each group of raters
+    that common items connect. residual: by cell the score less the rater's level, minus the mean of the same of the
+    other raters of the item; NaN where there are none."""
+
+    of_rater: Floats
+    residual: Floats
+
+
+def levels(cells: Cells, n_raters: int, beside: Bools | None = None) -> Levels:
+    """Least squares of score = item + rater, so that nobody's residual holds the level of those they are compared with.
+
+    Parameters
+    ----------
+    beside : by rater code, whether others are compared with them; all where it is not given. Who is left out is still
+        compared with the others.
+
+    Source: the fixed effects of the crossed model in Searle, Casella & McCulloch 1992, ch. 4.
+
+    >>> import numpy as np
+    >>> from app.stats.quality.panel import cells_of
+    >>> from app.stats.ratings import Ratings
+    >>> two = Ratings.from_columns(system=["s"] * 4, document=["d"] * 4, position=[1, 2, 1, 2],
+    ...     rater=["a", "a", "b", "b"], score=[5.0, 9, 3, 5], higher_is_better=True)
+    >>> found = levels(cells_of(two), 2)
+    >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
+    ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
+    """
+    trusted = np.ones(n_raters, dtype=np.bool_) if beside is None else beside
+    inside = trusted[cells.rater]
+    n_items = int(cells.item.max(initial=-1)) + 1
+    of_rater = _solved(cells, inside, n_items, n_raters)
+    left = cells.score - np.where(inside, np.nan_to_num(of_rater[cells.rater]), 0.0)
+    total = np.bincount(cells.item[inside], weights=left[inside], minlength=n_items)
+    count = np.bincount(cells.item[inside], minlength=n_items)
+    others_n = count[cells.item] - inside
+    with np.errstate(invalid="ignore", divide="ignore"):
+        others = (total[cells.item] - np.where(inside, left, 0.0)) / others_n
+    residual = np.where(others_n > 0, left - others, np.nan)
+    for rater in np.flatnonzero(~trusted):
+        mine = (cells.rater == rater) & ~np.isnan(residual)
+        if mine.any():
+            of_rater[rater] = residual[mine].mean()
+            residual[mine] -= of_rater[rater]
+    return Levels(of_rater, residual)
+
+
+def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
+    """Normal equations with the items swept out: a Laplacian of raters who meet at items."""
+    item, rater, score = cells.item[inside], cells.rater[inside], cells.score[inside]
+    count = np.bincount(item, minlength=n_items)
+    mean = np.bincount(item, weights=score, minlength=n_items) / np.maximum(count, 1)
+    met = count[item] > 1
+    item, rater, score = item[met], rater[met], score[met]
+    right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
+    matrix = np.zeros((n_raters, n_raters))
+    np.add.at(matrix, (rater, rater), 1.0)
+    for first, second in _meetings(item):
+        np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
+    known = np.bincount(rater, minlength=n_raters) > 0
+    at = np.flatnonzero(known)
+    found = np.full(n_raters, np.nan)
+    if at.size:
+        part = matrix[np.ix_(at, at)]
+        ridge = RIDGE * float(part.diagonal().max()) * np.eye(at.size)
+        found[at] = np.linalg.solve(part + ridge, right[at])
+    return found
+
+
+def _meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items."""
+    order = np.argsort(item, kind="stable")
+    ordered = item[order]
+    found = [(order, order)]
+    apart = 1
+    while (same := np.flatnonzero(ordered[apart:] == ordered[:-apart])).size:
+        first, second = order[same], order[same + apart]
+        found += [(first, second), (second, first)]
+        apart += 1
+    return found
