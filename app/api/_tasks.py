@@ -35,6 +35,10 @@ class GivenOut(Shape):
 
     revision: int
     payload: dict[str, JsonValue]
+    hidden: bool = Field(
+        default=False,
+        description="Given before a coordinator made your link: it counts and is not shown; `payload` is {}.",
+    )
 
 
 class TextOut(Shape):
@@ -195,7 +199,9 @@ class ReceiptOut(BaseModel):
 
 
 def _given(given: Given | None) -> GivenOut | None:
-    return None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload))
+    return (
+        None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
+    )
 
 
 _SPAN: dict[str, Any] = {"side": "target", "start": 4, "end": 8, "severity": "minor"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -9,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._raters import Key
 from app.api._times import Time, TimeIn
-from app.services import invitations, sessions
+from app.services import invitations, sessions, tokens
 from app.services.replay import Answer
+from app.storage.db import Session
 from app.web.access import Manager, Public
 from app.web.answers import answer
 from app.web.bodies import Input, json_body
-from app.web.cookies import check_not_cross_site, set_session_cookie
-from app.web.deps import CampaignKey, SessionDep, get_options
+from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
+from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 from app.web.links import link
 from app.web.lists import Cursor, Limit, Page, after, page_of
@@ -31,9 +33,10 @@ QUERIES = {"prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}
 PublicId = Annotated[str, Path(alias="invitation", pattern="^i_[0-9a-f]{32}$", examples=[ID])]
 Place = Annotated[int, Query(alias="cursor", ge=0, le=2**62, description="`next` of the page before.", examples=[17])]
 ENDED: dict[int | str, dict[str, Any]] = {
-    403: {"description": "The request comes from another site."},
+    403: {"description": "The request comes from another site, or the platform did not sign the id."},
     404: {"description": "No such invitation, another secret, or it has ended."},
-    409: {"description": "All places are taken, the campaign is closed, or the rater was erased."},
+    409: {"description": "All places are taken, the campaign is closed, the rater was erased, or the id is another's."},
+    429: {"description": "As many have come lately as may in an hour."},
 }
 
 
@@ -47,6 +50,13 @@ class InvitationIn(Input):
         None, description="Where the last page leads; the code replaces `{code}`, or is put at the end."
     )
     expires_at: TimeIn | None = Field(None, description="When nobody new can come any more; null for never.")
+    signed: bool = Field(
+        default=False, description="The platform signs its ids, with a key that the answer shows once."
+    )
+    per_hour: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None,
+        description="How many may come in any hour; null: half of `count`, no bound where ids are signed.",
+    )
 
 
 class InvitationOut(BaseModel):
@@ -64,6 +74,8 @@ class InvitationOut(BaseModel):
     expires_at: Time | None
     revoked_at: Time | None
     live: bool = Field(description="Neither expired nor revoked.")
+    per_hour: int | None = Field(description="How many new ones may come in any hour; null: no bound.")
+    signed: bool = Field(description="Whether ids have to be signed.")
 
 
 class Invitation(InvitationOut):
@@ -71,6 +83,9 @@ class Invitation(InvitationOut):
 
     link: str = Field(description="For the platform; the secret stands in the fragment.")
     secret: str = Field(description="For front-ends of your own, which claim by it.")
+    signing_key: str | None = Field(
+        description="In hexadecimal. `signature` is the HMAC-SHA256 of the id by it, in hexadecimal."
+    )
 
 
 class ClaimIn(Input):
@@ -79,6 +94,9 @@ class ClaimIn(Input):
     secret: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{43}$")]
     external_id: Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")] = Field(
         description="Who the platform says it is: PROLIFIC_PID, workerId. The same again is the same rater."
+    )
+    signature: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = Field(
+        None, description="Of `external_id`, by the signing key; needed where the invitation is `signed`."
     )
     want: Literal["session", "token"] = Field("session", description="A cookie for a browser, or a token.")
 
@@ -119,10 +137,17 @@ PLAIN = {
     "expires_at": None,
     "revoked_at": None,
     "live": True,
+    "per_hour": 20,
+    "signed": False,
 }
 EXAMPLE = InvitationOut.model_validate(PLAIN)
 INVITED = Invitation.model_validate(
-    {**PLAIN, "link": f"https://plumbline.example.org/#invitation={ID}.{NO_SECRET}", "secret": NO_SECRET}
+    {
+        **PLAIN,
+        "link": f"https://plumbline.example.org/#invitation={ID}.{NO_SECRET}",
+        "secret": NO_SECRET,
+        "signing_key": None,
+    }
 )
 CLAIMED = ClaimOut.model_validate(
     {
@@ -168,7 +193,9 @@ def create_invitation(
         plain = {name: getattr(made.invitation, name) for name in PLAIN}
         name = f"{made.invitation.public_id}.{made.secret}"
         address = link(request, query=QUERIES.get(body.platform or "", ""), invitation=name)
-        out = Invitation.model_validate({**plain, "link": address, "secret": made.secret})
+        out = Invitation.model_validate(
+            {**plain, "link": address, "secret": made.secret, "signing_key": made.signing_key}
+        )
         here = f"/v1/campaigns/{campaign}/invitations/{made.invitation.public_id}"
         return created(out, location=here, secret=True)
 
@@ -244,13 +271,32 @@ def claim_invitation(
     request: Request,
     session: SessionDep,
 ) -> Response:
-    """No credential but the invitation's secret. What the rater had before under this id ends."""
+    """No credential but the invitation's secret. What the rater had before under this id ends.
+
+    An id that is known already needs the credential of before as well, as cookie or as token, or the platform's
+    signature.
+    """
     check_not_cross_site(request)
-    made = invitations.claim(session, invitation, secret=body.secret, external_id=body.external_id, days=STAYS)
+    given = invitations.Claim(body.secret, body.external_id, body.signature, held_by=_held_by(request, session))
+    made = invitations.claim(session, invitation, given, days=STAYS)
     who = {"campaign": made.campaign, "rater": made.rater}
     if body.want == "token":
         return answer(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
-    opened = sessions.open_session(session, made.secret, lifetime=get_options(request).session_lifetime)
+    opened = sessions.open_session(session, made.secret, lifetime=timedelta(days=STAYS))
     response = answer(ClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
-    set_session_cookie(request, response, opened.secret, "rater")
+    set_session_cookie(request, response, opened.secret, "rater", lifetime=opened.lifetime)
     return response
+
+
+def _held_by(request: Request, session: Session) -> int | None:
+    """The rater whose live credential came along; one that has ended is none."""
+    cookie, (scheme, _, token) = (
+        session_cookie(request, "rater"),
+        request.headers.get("authorization", "").partition(" "),
+    )
+    try:
+        if scheme.lower() == "bearer":
+            return tokens.authenticate(session, token.strip(" ")).rater_id
+        return sessions.caller(session, cookie).rater_id if cookie else None
+    except tokens.BadCredential:
+        return None

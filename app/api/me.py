@@ -19,7 +19,7 @@ from app.web.examples import shows
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
 DENIED: dict[int | str, dict[str, Any]] = {
-    401: {"description": "No such token, or it has ended."},
+    401: {"description": "No such token, or it has ended, or it opens one session and did."},
     403: {"description": "The request comes from another site."},
 }
 NO_SECRET = "plb_0f3a9c51d27e_" + "x" * 43
@@ -82,7 +82,8 @@ def open_session(
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
     check_not_cross_site(request)
     opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
-    set_session_cookie(request, response, opened.secret, "rater" if opened.caller.role == "rater" else "staff")
+    who: Who = "rater" if opened.caller.role == "rater" else "staff"
+    set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)
     return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 
 

@@ -113,6 +113,9 @@ def list_own_completions(rater: RaterCaller, session: SessionDep) -> Completions
     responses=sends(200, "One JSON object, as it is made.", json=("application/json", '{"rater": {"key": "r1"}}')),
 )
 def export_own_data(rater: RaterCaller, database: DatabaseDep) -> StreamingResponse:
-    """Enrolment, contact, consents, attempts at the test, answers, hours and flags; nothing of what was compared."""
-    pieces = rater_data.export(database, rater.campaign_id, rater.rater_id)
+    """Enrolment, contact, consents, attempts at the test, answers, hours and flags; nothing of what was compared.
+
+    Through a front-end without contact, external id, person and credentials.
+    """
+    pieces = rater_data.export(database, rater)
     return stream(pieces, "application/json", filename="my-data.json")

@@ -76,6 +76,12 @@ class TooLarge(AppError):
     kind = "too_large"
 
 
+class TooMany(AppError):
+    """This was done too often lately; wait before you try again."""
+
+    kind = "too_many"
+
+
 class Unavailable(AppError):
     """The service cannot do this now; try again."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote, urlsplit
 
-from app.domain.errors import Conflict, Invalid, Place
+from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
 from app.services import audit, links
 from app.services.raters import RaterErased
 from app.services.tokens import Caller, digest
@@ -19,6 +20,7 @@ from app.storage.db import Session
 NAME = "invitation"
 CODE = "{code}"
 LONGEST_URL = 1000
+FEW = 10  # seats that may be taken in an hour however few there are
 
 
 class NoSeatLeft(Conflict):
@@ -27,6 +29,18 @@ class NoSeatLeft(Conflict):
 
 class CampaignClosed(Conflict):
     """This campaign is closed."""
+
+
+class SeatTaken(Conflict):
+    """Somebody came under this id before: go on in the browser where you began, or ask for a link of your own."""
+
+
+class NotSigned(Forbidden):
+    """The platform has to sign this id, and the signature is missing or wrong."""
+
+
+class TooFast(TooMany):
+    """As many have come by this invitation lately as may in an hour; try again later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +58,20 @@ class InvitationView:
     expires_at: datetime | None
     revoked_at: datetime | None
     live: bool
+    per_hour: int | None
+    signed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """A new invitation with its secret, which is nowhere else."""
+    """A new invitation with its secret, which is nowhere else.
+
+    signing_key: what the platform signs its ids with, in hexadecimal; None where it does not.
+    """
 
     invitation: InvitationView
     secret: str
+    signing_key: str | None
 
     def __repr__(self) -> str:
         """Without the secret, so that no log or trace can hold it."""
@@ -81,11 +101,18 @@ def create(
     team: str | None,
     completion_url: str | None,
     expires_at: datetime | None,
+    signed: bool = False,
+    per_hour: int | None = None,
     by: Caller,
 ) -> Invited:
-    """Invite as many as there are seats. Raises NotFound, and Invalid for a team or an address that cannot be."""
+    """Invite as many as there are seats. Raises NotFound, and Invalid for a team or an address that cannot be.
+
+    signed: whether the platform signs its ids. per_hour: how many may come in any hour; None: half of the seats where
+    ids are not signed, so that made-up ones cannot take all before somebody looks, else no bound.
+    """
     row = campaigns.get(session, campaign, lock=True)
     _check_address(completion_url)
+    key = secrets.token_bytes(32) if signed else None
     public_id, secret = (
         f"i_{secrets.token_hex(16)}",
         base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="),
@@ -100,11 +127,13 @@ def create(
         "team_id": _team_id(session, row.id, team),
         "actor": by.actor,
         "expires_at": expires_at,
+        "per_hour": per_hour or (None if signed else max(FEW, (seats + 1) // 2)),
+        "signing_key": key,
     }
     view = _view(invitations.add(session, values))
     what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
     audit.record(session, row.id, actor=by.actor, action="invitation made", what=what)
-    return Invited(view, secret)
+    return Invited(view, secret, None if key is None else key.hex())
 
 
 def get(session: Session, campaign: str, public_id: str) -> InvitationView:
@@ -127,35 +156,64 @@ def revoke(session: Session, campaign: str, public_id: str, *, by: Caller) -> No
         audit.record(session, row.id, actor=by.actor, action="invitation revoked", what=what)
 
 
-def claim(session: Session, public_id: str, *, secret: str, external_id: str, days: float) -> links.Link:
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who comes. signature: of the external id, in hexadecimal. held_by: the rater whose live credential came along."""
+
+    secret: str
+    external_id: str
+    signature: str | None = None
+    held_by: int | None = None
+
+
+def sign(key: bytes, external_id: str) -> str:
+    """What a platform adds to its id: HMAC-SHA256 in hexadecimal.
+
+    >>> sign(bytes(32), "w1")[:8]
+    '16c6a4ef'
+    """
+    return hmac.new(key, external_id.encode(), hashlib.sha256).hexdigest()
+
+
+def claim(session: Session, public_id: str, given: Claim, *, days: float) -> links.Link:
     """Take a seat: a new rater under a made-up key, or the one who claimed under this external id before.
 
-    The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
-    twice. Raises InvitationNotFound for a wrong secret too, NoSeatLeft, CampaignClosed, RaterErased.
+    Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
+    up. The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
+    twice. Raises InvitationNotFound for a wrong secret too, NotSigned, SeatTaken, NoSeatLeft, TooFast, CampaignClosed,
+    RaterErased.
     """
     found = invitations.find(session, public_id)
     known = found.hash if found is not None else bytes(32)
-    if not hmac.compare_digest(digest(secret), known) or found is None or not found.live:
+    if not hmac.compare_digest(digest(given.secret), known) or found is None or not found.live:
         raise invitations.InvitationNotFound
+    signed = found.signing_key is not None
+    if signed and not hmac.compare_digest(sign(found.signing_key, given.external_id), given.signature or ""):
+        raise NotSigned
     if invitations.hold_campaign(session, found.campaign_id) == "closed":
         raise CampaignClosed
-    key = invitations.rater_of(session, found.campaign_id, external_id)
+    key = invitations.rater_of(session, found.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
+    came_before = key is not None
     if key is None:
-        key = _take_seat(session, public_id, external_id, actor=actor)
+        key = _take_seat(session, public_id, given.external_id, actor=actor)
     rater = raters.get(session, found.campaign_id, key)
+    if came_before and not signed and given.held_by != rater.id:
+        raise SeatTaken
     if rater.state == "erased":
         raise RaterErased
     return links.replace_token(session, found.campaign, rater, days=days, name=NAME, actor=actor)
 
 
 def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:
-    """Enrol a new rater. Raises NoSeatLeft, InvitationNotFound where it ended meanwhile."""
+    """Enrol a new rater. Raises NoSeatLeft, TooFast, InvitationNotFound where it ended meanwhile."""
     row = invitations.find(session, public_id)  # once more: the seats as they are now that nobody else takes one
     if row is None or not row.live:
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:
         raise NoSeatLeft
+    if row.per_hour is not None and (wait := invitations.full_for(session, row)) is not None:
+        raise TooFast(retry_after=wait)
     key = f"{row.platform or 'w'}-{secrets.token_hex(6)}"
     rater_id = raters.add(session, row.campaign_id, key)
     enrolment = {"team_id": row.team_id, "state": "active", "capacity_unit": "items"}

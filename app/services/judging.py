@@ -14,7 +14,7 @@ from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.protocols import check_answer, payload_type
 from app.protocols._base import Level, Payload
 from app.services.raters import ActingRater
-from app.services.tasks import CampaignClosed, TaskHandedIn, own
+from app.services.tasks import Answers, CampaignClosed, TaskHandedIn, own
 from app.services.tasks_sheets import NoSuchAddress, Sheet, Sheets, load
 from app.services.tokens import BadCredential
 from app.storage import late, leases
@@ -106,6 +106,8 @@ async def judge(
     outcomes = await desk.recorder.judge(sheet.ledger, answers, actor=rater.actor, whole=whole)
     if any(one.verdict == "lapsed" for one in outcomes):
         outcomes = await _late(desk, sheet, answers, rater)
+    if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
+        outcomes = await desk.thread(partial(_as_shown, sheet=sheet, answers=answers, outcomes=outcomes, rater=rater))
     _refuse(given, outcomes, whole=whole)
     return [
         Receipt(answer.score, one.revision, one.surplus, one.leased_until)
@@ -164,6 +166,17 @@ def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Answer:
         final=sheet.final,
         guidelines=sheet.guidelines,
     )
+
+
+def _as_shown(
+    session: Session, *, sheet: Sheet, answers: Sequence[Answer], outcomes: Sequence[Outcome], rater: ActingRater
+) -> list[Outcome]:
+    """What became of the answers, with stored ones as the rater's credential shows them."""
+    stored = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since).at
+    return [
+        replace(one, payload={}) if one.verdict == "stale" and stored[answer.address[:2]].hidden else one
+        for answer, one in zip(answers, outcomes, strict=True)
+    ]
 
 
 async def _late(desk: Desk, sheet: Sheet, answers: Sequence[Answer], rater: ActingRater) -> list[Outcome]:

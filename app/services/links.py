@@ -52,11 +52,23 @@ def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller)
         raise RaterErased
     if found.state is None:
         raise NotEnrolled
-    return replace_token(session, campaign, found, days=days, name=NAME, actor=by.actor)
+    return replace_token(session, campaign, found, days=days, name=NAME, actor=by.actor, once=_once(by))
+
+
+def _once(by: Caller) -> bool:
+    """Who may not see scores makes links that open once and show no earlier answers, lest they sign in by them."""
+    return not by.may("manager")
 
 
 def replace_token(
-    session: Session, campaign: str, rater: raters.RaterRecord, *, days: float, name: str, actor: str
+    session: Session,
+    campaign: str,
+    rater: raters.RaterRecord,
+    *,
+    days: float,
+    name: str,
+    actor: str,
+    once: bool = False,
 ) -> Link:
     """A new token for a rater, good for so many days, in the place of all that they have."""
     ended = stored.revoke_of_rater(session, rater.campaign_id, rater.id)
@@ -65,7 +77,14 @@ def replace_token(
         audit.record(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
     expires_at = clock.after(session, days)
     issued = tokens.make(
-        session, role="rater", name=name, campaign=campaign, rater=rater.key, expires_at=expires_at, actor=actor
+        session,
+        role="rater",
+        name=name,
+        campaign=campaign,
+        rater=rater.key,
+        expires_at=expires_at,
+        actor=actor,
+        once=once,
     )
     return Link(campaign, rater.key, issued.secret, expires_at)
 
@@ -87,7 +106,7 @@ def renew_all(session: Session, campaign: str, team: str | None, *, days: float,
     ):
         found += page
     return [
-        replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor)
+        replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
         for rater in found
         if rater.state in ("active", "paused")
     ]

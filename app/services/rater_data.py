@@ -6,24 +6,32 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from app.services.raters import ActingRater
 from app.storage import rater_data
 from app.storage.db import Database, Session
 
 
-def export(database: Database, campaign_id: int, rater_id: int) -> Iterator[bytes]:
-    """`{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot."""
+def export(database: Database, rater: ActingRater) -> Iterator[bytes]:
+    """`{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot.
+
+    Through a front-end without what says who the rater is, and without their credentials. By a link that a coordinator
+    made without what was answered before it.
+    """
+    own = rater.through is None
     with database.transaction(snapshot=True) as session:
-        yield b'{"rater": ' + _json(rater_data.about(session, campaign_id, rater_id))
+        yield b'{"rater": ' + _json(rater_data.about(session, rater.campaign_id, rater.rater_id, identity=own))
         for name, query in rater_data.LISTS.items():
+            if name == rater_data.CREDENTIALS and not own:
+                continue
             yield f',\n"{name}": ['.encode()
-            yield from _items(session, query, campaign_id, rater_id)
+            yield from _items(session, query, rater)
             yield b"]"
         yield b"}\n"
 
 
-def _items(session: Session, query: str, campaign_id: int, rater_id: int) -> Iterator[bytes]:
+def _items(session: Session, query: str, rater: ActingRater) -> Iterator[bytes]:
     between = b"\n"
-    for row in rater_data.rows(session, query, campaign_id, rater_id):
+    for row in rater_data.rows(session, query, rater.campaign_id, rater.rater_id, since=rater.answers_since):
         yield between + _json(row)
         between = b",\n"
 

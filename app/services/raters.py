@@ -101,6 +101,7 @@ class ActingRater:
     actor: str
     token_id: int
     through: str | None = None
+    answers_since: datetime | None = None
 
 
 def acting(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
@@ -117,7 +118,13 @@ def themselves(caller: Caller) -> ActingRater | None:
     if caller.rater is None or caller.rater_id is None or caller.campaign is None or caller.campaign_id is None:
         return None
     return ActingRater(
-        caller.campaign, caller.campaign_id, caller.rater, caller.rater_id, caller.actor, caller.token_id
+        caller.campaign,
+        caller.campaign_id,
+        caller.rater,
+        caller.rater_id,
+        caller.actor,
+        caller.token_id,
+        answers_since=caller.answers_since,
     )
 
 

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
 from app.services import audit
-from app.services.tokens import BadCredential, Caller, authenticate, caller_of, digest
-from app.storage import campaigns, sessions
+from app.services.tokens import BadCredential, Caller, caller_of, digest, exchange
+from app.storage import campaigns, clock, sessions
 from app.storage.db import Session
 
 
@@ -28,6 +28,7 @@ class Opened:
     secret: str
     csrf: str
     expires_at: datetime
+    lifetime: timedelta
 
     def __repr__(self) -> str:
         """Without the secrets, so that no log or trace can hold them."""
@@ -35,12 +36,17 @@ class Opened:
 
 
 def open_session(session: Session, token: str, *, lifetime: timedelta) -> Opened:
-    """Exchange a token for a session. Raises BadCredential."""
-    caller = authenticate(session, token)
+    """Exchange a token for a session. Raises BadCredential, LinkOpened.
+
+    A session that no token can open again lasts as long as its token.
+    """
+    caller = exchange(session, token)
+    if caller.answers_since is not None and caller.expires_at is not None:
+        lifetime = max(lifetime, caller.expires_at - clock.now(session))
     secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     expires_at = sessions.add(session, digest=digest(secret), token_id=caller.token_id, lifetime=lifetime)
     _record(session, caller, "session opened")
-    return Opened(caller, secret, csrf_token(secret), expires_at)
+    return Opened(caller, secret, csrf_token(secret), expires_at, lifetime)
 
 
 def caller(session: Session, secret: str) -> Caller:

@@ -38,10 +38,17 @@ class CampaignClosed(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The rater's own latest answer."""
+    """The rater's own latest answer. hidden: it is not shown to this credential, and the payload is empty."""
 
     revision: int
     payload: Mapping[str, Any]
+    hidden: bool = False
+
+    @classmethod
+    def shown(cls, row: tasks.Row, since: datetime | None) -> Given:
+        """A stored answer, without what it says where it was given before a time."""
+        hidden = since is not None and row.recorded_at < since
+        return cls(row.revision, {} if hidden else row.payload, hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +136,13 @@ class Answers:
     again: frozenset[tuple[int, int | None]] = frozenset()
 
     @classmethod
-    def read(cls, session: Session, sheet: Sheet, rater_id: int) -> Answers:
-        """The latest at each address."""
+    def read(cls, session: Session, sheet: Sheet, rater_id: int, *, since: datetime | None = None) -> Answers:
+        """The latest at each address. since: those from before this time do not say what they are."""
         found = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         return cls(
-            {(row.item_id, row.segment_id): Given(row.revision, row.payload) for row in found},
-            {row.screen: Given(row.revision, row.payload) for row in screens},
+            {(row.item_id, row.segment_id): Given.shown(row, since) for row in found},
+            {row.screen: Given.shown(row, since) for row in screens},
             frozenset((row.item_id, row.segment_id) for row in found if row.again),
         )
 
@@ -148,7 +155,7 @@ def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """A task that the rater has or had, blind. Raises TaskNotFound."""
     row = own(session, public_id, rater)
     sheet = load(session, public_id)
-    answers = Answers.read(session, sheet, rater.rater_id)
+    answers = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since)
     state = standing(session, row, rater)
     return TaskView(
         task=public_id,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.domain.errors import Invalid, Place
 from app.protocols import PreferencePayload, check_preference
 from app.protocols._base import Preference
 from app.services.judging import JudgedAlready, StaleJudgment
 from app.services.raters import ActingRater
-from app.services.tasks import CampaignClosed, TaskHandedIn, own, standing
+from app.services.tasks import CampaignClosed, Given, TaskHandedIn, own, standing
 from app.services.tasks_sheets import NoSuchAddress, Sheet, load
 from app.storage import campaigns, late, replans, tasks
 from app.storage.db import Session
@@ -46,7 +48,7 @@ def compare(
     if seen is not None and seen != revision:
         stale = StaleJudgment()
         stale.members = {
-            "stored": {"revision": revision, "payload": had.payload if had is not None else None},
+            "stored": {"revision": revision, "payload": _shown(had, rater)},
             "sent": {"seen": seen, "payload": said},
         }
         raise stale
@@ -56,6 +58,11 @@ def compare(
     values = {"screen": screen, "rater": rater.rater_id, "revision": revision + 1, "payload": json_text(said)}
     tasks.add_screen_answer(session, row.campaign_id, row.id, {**values, "surplus": surplus, "version": version})
     return revision + 1, surplus
+
+
+def _shown(had: tasks.Row | None, rater: ActingRater) -> Mapping[str, object] | None:
+    """What the rater said before, as their credential shows it."""
+    return None if had is None else Given.shown(had, rater.answers_since).payload
 
 
 def _check(sheet: Sheet, screen: int, payload: PreferencePayload) -> None:

@@ -47,6 +47,10 @@ class BadCredential(Unauthorized):
     """There is no such credential, or it has expired or been revoked."""
 
 
+class LinkOpened(Unauthorized):
+    """This link was opened before, and it opens once; go back to that browser, or ask for a new link."""
+
+
 class BeyondYourRights(Forbidden):
     """You cannot give rights that you do not have."""
 
@@ -56,6 +60,7 @@ class Caller:
     """Who is asking. campaign: the only one this credential is good for, None for all.
 
     team: whose enrolments a coordinator sees. rater: whose credential it is, where the role is rater.
+    answers_since: the time before which this credential shows no answers, where whoever made it may not see them.
     """
 
     token_id: int
@@ -68,6 +73,7 @@ class Caller:
     rater: str | None = None
     campaign_id: int | None = None
     rater_id: int | None = None
+    answers_since: datetime | None = None
 
     @property
     def actor(self) -> str:
@@ -172,8 +178,12 @@ def make(
     rater: str | None = None,
     expires_at: datetime | None,
     actor: str,
+    once: bool = False,
 ) -> Issued:
-    """Make a token that may be made: whoever calls this has seen to the rights. Raises NotFound."""
+    """Make a token that may be made: whoever calls this has seen to the rights. Raises NotFound.
+
+    once: it opens one session, is no credential by itself, and shows no answers from before it was made.
+    """
     campaign_id = campaigns.get(session, campaign).id if campaign is not None else None
     bound = {
         "campaign_id": campaign_id,
@@ -181,9 +191,8 @@ def make(
         "rater_id": raters.get(session, campaign_id, rater).id if campaign_id and rater else None,
     }
     prefix, secret = new_secret()
-    row = tokens.add(
-        session, prefix=prefix, digest=digest(secret), role=role, name=name, expires_at=expires_at, bound=bound
-    )
+    values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
+    row = tokens.add(session, prefix=prefix, digest=digest(secret), values=values, bound=bound)
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
     given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
     audit.record(session, campaign_id, actor=actor, action="token made", what=given)
@@ -198,12 +207,27 @@ def new_secret() -> tuple[str, str]:
 
 def authenticate(session: Session, secret: str) -> Caller:
     """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
+    row = _held(session, secret)
+    if row.once:
+        raise BadCredential
+    return caller_of(row)
+
+
+def exchange(session: Session, secret: str) -> Caller:
+    """Who signs in by this secret. Raises BadCredential, LinkOpened for what opens one session and did."""
+    row = _held(session, secret)
+    if row.once and not tokens.open_once(session, row.id):
+        raise LinkOpened
+    return caller_of(row)
+
+
+def _held(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
     row = tokens.find(session, parts[1]) if parts else None
     known = row.hash if row is not None else bytes(32)
     if not hmac.compare_digest(digest(secret), known) or row is None or not row.live:
         raise BadCredential
-    return caller_of(row)
+    return row
 
 
 def prefix_of(secret: str) -> str | None:
@@ -221,7 +245,8 @@ def holds(database: Database, caller: Caller) -> bool:
 def caller_of(row: tokens.TokenRecord) -> Caller:
     """The caller behind a stored token."""
     bound = {name: getattr(row, name) for name in ("team", "rater", "campaign_id", "rater_id")}
-    return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound)
+    since = row.created_at if row.once else None
+    return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound, answers_since=since)
 
 
 def page(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:

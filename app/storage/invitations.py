@@ -27,6 +27,7 @@ def _query() -> sa.Select[Any]:
     live = i.revoked_at.is_(None) & sa.func.coalesce(i.expires_at > sa.func.statement_timestamp(), True)
     shown = sa.select(
         invitations,
+        i.signing_key.is_not(None).label("signed"),
         campaigns.c.key.label("campaign"),
         teams.c.key.label("team"),
         taken.scalar_subquery().label("taken"),
@@ -74,6 +75,17 @@ def hold_campaign(session: Session, campaign_id: int) -> str:
     """Let one claim at a time look for a seat and take it, until the transaction ends; the campaign's state."""
     query = sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)
     return str(session.execute(query.with_for_update(key_share=True)).scalar_one())
+
+
+def full_for(session: Session, invitation: InvitationRecord) -> int | None:
+    """Seconds until somebody new may come again where `per_hour` have within the hour; None where somebody may now."""
+    now = sa.func.statement_timestamp()
+    here = (enrolments.c.campaign_id == invitation.campaign_id) & (enrolments.c.invitation_id == invitation.id)
+    lately = here & (enrolments.c.created_at > now - sa.text("interval '1 hour'"))
+    left = sa.func.extract("epoch", enrolments.c.created_at + sa.text("interval '1 hour'") - now)
+    query = sa.select(sa.func.ceil(left)).where(lately).order_by(enrolments.c.created_at.desc())
+    first = session.execute(query.offset(invitation.per_hour - 1).limit(1)).scalar()
+    return None if first is None else max(1, int(first))
 
 
 def rater_of(session: Session, campaign_id: int, external_id: str) -> str | None:

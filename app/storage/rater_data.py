@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -14,49 +15,57 @@ from app.storage.db import Session
 Row = sa.Row[Any]
 BATCH = 2000
 _HERE = "WHERE x.campaign_id = :campaign AND x.rater_id = :rater"
+_SINCE = "AND (CAST(:since AS timestamptz) IS NULL OR {} >= :since)"  # where earlier answers are not to be seen
 
+# Who somebody is: for the rater alone. A front-end acts for a pseudonym and has no use for the person behind it.
+IDENTITY = "p.key AS person, e.external_id, k.name AS contact_name, k.email AS contact_email, k.note AS contact_note"
 RATER = """
-SELECT r.key, r.name, r.attributes, p.key AS person, c.key AS campaign, e.state, e.capacity, e.capacity_unit, e.buckets,
-       e.languages, e.external_id, e.created_at AS enrolled_at, e.erased_at, t.key AS team,
-       i.platform, k.name AS contact_name, k.email AS contact_email, k.note AS contact_note
+SELECT r.key, r.name, r.attributes, c.key AS campaign, e.state, e.capacity, e.capacity_unit, e.buckets, e.languages,
+       e.created_at AS enrolled_at, e.erased_at, t.key AS team, i.platform{identity}
 FROM raters r JOIN campaigns c ON c.id = r.campaign_id LEFT JOIN people p ON p.id = r.person_id
 LEFT JOIN enrolments e ON e.rater_id = r.id LEFT JOIN teams t ON t.id = e.team_id
 LEFT JOIN invitations i ON i.id = e.invitation_id LEFT JOIN contacts k ON k.rater_id = r.id
 WHERE r.campaign_id = :campaign AND r.id = :rater"""
 
+CREDENTIALS = "credentials"
+
 # In the order in which the export has them. A position in a task stands for what was shown there.
 LISTS: Mapping[str, str] = MappingProxyType(
     {
-        "credentials": f"""SELECT x.prefix, x.name, x.created_at, x.expires_at, x.revoked_at FROM tokens x
+        CREDENTIALS: f"""SELECT x.prefix, x.name, x.created_at, x.expires_at, x.revoked_at FROM tokens x
             {_HERE} ORDER BY x.id""",
         "consents": f"SELECT x.version, x.language, x.at FROM consents x {_HERE} ORDER BY x.version",
         "qualification": f"""SELECT x.n AS attempt, x.version, x.answers, x.share, x.passed, x.waived, x.at
-            FROM qualification_attempts x {_HERE} ORDER BY x.n""",
+            FROM qualification_attempts x {_HERE} {_SINCE.format("x.at")} ORDER BY x.n""",
         "tutorial": f"""SELECT dense_rank() OVER (ORDER BY x.document) AS document, x.position AS segment, x.payload,
-            x."right", x.at FROM tutorial_answers x {_HERE} ORDER BY x.at, 1, x.position""",
+            x."right", x.at FROM tutorial_answers x {_HERE} {_SINCE.format("x.at")} ORDER BY x.at, 1, x.position""",
         "tasks": f"""SELECT t.public_id AS task, x.leased_at, x.ended_at, x.ended_how, t.completion_code
             FROM leases x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.leased_at, t.id""",
         "judgments": f"""SELECT t.public_id AS task, i.position AS item, g.position AS segment, x.revision, x.payload,
             x.guidelines, x.started_at, x.submitted_at, x.recorded_at
             FROM judgments x JOIN items i ON i.id = x.item_id JOIN tasks t ON t.id = i.task_id
-            LEFT JOIN segments g ON g.id = x.segment_id {_HERE} ORDER BY x.id""",
+            LEFT JOIN segments g ON g.id = x.segment_id {_HERE} {_SINCE.format("x.recorded_at")} ORDER BY x.id""",
         "screens": f"""SELECT t.public_id AS task, x.screen, x.revision, x.payload, x.recorded_at
-            FROM screen_judgments x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.recorded_at, x.screen""",
+            FROM screen_judgments x JOIN tasks t ON t.id = x.task_id {_HERE} {_SINCE.format("x.recorded_at")}
+            ORDER BY x.recorded_at, x.screen""",
         "activity": f"""SELECT t.public_id AS task, x.session, x.seq, x.kind, x.at_ms, x.item, x.segment, x.received_at
             FROM activity x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.received_at, x.session, x.seq""",
         "hours": f"""SELECT x.kind, x.seconds, x.reason, x.at FROM hour_adjustments x {_HERE} ORDER BY x.id""",
         "flags": f"""SELECT t.public_id AS task, x.segment, x.reason, x.note, x.at, x.answer, x.answered_at
-            FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.id""",
+            FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {_SINCE.format("x.at")} ORDER BY x.id""",
     }
 )
 
 
-def rows(session: Session, query: str, campaign_id: int, rater_id: int) -> Iterator[Row]:
-    """Stream one of the queries above."""
-    keys = {"campaign": campaign_id, "rater": rater_id}
+def rows(
+    session: Session, query: str, campaign_id: int, rater_id: int, *, since: datetime | None = None
+) -> Iterator[Row]:
+    """Stream one of the queries above. since: answers, attempts and flags from before this time are left out."""
+    keys = {"campaign": campaign_id, "rater": rater_id, **({"since": since} if ":since" in query else {})}
     yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
 
 
-def about(session: Session, campaign_id: int, rater_id: int) -> Row:
-    """The rater themselves: account, enrolment and contact."""
-    return session.execute(text(RATER), {"campaign": campaign_id, "rater": rater_id}).one()
+def about(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
+    """The rater themselves: account and enrolment. identity: with contact, external id and person."""
+    query = RATER.format(identity=f", {IDENTITY}" if identity else "")
+    return session.execute(text(query), {"campaign": campaign_id, "rater": rater_id}).one()

@@ -58,7 +58,7 @@ WHERE i.campaign_id = :campaign AND i.task_id = :task AND g.source IS NOT NULL O
 
 # again: it was set aside, and the task reopened; elsewhere whoever judges is not to see what is set aside.
 _ANSWERS = """
-SELECT DISTINCT ON (j.item_id, j.segment_id) j.item_id, j.segment_id, j.revision, j.payload,
+SELECT DISTINCT ON (j.item_id, j.segment_id) j.item_id, j.segment_id, j.revision, j.payload, j.recorded_at,
        v.judgment_id IS NOT NULL AND t.state <> 'handed_in' AND EXISTS (
            SELECT FROM leases l WHERE l.campaign_id = :campaign AND l.task_id = :task AND l.rater_id = :rater
              AND l.ended_how = 'handed_in') AS again
@@ -67,7 +67,7 @@ JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater
 LEFT JOIN voids v ON v.campaign_id = :campaign AND v.judgment_id = j.id
 WHERE t.campaign_id = :campaign AND t.id = :task ORDER BY j.item_id, j.segment_id, j.revision DESC"""
 _SCREENS = """
-SELECT DISTINCT ON (screen) screen, revision, payload FROM screen_judgments
+SELECT DISTINCT ON (screen) screen, revision, payload, recorded_at FROM screen_judgments
 WHERE campaign_id = :campaign AND task_id = :task AND rater_id = :rater ORDER BY screen, revision DESC"""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,18 +34,10 @@ def query() -> sa.Select[Any]:
 
 
 def add(
-    session: Session,
-    *,
-    prefix: str,
-    digest: bytes,
-    role: str,
-    name: str,
-    expires_at: datetime | None,
-    bound: Mapping[str, int | None],
+    session: Session, *, prefix: str, digest: bytes, values: Mapping[str, object], bound: Mapping[str, int | None]
 ) -> TokenRecord:
-    """Store a token by its hash. bound: the ids of its campaign, team and rater."""
-    given = {"prefix": prefix, "hash": digest, "role": role, "name": name, "expires_at": expires_at}
-    session.execute(sa.insert(tokens).values(**given, **bound))
+    """Store a token by its hash. values: role, name, expires_at, once. bound: the ids of its campaign, team, rater."""
+    session.execute(sa.insert(tokens).values(prefix=prefix, hash=digest, **values, **bound))
     return get(session, prefix)
 
 
@@ -86,6 +77,13 @@ def revoke(session: Session, prefix: str) -> bool:
     here = (tokens.c.prefix == prefix) & tokens.c.revoked_at.is_(None)
     revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.id)
     return session.execute(revoked).one_or_none() is not None
+
+
+def open_once(session: Session, token_id: int) -> bool:
+    """Note that a token opened its session; False where it did before."""
+    here = (tokens.c.id == token_id) & tokens.c.opened_at.is_(None)
+    opened = sa.update(tokens).where(here).values(opened_at=sa.func.clock_timestamp()).returning(tokens.c.id)
+    return session.execute(opened).one_or_none() is not None
 
 
 def revoke_of_rater(session: Session, campaign_id: int, rater_id: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Literal
 
 from fastapi import Request, Response
@@ -47,12 +48,12 @@ def either_cookie(request: Request) -> tuple[Who, str] | None:
     return next(iter(proven + there), None)
 
 
-def set_session_cookie(request: Request, response: Response, secret: str, who: Who = "staff") -> None:
+def set_session_cookie(request: Request, response: Response, secret: str, who: Who, *, lifetime: timedelta) -> None:
     """Hand the session to the browser: out of reach of scripts, never sent from other sites."""
     response.set_cookie(
         cookie_name(request, who),
         secret,
-        max_age=int(get_options(request).session_lifetime.total_seconds()),
+        max_age=int(lifetime.total_seconds()),
         path="/",
         secure=is_https(request),
         httponly=True,

@@ -34,6 +34,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "unsupported": 415,
         "invalid": 422,
         "precondition_required": 428,
+        "too_many": 429,
         "unavailable": 503,
         "storage_full": 507,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -33,9 +35,12 @@ def invite(client: httpx.Client, **given: Any) -> dict[str, Any]:
     return made
 
 
-def claim(client: httpx.Client, made: dict[str, Any], external_id: str, **given: Any) -> httpx.Response:
+def claim(
+    client: httpx.Client, made: dict[str, Any], external_id: str, *, came_by: str = "", **given: Any
+) -> httpx.Response:
+    """came_by: the token that an earlier claim gave."""
     body = {"secret": made["secret"], "external_id": external_id, "want": "token", **given}
-    return client.post(f"/v1/invitations/{made['invitation']}/claim", json=body)
+    return client.post(f"/v1/invitations/{made['invitation']}/claim", json=body, headers=bearer(came_by))
 
 
 def bearer(secret: str) -> dict[str, str]:
@@ -63,7 +68,8 @@ def test_a_claim_enrols_a_rater_under_a_made_up_key(manager: httpx.Client) -> No
 
 def test_the_same_id_again_is_the_same_rater_and_ends_what_they_had(manager: httpx.Client) -> None:
     made, other = invite(manager), invite(manager)
-    first, again = claim(manager, made, "w1").json(), claim(manager, other, "w1").json()
+    first = claim(manager, made, "w1").json()
+    again = claim(manager, other, "w1", came_by=first["token"]).json()
     assert first["rater"] == again["rater"]
     assert manager.get("/v1/me", headers=bearer(first["token"])).status_code == 401
     assert manager.get("/v1/me", headers=bearer(again["token"])).status_code == 200
@@ -95,9 +101,10 @@ def test_a_wrong_secret_an_unknown_and_an_ended_invitation_are_answered_alike(ma
 
 def test_when_every_seat_is_taken_nobody_new_comes_in(manager: httpx.Client) -> None:
     made = invite(manager, count=1)
-    assert claim(manager, made, "w1").status_code == 201
+    first = claim(manager, made, "w1")
+    assert first.status_code == 201
     assert claim(manager, made, "w2").status_code == 409
-    assert claim(manager, made, "w1").status_code == 201
+    assert claim(manager, made, "w1", came_by=first.json()["token"]).status_code == 201
 
 
 def test_nobody_comes_into_a_closed_campaign(manager: httpx.Client, ask: Callable[..., None]) -> None:
@@ -165,7 +172,7 @@ def test_of_a_crowd_as_many_come_in_as_there_are_seats(
     manager: httpx.Client, monkeypatch: pytest.MonkeyPatch, *, broken: bool
 ) -> None:
     """Broken is the negative control: looking for a seat without holding it lets more in than there are."""
-    made = invite(manager)
+    made = invite(manager, per_hour=CROWD)
     if broken:
         unheld(monkeypatch, parties=4)
     statuses = Counter(answer.status_code for answer in crowd(manager, made, [f"w{n}" for n in range(CROWD)]))
@@ -195,8 +202,77 @@ def unheld(monkeypatch: pytest.MonkeyPatch, *, parties: int) -> None:
 def test_one_worker_who_comes_many_times_at_once_takes_one_seat(manager: httpx.Client) -> None:
     made = invite(manager)
     answers = crowd(manager, made, ["w1"] * CROWD)
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.json()["rater"] for answer in answers}) == 1
-    live = [a.json()["token"] for a in answers if manager.get("/v1/me", headers=bearer(a.json()["token"])).is_success]
-    assert len(live) == 1
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 409: CROWD - 1}
+    (first,) = (answer.json()["token"] for answer in answers if answer.is_success)
+    assert manager.get("/v1/me", headers=bearer(first)).is_success
     assert manager.get(f"{INVITATIONS}/{made['invitation']}").json()["taken"] == 1
+
+
+def test_who_holds_the_invitation_and_anothers_id_does_not_get_their_account(
+    manager: httpx.Client, ask: Callable[..., None]
+) -> None:
+    """Refused without the first token, with another's, and with one that was revoked or has expired."""
+    made, other = invite(manager, team="crowd"), invite(manager)
+    first, stranger = claim(manager, made, "w1").json(), claim(manager, made, "w2").json()
+    for one in (made, other):
+        for came_by in ("", stranger["token"], "plb_000000000000_" + "A" * 43):
+            refused = claim(manager, one, "w1", came_by=came_by)
+            assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (409, "seat-taken")
+            assert claim(manager, one, "w1", came_by=came_by, signature="0" * 64).status_code == 409
+    assert manager.get("/v1/me", headers=bearer(first["token"])).json()["rater"] == first["rater"]
+    again = claim(manager, made, "w1", came_by=first["token"])
+    assert claim(manager, made, "w1", came_by=first["token"]).status_code == 409  # it ended with the claim after it
+    ask(f"UPDATE tokens SET expires_at = now() - interval '1 s' WHERE prefix = '{again.json()['token'].split('_')[1]}'")
+    assert claim(manager, made, "w1", came_by=again.json()["token"]).status_code == 409
+    link = manager.post(f"/v1/campaigns/c/raters/{first['rater']}/link").json()["link"].partition("#token=")[2]
+    assert claim(manager, made, "w1", came_by=link).json()["rater"] == first["rater"]  # the way back: a link of theirs
+    assert manager.get(f"{INVITATIONS}/{made['invitation']}").json()["taken"] == 2
+
+
+def test_a_browser_that_comes_again_is_known_by_its_cookie_for_as_long_as_the_seat_lasts(manager: httpx.Client) -> None:
+    made = invite(manager)
+    del manager.headers["Authorization"]
+    url, body = f"/v1/invitations/{made['invitation']}/claim", {"secret": made["secret"], "external_id": "w1"}
+    first = manager.post(url, json=body)
+    assert "Max-Age=7776000" in first.headers["Set-Cookie"]  # 90 days: nothing else lets them in again
+    assert manager.post(url, json=body).json()["rater"] == first.json()["rater"]
+    manager.cookies.clear()
+    assert manager.post(url, json=body).status_code == 409
+
+
+def test_a_signed_id_is_believed_and_no_other_gets_in(manager: httpx.Client) -> None:
+    made = invite(manager, signed=True, count=300)
+    assert made["per_hour"] is None
+    assert made["signing_key"] not in manager.get(INVITATIONS).text
+    key = bytes.fromhex(made["signing_key"])
+    good = hmac.new(key, b"w1", hashlib.sha256).hexdigest()
+    of_another = hmac.new(key, b"w2", hashlib.sha256).hexdigest()
+    by_another_key = hmac.new(b"k" * 32, b"w1", hashlib.sha256).hexdigest()
+    for signature in (None, of_another, by_another_key):
+        refused = claim(manager, made, "w1", signature=signature)
+        assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (403, "not-signed")
+    assert claim(manager, made, "w1", signature=good[:-1]).status_code == 422
+    first, elsewhere = (claim(manager, made, "w1", signature=good).json() for _ in range(2))
+    assert first["rater"] == elsewhere["rater"]  # on another device, without the first token
+    assert claim(manager, made, "w1", came_by=elsewhere["token"]).status_code == 403
+    assert manager.get(f"{INVITATIONS}/{made['invitation']}").json()["taken"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "bound"), [({"count": 40}, 20), ({"count": 40, "per_hour": 3}, 3), ({"count": 3}, 3)]
+)
+def test_made_up_ids_take_so_many_seats_an_hour(
+    manager: httpx.Client, ask: Callable[..., None], given: dict[str, int], bound: int
+) -> None:
+    made = invite(manager, **given)
+    first, *rest = [claim(manager, made, f"w{n}") for n in range(bound + 1)]
+    assert [one.status_code for one in rest] == [201] * (bound - 1) + [429 if bound < made["count"] else 409]
+    assert claim(manager, made, "w0", came_by=first.json()["token"]).status_code == 201  # who is known may come
+    if bound == made["count"]:
+        return
+    assert 3000 < int(rest[-1].headers["Retry-After"]) <= 3600
+    assert claim(manager, invite(manager, **given), "else").status_code == 201  # another invitation counts its own
+    ask("UPDATE enrolments SET created_at = now() - interval '40 minutes'")
+    assert 600 < int(claim(manager, made, "late").headers["Retry-After"]) <= 1200
+    ask("UPDATE enrolments SET created_at = now() - interval '61 minutes'")
+    assert claim(manager, made, "late").status_code == 201

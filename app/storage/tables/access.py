@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
@@ -18,6 +19,8 @@ from sqlalchemy import (
 
 from app.storage.tables._metadata import bigint, identity, in_campaign, label, metadata, moment
 
+# once: opens one session and is no credential by itself, because whoever made it may not see what it shows.
+# opened_at: when it did.
 tokens = Table(
     "tokens",
     metadata,
@@ -32,6 +35,8 @@ tokens = Table(
     moment("created_at", now=True),
     moment("expires_at", nullable=True),
     moment("revoked_at", nullable=True),
+    Column("once", Boolean, nullable=False, server_default=text("false")),
+    moment("opened_at", nullable=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("prefix"),
     CheckConstraint("octet_length(hash) = 32", name="hash_length"),

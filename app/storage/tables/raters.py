@@ -115,6 +115,7 @@ enrolments = Table(
 )
 
 # For crowd platforms: whoever holds the secret may enrol, `seats` of them; each is known by an external id.
+# per_hour: new seats in any hour; null: no bound. signing_key: what the platform signs its ids with; null: it does not.
 invitations = Table(
     "invitations",
     metadata,
@@ -130,12 +131,16 @@ invitations = Table(
     moment("created_at", now=True),
     moment("expires_at", nullable=True),
     moment("revoked_at", nullable=True),
+    Column("per_hour", Integer),
+    Column("signing_key", LargeBinary),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     in_campaign("team_id", "teams"),
     UniqueConstraint("public_id"),
     UniqueConstraint("campaign_id", "id"),
     CheckConstraint("octet_length(hash) = 32", name="hash_length"),
     CheckConstraint("seats >= 1", name="seats_counted"),
+    CheckConstraint("per_hour >= 1", name="per_hour_counted"),
+    CheckConstraint("octet_length(signing_key) = 32", name="signing_key_length"),
 )
 
 # Guidelines and texts of consent, by version; texts: markdown by language.

@@ -23,7 +23,7 @@ function fromFragment() {
   const given = { token: fields.get("token"), next: fields.get("next") };
   if (fields.get("invitation")) {
     const [id, secret] = fields.get("invitation").split(".");
-    given.seat = { id, secret, externalId: platformId(fields) };
+    given.seat = { id, secret, externalId: platformId(fields), signature: signature(fields) };
   }
   return given;
 }
@@ -34,6 +34,8 @@ function platformId(fields) {
   return found.find((id) => id) || "";
 }
 
+const signature = (fields) => new URLSearchParams(location.search).get("signature") || fields.get("signature");
+
 async function post(address, body) {
   const headers = { "Content-Type": "application/json" };
   return fetch(address, { method: "POST", headers, body: JSON.stringify(body) });
@@ -42,6 +44,9 @@ async function post(address, body) {
 async function signIn(token, next) {
   const answer = await post("/v1/session", { token: token.trim() });
   if (answer.ok) return goOn((await answer.json()).me.role, next);
+  if (answer.status === 401 && (await answer.json()).type.endsWith("link-opened")) throw new Error(
+    t("This link was opened before, and it opens once. Go back to that browser, or ask for a new link."),
+  );
   const known = answer.status === 401 || answer.status === 422;
   throw new Error(
     known ? t("This token is not known, or it has ended.") : t("Signing in failed. Try again in a moment."),
@@ -51,9 +56,9 @@ async function signIn(token, next) {
 async function takeSeat(seat, next) {
   if (!seat.externalId) throw new Error(t("The platform did not say who you are. Open the link from the platform."));
   const address = `/v1/invitations/${encodeURIComponent(seat.id)}/claim`;
-  const answer = await post(address, { secret: seat.secret, external_id: seat.externalId });
+  const answer = await post(address, { secret: seat.secret, external_id: seat.externalId, signature: seat.signature });
   if (answer.ok) return goOn("rater", next);
-  if (answer.status === 409) throw new Error(`${(await answer.json()).title}.`);
+  if ([403, 409, 429].includes(answer.status)) throw new Error(`${(await answer.json()).title}.`);
   const known = answer.status === 404 || answer.status === 422;
   throw new Error(
     known ? t("This invitation is not known, or it has ended.") : t("Signing in failed. Try again in a moment."),

@@ -13,12 +13,13 @@ export class Answer {
     Object.assign(this, { place, level, questions, ...where, path });
     this.revision = given?.revision ?? 0;
     this.stored = given?.payload ?? null;
+    this.hidden = given?.hidden ?? false; // it counts, and this link does not show what it says
     this.values = this.stored ? valuesOf(this.stored) : {};
     this.confirmed = this.stored !== null && !saysByMarks(this);
     this.state = this.stored ? "saved" : "empty"; // empty, draft, waiting, saved, conflict, refused
     this.prefill = where.prefill ?? null;
     this.output = where.output ?? null;
-    if (!this.stored) Object.assign(this.values, startOf(this));
+    if (!this.stored || this.hidden) Object.assign(this.values, startOf(this));
   }
 
   // Whether all is said that is asked.
@@ -142,6 +143,7 @@ export class Answers extends EventTarget {
     if (!answer || revision < answer.revision) return;
     answer.revision = revision;
     answer.stored = payload;
+    answer.hidden = false;
     if (!this.outbox.entry(this.task, place) && answer.state === "waiting") answer.state = "saved";
     this.changed(answer);
   }
@@ -150,7 +152,7 @@ export class Answers extends EventTarget {
   take(place, payload, revision, state) {
     const answer = this.at(place);
     if (!answer) return;
-    if (revision) Object.assign(answer, { revision, stored: payload });
+    if (revision) Object.assign(answer, { revision, stored: payload, hidden: false });
     answer.values = valuesOf(payload);
     answer.confirmed = !saysByMarks(answer);
     answer.state = state;
@@ -168,7 +170,7 @@ export class Answers extends EventTarget {
     this.dispatchEvent(new CustomEvent("change", { detail: { answer, elsewhere } }));
   }
 
-  done = (answer) => ["waiting", "saved"].includes(answer.state) && answer.whole;
+  done = (answer) => ["waiting", "saved"].includes(answer.state) && (answer.whole || answer.hidden);
 
   get missing() {
     return [...this.all.values()].filter((answer) => !this.done(answer));

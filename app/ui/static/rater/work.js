@@ -50,6 +50,10 @@ export class Work {
     this.status.saving(this.outbox.state);
     this.status.hours();
     this.explainState(this.task.state);
+    if ([...this.answers.all.values()].some((answer) => answer.hidden)) notice(
+      "hidden",
+      t("What you judged before you got this link is kept and counts. This link does not show it."),
+    );
     if (this.answers.final) new Steps(this).show();
     else this.showScreens();
   }

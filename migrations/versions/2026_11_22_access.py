@@ -1,0 +1,32 @@
+"""links that open once; invitations with a rate and with signed ids"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "2026_11_22_access"
+down_revision = "2026_11_21_answers"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '5s'")
+    op.add_column("tokens", sa.Column("once", sa.Boolean(), server_default=sa.text("false"), nullable=False))
+    op.add_column("tokens", sa.Column("opened_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("invitations", sa.Column("per_hour", sa.Integer(), nullable=True))
+    op.add_column("invitations", sa.Column("signing_key", sa.LargeBinary(), nullable=True))
+    # There are as many invitations as studies, so that looking through them is over at once.
+    op.create_check_constraint(op.f("ck_invitations_per_hour_counted"), "invitations", "per_hour >= 1")
+    op.create_check_constraint(
+        op.f("ck_invitations_signing_key_length"), "invitations", "octet_length(signing_key) = 32"
+    )
+
+
+def downgrade() -> None:
+    op.execute("SET LOCAL lock_timeout = '5s'")
+    op.drop_constraint(op.f("ck_invitations_signing_key_length"), "invitations")
+    op.drop_constraint(op.f("ck_invitations_per_hour_counted"), "invitations")
+    op.drop_column("invitations", "signing_key")
+    op.drop_column("invitations", "per_hour")
+    op.drop_column("tokens", "opened_at")
+    op.drop_column("tokens", "once")
