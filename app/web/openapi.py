@@ -34,6 +34,7 @@ TITLES = {
     415: "Not a type that is taken here.",
     422: "The input is not valid; `errors` says where.",
     428: "Send `If-Match` with the ETag that you saw.",
+    429: "Too often lately; try again after `Retry-After` seconds.",
     503: "Busy; try again after `Retry-After` seconds.",
     507: "No space left.",
 }
@@ -220,7 +221,7 @@ def _problem(status: int) -> dict[str, Any]:
         "errors": [{"loc": ["body", "key"], "msg": "Field required"}] if status == 422 else [],
     }
     headers = {"X-Request-Id": {"description": "Id of the request.", "schema": {"type": "string"}}}
-    if status == 503:
+    if status in {429, 503}:
         headers["Retry-After"] = {"description": "Seconds to wait.", "schema": {"type": "integer"}}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}}
     return {"description": title, "headers": headers, "content": content}

@@ -8,6 +8,11 @@ down_revision = "2026_11_21_answers"
 branch_labels = None
 depends_on = None
 
+CHECKS = {
+    "ck_invitations_per_hour_counted": "per_hour >= 1",
+    "ck_invitations_signing_key_length": "octet_length(signing_key) = 32",
+}
+
 
 def upgrade() -> None:
     op.execute("SET LOCAL lock_timeout = '5s'")
@@ -15,17 +20,15 @@ def upgrade() -> None:
     op.add_column("tokens", sa.Column("opened_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("invitations", sa.Column("per_hour", sa.Integer(), nullable=True))
     op.add_column("invitations", sa.Column("signing_key", sa.LargeBinary(), nullable=True))
-    # There are as many invitations as studies, so that looking through them is over at once.
-    op.create_check_constraint(op.f("ck_invitations_per_hour_counted"), "invitations", "per_hour >= 1")
-    op.create_check_constraint(
-        op.f("ck_invitations_signing_key_length"), "invitations", "octet_length(signing_key) = 32"
-    )
+    for name, check in CHECKS.items():
+        op.execute(f"ALTER TABLE invitations ADD CONSTRAINT {name} CHECK ({check}) NOT VALID")
+        op.execute(f"ALTER TABLE invitations VALIDATE CONSTRAINT {name}")
 
 
 def downgrade() -> None:
     op.execute("SET LOCAL lock_timeout = '5s'")
-    op.drop_constraint(op.f("ck_invitations_signing_key_length"), "invitations")
-    op.drop_constraint(op.f("ck_invitations_per_hour_counted"), "invitations")
+    for name in CHECKS:
+        op.drop_constraint(name, "invitations")
     op.drop_column("invitations", "signing_key")
     op.drop_column("invitations", "per_hour")
     op.drop_column("tokens", "opened_at")

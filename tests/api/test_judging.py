@@ -74,7 +74,8 @@ def test_a_late_replay_of_an_older_answer_does_not_undo_a_newer_one(
     assert put(anonymous, live, url, 60, 1).json()["revision"] == 2
     assert written(database) == before
     task = anonymous.get(held, headers=live.auth("r1")).json()
-    assert task["items"][0]["segments"][0]["judgment"] == {"revision": 2, "payload": {"protocol": "da", "score": 60}}
+    stored = {"revision": 2, "payload": {"protocol": "da", "score": 60}, "hidden": False}
+    assert task["items"][0]["segments"][0]["judgment"] == stored
 
 
 def test_a_stale_change_is_told_both_answers(

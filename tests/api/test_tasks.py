@@ -53,7 +53,7 @@ def test_a_rater_leases_judges_and_hands_in(anonymous: httpx.Client, live: Colle
     assert again.json() == done.json()
     seen = anonymous.get(url, headers=live.auth("r1")).json()
     assert (seen["state"], seen["missing"]) == ("handed_in", [])
-    assert seen["items"][0]["segments"][0]["judgment"] == {"revision": 1, "payload": da(10.0)}
+    assert seen["items"][0]["segments"][0]["judgment"] == {"revision": 1, "payload": da(10.0), "hidden": False}
     late = put(anonymous, live, f"{url}/judgments/1/1", 99)
     assert late.status_code == 409
     assert late.json()["type"].endswith("task-handed-in")
