@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "2026_11_22_access"
-down_revision = "2026_11_21_answers"
+down_revision = "2026_11_22_withdrawals"
 branch_labels = None
 depends_on = None
 
