@@ -90,7 +90,7 @@ def _view(given: Material, asked: GateAsked) -> GateView:
     recipe = ranking.recipe
     rule = asked.rule(recipe)
     apart = _apart(given, recipe, asked)
-    found = _undecided(given) if apart is None else decide(apart.sums, apart.weights, rule)
+    found = _undecided(given) if apart is None else decide(apart.sums, apart.weights, rule, apart.known)
     again, point = _again(given, recipe, asked, rule, apart, found)
     holds, verdict, refused = _with_replication(found, again, asked)
     return GateView(

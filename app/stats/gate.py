@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from app.domain.errors import Invalid
-from app.stats import intervals
 from app.stats.aggregate import Indices, Panel, rounded
+from app.stats.inference.by_document import Precision, of_difference, precision
 from app.stats.pair_tests import FEWEST_DOCUMENTS
 from app.stats.ratings import Floats
 
@@ -66,10 +66,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apart:
-    """The difference of two systems by document: Σsums/Σweights is the whole. segments: behind it; paired: common."""
+    """The difference of two systems by document: Σsums/Σweights is the whole.
+
+    known: its error. segments: behind it; paired: common.
+    """
 
     sums: Floats
     weights: Floats
+    known: Precision
     segments: int
     paired: bool
 
@@ -86,27 +90,30 @@ def difference_by_document(panel: Panel, candidate: int, baseline: int, sign: in
     if paired:
         both = panel.present[candidate] & panel.present[baseline]
         weights = panel.weights(both)
-        apart = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
-        sums, held = (np.add.reduceat(x, panel.starts) for x in (apart, weights))
-        return Apart(sums[held > 0], held[held > 0], int(both.sum()), paired=True)
+        ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
+        sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
+        sums, held = sums[held > 0], held[held > 0]
+        return Apart(sums, held, precision(sums, held), int(both.sum()), paired=True)
     sums, counts = sign * panel.document_sums(), panel.document_weights()
     either = (counts[candidate] > 0) | (counts[baseline] > 0)
     n = int(either.sum())
     deviation = np.zeros(n)
     for row, turn in ((candidate, 1), (baseline, -1)):
-        own = max(int((counts[row] > 0).sum()), 1)
-        deviation += turn * intervals.deviations(sums[row], counts[row])[either] * n / own
+        total = counts[row].sum()
+        deviation += turn * n * ((sums[row] - counts[row] * (sums[row].sum() / total)) / total)[either]
     means = sign * panel.means()
+    known = of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
     segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
-    return Apart(means[candidate] - means[baseline] + deviation, np.ones(n), segments, paired=False)
+    return Apart(means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False)
 
 
-def decide(sums: Floats, weights: Indices | Floats, rule: Rule) -> Decision:
-    """Decide a claim by the linearized ratio with t.
+def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision | None = None) -> Decision:
+    """Decide a claim by Student's t over documents.
 
     Parameters
     ----------
     sums, weights : from `difference_by_document`, shape (D,).
+    known : how well the difference is known, from there too; None takes it from sums and weights.
 
     Fewer than six documents decide nothing. Where every document has the same difference there is no error: then a
     margin is compared with the difference itself, and better is never claimed.
@@ -122,12 +129,13 @@ def decide(sums: Floats, weights: Indices | Floats, rule: Rule) -> Decision:
         return no_data(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(rounded(np.asarray(sums.sum() / counts.sum())))
-    error = float(intervals.standard_errors(sums[None], counts[None])[0])
+    known = precision(sums, counts) if known is None else known
+    error, degrees = float(known.error), float(known.degrees)
     constant = round(error, 10) == 0
-    reach = 0.0 if constant else error * float(special.stdtrit(documents - 1, 1 - rule.alpha))
+    reach = 0.0 if constant else error * float(special.stdtrit(degrees, 1 - rule.alpha))
     low, high = difference - reach, difference + reach
     verdict: Verdict = "inconclusive" if constant and rule.claim == "better" else _verdict(low, high, rule)
-    p = None if constant else _p_value(difference, error, documents - 1, rule)
+    p = None if constant else _p_value(difference, error, degrees, rule)
     why = CONSTANT if constant else None
     return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, why)
 
@@ -151,7 +159,7 @@ def _verdict(low: float, high: float, rule: Rule) -> Verdict:
     return "better" if low > margin else "worse" if high < -margin else "inconclusive"
 
 
-def _p_value(difference: float, error: float, degrees: int, rule: Rule) -> float:
+def _p_value(difference: float, error: float, degrees: float, rule: Rule) -> float:
     if rule.claim == "better":
         return float(special.stdtr(degrees, -difference / error))
     from_below = float(special.stdtr(degrees, -(difference + rule.margin) / error))

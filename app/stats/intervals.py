@@ -1,8 +1,7 @@
 """Intervals of scores and differences that treat documents as the sampled units.
 
-A score is a ratio: sum of the segment scores over the number of segments, both random with the documents. Its
-linearized deviation in document D is e_D = X_D − n_D·θ̂ (Cochran 1977, §6.3), and
-SE = √(Σe²/(D(D−1)))/n̄ with t on D − 1 degrees of freedom.
+A score is a ratio: sum of the segment scores over the number of segments, both random with the documents. Its standard
+error and the degrees of freedom of Student's t come from `inference.by_document`.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from app.stats.aggregate import Indices, Panel
+from app.stats.inference.by_document import Precision
 from app.stats.ratings import Floats
 
 POWER = 0.8
@@ -22,53 +22,17 @@ def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
     return np.asarray(np.where(degrees > 0, special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
-def deviations(sums: Floats, counts: Indices | Floats) -> Floats:
-    """ψ_D = (X_D − n_D·θ̂)/n̄ with n̄ = N/D over the documents where n_D > 0; shapes (…, D), 0 elsewhere."""
-    total = counts.sum(axis=-1, keepdims=True)
-    theta = sums.sum(axis=-1, keepdims=True) / total
-    documents = (counts > 0).sum(axis=-1, keepdims=True)
-    return np.asarray((sums - counts * theta) * documents / total, dtype=np.float64)
-
-
-def standard_errors(sums: Floats, counts: Indices | Floats) -> Floats:
-    """Standard error of Σsums/Σcounts for each row; NaN below two documents."""
-    psi = deviations(sums, counts)
-    return _spread(psi, (counts > 0).sum(axis=-1))
-
-
-def unpaired_standard_error(
-    sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
-) -> tuple[float, int]:
-    """Standard error of the difference of two scores over the union of their documents, and their number.
-
-    Each system's deviations are scaled to the union, as for rank sets, so documents that both have enter paired.
-    """
-    either = (counts[0] > 0) | (counts[1] > 0)
-    documents = int(either.sum())
-    psi = [
-        deviations(x[either], n[either]) * documents / max(int((n > 0).sum()), 1)
-        for x, n in zip(sums, counts, strict=True)
-    ]
-    return float(_spread(psi[0] - psi[1], np.asarray(documents))), documents
-
-
-def _spread(psi: Floats, documents: Indices) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = (psi * psi).sum(axis=-1) / (documents * (documents - 1))
-    return np.asarray(np.where(documents > 1, np.sqrt(variance), np.nan), dtype=np.float64)
-
-
-def half_widths(errors: Floats, documents: Indices, alpha: float) -> Floats:
+def half_widths(known: Precision, alpha: float) -> Floats:
     """Half the width of the two-sided 1 − α interval."""
-    return errors * t_quantile(1 - alpha / 2, documents - 1)
+    return known.error * t_quantile(1 - alpha / 2, known.degrees)
 
 
-def minimum_detectable(errors: Floats, documents: Indices, alpha: float) -> Floats:
+def minimum_detectable(known: Precision, alpha: float) -> Floats:
     """The difference that this design finds with 80 % power: (t_{1−α/2} + t_{.8})·SE, α already divided by m.
 
     A property of the design, not the power of a test that was made.
     """
-    return errors * (t_quantile(1 - alpha / 2, documents - 1) + t_quantile(POWER, documents - 1))
+    return known.error * (t_quantile(1 - alpha / 2, known.degrees) + t_quantile(POWER, known.degrees))
 
 
 def relative(panel: Panel) -> tuple[Floats, Floats] | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from app.domain.recipe import Recipe
 from app.stats import effects, intervals, resampling
-from app.stats.aggregate import Indices, Panel, rounded
+from app.stats.aggregate import Panel, rounded
+from app.stats.inference.by_document import Precision, of_difference, stacked
 from app.stats.influence import LeftOut, summarize
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.plain import between, number
@@ -40,17 +39,17 @@ def pair_rows(
     paired = on_common_segments(recipe, shared)
     first, second = pairs_of(len(panel.systems))
     names = [ratings.labels.systems[code] for code in panel.systems]
-    difference, error, documents = _differences(ratings, panel, shared, paired=paired)
+    difference, precise = _differences(ratings, panel, shared, paired=paired)
     known = ratings.documents_known
     family = first.size if recipe.adjust == "holm" else 1
     alpha = recipe.alpha
-    low, high = _ends(difference, error, documents, shared if paired else None, recipe)
-    detectable = intervals.minimum_detectable(error, documents, alpha / max(family, 1))
+    low, high = _ends(difference, precise, shared if paired else None, recipe)
+    detectable = intervals.minimum_detectable(precise, alpha / max(family, 1))
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
         unscaled = shared_data(raw, ratings.better_sign, unit="document")
-        in_unit, error_in_unit, n = _differences(ratings, raw, unscaled, paired=paired)
-        low_in_unit, high_in_unit = _ends(in_unit, error_in_unit, n, unscaled if paired else None, recipe)
+        in_unit, precise_in_unit = _differences(ratings, raw, unscaled, paired=paired)
+        low_in_unit, high_in_unit = _ends(in_unit, precise_in_unit, unscaled if paired else None, recipe)
     chances = effects.chances(raw, ratings.better_sign, paired=paired)
     influence = summarize(difference, left_out)
     # Without a common segment the difference is NaN, which contradicts nothing.
@@ -84,25 +83,21 @@ def pair_rows(
     )
 
 
-def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool) -> tuple[Floats, Floats, Indices]:
-    """Difference, standard error and number of documents of each pair: over common segments where tests are paired."""
+def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool) -> tuple[Floats, Precision]:
+    """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
-        return shared.difference, shared.standard_error, shared.documents
+        return shared.difference, shared.known
     first, second = pairs_of(len(panel.systems))
     scores = panel.means()
     difference = ratings.better_sign * (scores[first] - scores[second])
     sums, counts = panel.document_sums(), panel.document_weights()
-    error, documents = np.full(first.size, np.nan), np.zeros(first.size, dtype=np.intp)
-    for k, (i, j) in enumerate(zip(first, second, strict=True)):
-        error[k], documents[k] = intervals.unpaired_standard_error((sums[i], sums[j]), (counts[i], counts[j]))
-    return difference, error, documents
+    found = [of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)]
+    return difference, stacked(found)
 
 
-def _ends(
-    difference: Floats, error: Floats, documents: Indices, shared: Shared | None, recipe: Recipe
-) -> tuple[Floats, Floats]:
+def _ends(difference: Floats, precise: Precision, shared: Shared | None, recipe: Recipe) -> tuple[Floats, Floats]:
     """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
-    widths = intervals.half_widths(error, documents, recipe.alpha)
+    widths = intervals.half_widths(precise, recipe.alpha)
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high

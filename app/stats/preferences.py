@@ -1,9 +1,9 @@
 """Preferences between outputs that stood side by side: wins, losses and ties of each pair of systems.
 
 A comparison is one rater's answer about two columns of one screen. Its outcome is 1, 0 or −1; the mean of a pair is its
-net preference, (wins − losses)/n, whose interval treats documents as the sampled units: a ratio of document sums with
-linearized standard error and Student's t (Cochran 1977, §6.3). The test exchanges the two systems on whole documents
-(Riley et al. 2024, §5), because comparisons of one document are not independent.
+net preference, (wins − losses)/n, whose interval treats documents as the sampled units: a ratio of document sums. The
+test exchanges the two systems on whole documents (Riley et al. 2024, §5), because comparisons of one document are not
+independent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
 from app.stats.adjust import adjust
+from app.stats.inference.by_document import precision
 from app.stats.permutation import Block, flip_signs, number_of_permutations
 from app.stats.ratings import Codes, Floats
 
@@ -117,10 +118,10 @@ def _pair(
 def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float) -> tuple[float, float] | None:
     if counts.size < 2:
         return None
-    errors = intervals.standard_errors(sums[None, :], counts[None, :])
-    if not errors[0] > 0:  # all documents say the same, which is no proof that the next one will
+    known = precision(sums, counts)
+    if not known.error > 0:  # all documents say the same, which is no proof that the next one will
         return None
-    width = float(intervals.half_widths(errors, np.array([counts.size]), alpha)[0])
+    width = float(intervals.half_widths(known, alpha))
     return max(-1.0, mean - width), min(1.0, mean + width)
 
 

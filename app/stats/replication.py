@@ -20,7 +20,8 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, rounded
-from app.stats.intervals import standard_errors
+from app.stats.inference.by_document import precision
+from app.stats.intervals import half_widths
 from app.stats.ratings import Floats
 
 Claim = Literal["better", "worse", "not_worse", "equivalent"]
@@ -73,8 +74,8 @@ def replication(
 
     Notes
     -----
-    θ̂ = Σd/Σn with the linearized standard error of decisions §4; s = √(2·SE² + extra). same_direction =
-    T_{D−1}(|θ̂|/s); better: T_{D−1}((θ̂ − t·SE′)/s), SE′ = √(SE² + extra), and accordingly for the other claims.
+    θ̂ = Σd/Σn with error and degrees of freedom ν of `inference.by_document`; s = √(2·SE² + extra). same_direction =
+    T_ν(|θ̂|/s); better: T_ν((θ̂ − t·SE′)/s), SE′ = √(SE² + extra), and accordingly for the other claims.
 
     Examples
     --------
@@ -88,14 +89,15 @@ def replication(
     if documents < 2:
         return Replication(None, None, None, None, documents, why="a forecast needs two documents that both have")
     theta = float(rounded(np.asarray(sums.sum() / counts.sum())))
-    error = float(standard_errors(sums[None], counts[None])[0])
+    known = precision(sums, counts)
+    error, degrees = float(known.error), float(known.degrees)
     spread, again = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
-    quantile = float(special.stdtrit(documents - 1, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
+    quantile = float(special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
     if theta == 0.0:
         same, why = None, "the systems are equal: there is no direction to find again"
     else:
-        same, why = _below(abs(theta), spread, documents - 1), None
-    holds = _claim_holds(claim, theta, quantile * again, margin, spread, documents - 1)
+        same, why = _below(abs(theta), spread, degrees), None
+    holds = _claim_holds(claim, theta, quantile * again, margin, spread, degrees)
     return Replication(same, holds, theta, error, documents, why=why)
 
 
@@ -113,14 +115,14 @@ def _check(claim: Claim, margin: float, alpha: float, extra_variance: float) -> 
         raise Invalid("a variance is at least 0")
 
 
-def _below(distance: float, spread: float, degrees: int) -> float:
+def _below(distance: float, spread: float, degrees: float) -> float:
     """P(T·spread < distance); without spread 1 or 0."""
     if spread <= 1e-12 * max(1.0, abs(distance)):
         return 1.0 if distance > 0 else 0.0
     return float(special.stdtr(degrees, distance / spread))
 
 
-def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread: float, degrees: int) -> float:
+def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread: float, degrees: float) -> float:
     """Chance that the re-run's bound, `reach` away from its difference, is beyond what the claim asks."""
     if claim == "better":
         return _below(theta - reach, spread, degrees)
@@ -145,7 +147,7 @@ def bootstrapped(
     """The same for the claim `better or worse, as found`, by drawing documents twice.
 
     The first draw stands for what the truth may be, the second, from the first, for the re-run, which is tested by its
-    own linearized t. Assumes no shape of the differences; for fewer than ten documents it promises too much, as every
+    own t. Assumes no shape of the differences; for fewer than ten documents it promises too much, as every
     bootstrap does. Parameters and documents as in `replication`.
 
     Source: decisions, §7 (document bootstrap).
@@ -155,12 +157,12 @@ def bootstrapped(
     if n < 2:
         return Replication(None, None, None, None, n, why="a forecast needs two documents that both have")
     theta = float(rounded(np.asarray(sums.sum() / counts.sum())))
-    error = float(standard_errors(sums[None], counts[None])[0])
+    error = float(precision(sums, counts).error)
     if theta == 0.0:
         return Replication(
             None, None, theta, error, n, why="the systems are equal: there is no direction to find again"
         )
-    quantile, sign = float(special.stdtrit(n - 1, 1 - alpha / 2)), np.sign(theta)
+    sign = np.sign(theta)
     same = again = done = 0
     while done < draws:
         some = min(draws - done, max(1, _AT_ONCE // n))
@@ -169,6 +171,6 @@ def bootstrapped(
         x, m = sums[second], counts[second]
         found = sign * rounded(x.sum(axis=1) / m.sum(axis=1))
         same += int((found > 0).sum())
-        again += int(((found > 0) & (found >= quantile * standard_errors(x, m))).sum())
+        again += int(((found > 0) & (found >= half_widths(precision(x, m), alpha))).sum())
         done += some
     return Replication(same / draws, again / draws, theta, error, n)

@@ -14,6 +14,7 @@ from scipy import special
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
+from app.stats.inference.by_document import precision
 from app.stats.ratings import Floats
 
 DRAWS = 5_000
@@ -51,7 +52,7 @@ def ends(
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the 1 − α intervals of each statistic, shapes (R,); NaN below two documents.
 
-    `t`: linearized standard error and Student's t. `percentile`: quantiles of the draws by linear interpolation.
+    `t`: the error of whole documents and Student's t. `percentile`: quantiles of the draws by linear interpolation.
     `bca`: bias-corrected and accelerated, the acceleration from leaving out one document at a time; t below 20
     documents.
 
@@ -61,7 +62,7 @@ def ends(
     documents = held.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = sums.sum(axis=1) / weights.sum(axis=1)
-    width = intervals.half_widths(intervals.standard_errors(sums, weights), documents, alpha)
+    width = intervals.half_widths(precision(sums, weights), alpha)
     low, high = estimate - width, estimate + width
     fewest = FEWEST_FOR_BCA if kind == "bca" else 2
     rows = np.flatnonzero(documents >= fewest) if kind != "t" else np.empty(0, dtype=np.intp)

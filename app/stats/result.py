@@ -9,7 +9,7 @@ from app.stats.influence import Influence
 from app.stats.ratings import Codes, Floats
 from app.stats.selection import Dropped
 
-METHOD_VERSION = "2"
+METHOD_VERSION = "3"
 
 Interval = tuple[float, float]
 

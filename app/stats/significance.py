@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats import intervals
 from app.stats.aggregate import Indices, Panel
+from app.stats.inference.by_document import Precision, precision
 from app.stats.permutation import Block
 from app.stats.ratings import Bools, Floats
 
@@ -24,17 +24,21 @@ class Shared:
     """What the two systems of each pair have in common; arrays of shape (pairs,).
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
-    standard_error: of that, by documents. segments, documents: common ones. share: of the segments that either has.
+    known: its error by documents. segments: common ones. share: of the segments that either has.
     blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document.
     """
 
     difference: Floats
-    standard_error: Floats
+    known: Precision
     segments: Indices
-    documents: Indices
     share: Floats
     blocks: tuple[Block, ...]
     by_document: tuple[Block, ...]
+
+    @property
+    def documents(self) -> Indices:
+        """Common documents of each pair."""
+        return self.known.documents
 
 
 def differences_of(blocks: Sequence[Block]) -> Iterator[tuple[Indices, Floats, Floats]]:
@@ -74,6 +78,7 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
     """
     first, second = pairs_of(len(panel.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
+    degrees, effective = np.zeros(first.size), np.zeros(first.size)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
     blocks, documented = list[Block](), list[Block]()
     for mask, pair in common(panel):
@@ -87,7 +92,8 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
         by_document = Block(sums, *ends, pair, np.flatnonzero(held), weight)
         apart = by_document.differences()
         difference[pair] = apart.sum(axis=1) / weight.sum()
-        error[pair] = intervals.standard_errors(apart, np.broadcast_to(weight, apart.shape))
+        known = precision(apart, weight)
+        error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
         segments[pair], documents[pair] = mask.sum(), held.sum()
         documented.append(by_document)
         blocks.append(
@@ -95,7 +101,8 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
         )
     n = panel.counts()
     share = segments / (n[first] + n[second] - segments)
-    return Shared(difference, error, segments, documents, share, tuple(blocks), tuple(documented))
+    known = Precision(error, degrees, documents, effective)
+    return Shared(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
 def common(panel: Panel) -> Iterator[tuple[Bools, Indices]]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from math import ceil, sqrt
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from app.stats.permutation import drawn_patterns
+from tests.stats.inference.matrices import of_documents
 from tests.stats.recipe_twin_rows import Scores, Unit, domains_alike
 
 SEED = 20261120
@@ -161,9 +162,8 @@ def weighed(units: Scores, weights: Callable[[Sequence[Unit], dict[str, str]], S
 
 
 def with_t(sums: np.ndarray, weights: np.ndarray, alpha: float) -> tuple[float, float]:
-    x, n = sums[weights > 0], weights[weights > 0]
-    theta = x.sum() / n.sum()
-    width = sqrt(((x - n * theta) ** 2).sum() / (x.size * (x.size - 1))) / n.mean() * stats.t.isf(alpha / 2, x.size - 1)
+    theta, error, degrees = of_documents(sums, weights)
+    width = error * stats.t.isf(alpha / 2, degrees)
     return theta - width, theta + width
 
 

@@ -16,7 +16,6 @@ from app.domain.recipe import NAMED
 from app.stats.aggregate import panel, segment_scores
 from app.stats.gate import CONSTANT, Claim, Decision, Rule, decide, difference_by_document
 from app.stats.gate_replication import forecast, rated_several_times, simulated, stability
-from app.stats.intervals import standard_errors
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
 
@@ -149,10 +148,12 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     ranking = rank(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
     sign = 1 if row.better == "A" else -1
-    found = decide(apart.sums, apart.weights, Rule(alpha=0.025))
+    found = decide(apart.sums, apart.weights, Rule(alpha=0.025), apart.known)
     assert sign * found.difference == pytest.approx(row.difference, abs=1e-9)
     assert sorted((sign * found.low, sign * found.high)) == pytest.approx(row.interval, abs=1e-9)
-    assert found.standard_error == pytest.approx(float(standard_errors(apart.sums[None], apart.weights[None])[0]))
+    assert found.standard_error == float(apart.known.error)
+    if paired:
+        assert found == decide(apart.sums, apart.weights, Rule(alpha=0.025))
 
 
 def test_replication_is_simulated_only_where_documents_were_rated_several_times() -> None:

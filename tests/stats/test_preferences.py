@@ -10,6 +10,7 @@ import pytest
 from scipy import stats as oracle
 
 from app.stats.preferences import Comparisons, Pair, pairs, smallest_p, standings
+from tests.stats.inference.matrices import of_documents
 
 
 def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> Comparisons:
@@ -74,14 +75,13 @@ def test_counts_preference_and_interval_agree_with_a_slow_twin(seed: int) -> Non
         assert pair.preference == pytest.approx(mean)
         documents = sorted({d for _, d in own})
         each = [[o for o, d in own if d == one] for one in documents]
-        errors = [sum(values) - len(values) * mean for values in each]
-        n_mean, n = len(own) / len(each), len(each)
-        assert pair.n_documents == n
-        if n < 2:
+        assert pair.n_documents == len(each)
+        if len(each) < 2:
             assert pair.interval is None
             continue
-        se = (sum(e * e for e in errors) / (n * (n - 1))) ** 0.5 / n_mean
-        half = oracle.t.ppf(0.975, n - 1) * se
+        sums, counts = np.array([sum(values) for values in each]), np.array([float(len(values)) for values in each])
+        _, error, degrees = of_documents(sums, counts)
+        half = oracle.t.ppf(0.975, degrees) * error
         assert pair.interval == pytest.approx((max(-1, mean - half), min(1, mean + half)))
 
 

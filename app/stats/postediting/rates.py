@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.intervals import half_widths, standard_errors
+from app.stats.inference.by_document import precision
+from app.stats.intervals import half_widths
 from app.stats.postediting.compare import EXTERNAL, Compared, Own
 from app.stats.ratings import Floats
 from app.stats.result import Interval
@@ -84,15 +85,15 @@ def own(found: Sequence[Compared], system: int) -> Iterator[tuple[Compared, Own]
 def ratio_interval(above: Floats, below: Floats, document: Floats, level: float) -> Interval | None:
     """An interval of 100·Σ above / Σ below with documents as what is sampled; None with one document or no spread.
 
-    Source: Cochran 1977, §6.3 (linearized standard error of a ratio), Student's t on documents − 1.
+    Errors and degrees of freedom: `inference.by_document`.
     """
     _, code = np.unique(document, return_inverse=True)
     n = int(code.max(initial=-1)) + 1
     if n < 2:
         return None
     over, under = np.bincount(code, weights=above), np.bincount(code, weights=below)
-    error = standard_errors(over[None, :].astype(np.float64), under[None, :].astype(np.float64))
-    reach = float(half_widths(error, np.array([n]), 1 - level)[0])
+    known = precision(over.astype(np.float64), under.astype(np.float64))
+    reach = float(half_widths(known, 1 - level))
     ratio = float(over.sum() / under.sum())
     if not np.isfinite(reach) or reach <= CLOSE * max(ratio, 1.0):
         return None
