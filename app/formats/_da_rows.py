@@ -29,8 +29,8 @@ LONGEST = 300
 MOST_REMEMBERED = 10_000
 LARGEST_Z = 1e6
 UNKNOWN = "unknown"
-_CELL = re.compile(r'"([^"]*)"(?=[ \t]|$)|([^ \t"]+)(?=[ \t]|$)|(\S)')
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_CELL = re.compile(r'"([^"]*+)"(?=[ \t]|$)|([^ \t"]++)(?=[ \t]|$)|(\S(?s:.)*+)')
+_NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d{1,3})?", re.ASCII)
 _SID = re.compile(r"(?:(?P<document>.+)\.)?(?P<position>\d{1,9})(?:_\d{1,9})?", re.ASCII)
 
 

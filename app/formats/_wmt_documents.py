@@ -36,7 +36,7 @@ from app.formats._wmt_scores import judgments_of
 BLANK_LINE = "\n\n"
 MOST_PAIRS = 1000
 USED = frozenset({"doc_id", "domain", "src_lang", "tgt_lang", "src_text", "refs", "tgt_text", "scores", "hypothesis"})
-NUMBERED = re.compile(r"(?P<document>(.+?_#_){2}.+)_#_(?P<index>[0-9]{1,6})")  # pair, domain, document, paragraph
+BETWEEN, INDEX = "_#_", re.compile(r"[0-9]{1,6}")
 REFERENCE = re.compile(r"ref[A-Z0-9]?", re.ASCII)
 JUDGED_BY = "esa"
 Object = Mapping[str, object]
@@ -116,8 +116,8 @@ class Documents:
         """A line of the test set. Raises ValueError, before the first record."""
         pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
         name, index = _name(line), None
-        if judged and isinstance(line["src_text"], str) and (match := NUMBERED.fullmatch(name)):
-            name, index = match["document"], int(match["index"])
+        if judged and isinstance(line["src_text"], str) and (part := numbered(name)):
+            name, index = part
         key = self._keys.of(name)[0]
         known = self._known.get(key)
         if known is not None and not judged:
@@ -231,6 +231,19 @@ class Documents:
                 self._log.bad_line(at, str(fault))
                 continue
             yield at, found
+
+
+def numbered(name: str) -> tuple[str, int] | None:
+    """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
+
+    >>> numbered("en-de_#_news_#_bbc.1_#_3"), numbered("en-de_#_news_#_3")
+    (('en-de_#_news_#_bbc.1', 3), None)
+    """
+    document, _, index = name.rpartition(BETWEEN)
+    domain = document.find(BETWEEN, 1)
+    own = document.find(BETWEEN, domain + len(BETWEEN) + 1) if domain > 0 else -1
+    told = own > 0 and own + len(BETWEEN) < len(document)
+    return (document, int(index)) if told and INDEX.fullmatch(index) else None
 
 
 def _declaration(at: At, line: Object, key: str, name: str, position: int) -> DocumentRow:

@@ -27,7 +27,7 @@ from app.formats._gather import NOWHERE
 from app.formats._json import dumps
 from app.formats._records import decode, encode
 from app.formats._sorting import Sorter
-from app.formats._wmt_documents import BLANK_LINE, NUMBERED, REFERENCE, USED
+from app.formats._wmt_documents import BLANK_LINE, REFERENCE, USED, numbered
 
 Texts = Mapping[int, str]
 
@@ -120,7 +120,7 @@ def _line(
     if campaign is not None and campaign.source_language and campaign.target_language:
         line |= {"src_lang": campaign.source_language, "tgt_lang": campaign.target_language}
     sources = [str(segments[position].source) for position in sorted(segments)]
-    line["src_text"] = sources if NUMBERED.fullmatch(str(line["doc_id"])) else _joined(sources)
+    line["src_text"] = sources if numbered(str(line["doc_id"])) else _joined(sources)
     line["refs"] = dict(_whole(references, segments, lost, "references"))
     outputs = dict(_whole(by_system, segments, lost, "outputs"))
     line["tgt_text"] = {_name(known, system): text for system, text in outputs.items()}

@@ -38,13 +38,13 @@ OPTIONS = {
     "sign": "-1 turns scores round where lower is better in the files (by convention higher is)",
 }
 ROLES = {
-    "source": re.compile(r"(?:.*/)?sources/(?P<pair>[^/.]+-[^/.]+)\.txt"),
-    "docs": re.compile(r"(?:.*/)?documents/(?P<pair>[^/.]+-[^/.]+)\.docs"),
-    "reference": re.compile(r"(?:.*/)?references/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/.]+)\.txt"),
-    "system": re.compile(r"(?:.*/)?system-outputs/(?P<pair>[^/.]+-[^/.]+)/(?P<name>[^/]+)\.txt"),
-    "score": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
-    "metric": re.compile(r"(?:.*/)?metric-scores/(?P<pair>[^/.]+-[^/.]+)/(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
-    "rating": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.]+-[^/.]+)\.(?P<name>[^/]+)\.seg\.rating"),
+    "source": re.compile(r"(?:.*/)?sources/(?P<pair>[^/.-]++-[^/.]++)\.txt"),
+    "docs": re.compile(r"(?:.*/)?documents/(?P<pair>[^/.-]++-[^/.]++)\.docs"),
+    "reference": re.compile(r"(?:.*/)?references/(?P<pair>[^/.-]++-[^/.]++)\.(?P<name>[^/.]+)\.txt"),
+    "system": re.compile(r"(?:.*/)?system-outputs/(?P<pair>[^/.-]++-[^/.]++)/(?P<name>[^/]+)\.txt"),
+    "score": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.-]++-[^/.]++)\.(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
+    "metric": re.compile(r"(?:.*/)?metric-scores/(?P<pair>[^/.-]++-[^/.]++)/(?P<name>[^/]+)\.(?P<level>[a-z]+)\.score"),
+    "rating": re.compile(r"(?:.*/)?human-scores/(?P<pair>[^/.-]++-[^/.]++)\.(?P<name>[^/]+)\.seg\.rating"),
 }
 CANARY = "canary"
 NOT_ASKED_FOR = "files of metric scores that were not asked for (--option metric=NAME)"

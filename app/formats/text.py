@@ -23,7 +23,7 @@ OPTIONS = {
     "document": "key of the one document where there is no file of documents",
     "human": "names of the systems that are human, with commas",
 }
-_ENDING = re.compile(r"(\.(txt|gz|src|ref|hyp|docs|[a-z]{2,3}(-[A-Za-z]{2,4})?))+$")
+_ENDING = re.compile(r"\.(txt|gz|src|ref|hyp|docs|[a-z]{2,3}(-[A-Za-z]{2,4})?)")
 _REFERENCE = re.compile(r"ref(erence)?[._-]?(?P<name>.*)")
 
 
@@ -70,7 +70,12 @@ def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
 
 
 def _stem(name: str) -> str:
-    return _ENDING.sub("", name.rsplit("/", 1)[-1]) or name
+    """The name of a file without its folders and endings, of which there may be several."""
+    own = name.rsplit("/", 1)[-1]
+    end = len(own)
+    while (dot := own.rfind(".", 0, end)) >= 0 and _ENDING.fullmatch(own, dot, end):
+        end = dot
+    return own[:end] or name
 
 
 FORMAT = Format(name="text", title="Parallel plain-text files", read=read, options=OPTIONS)

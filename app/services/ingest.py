@@ -13,8 +13,8 @@ from app.storage import campaigns, test_sets
 from app.storage.db import Session
 
 MOST_EXAMPLES = 20
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
+_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*+)([^<>]*+)>")
 VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
 
 
@@ -150,8 +150,8 @@ def _tags(text: str) -> list[str]:
 def _balanced(text: str) -> bool:
     """Whether every tag that is opened is closed, in order."""
     opened: list[str] = []
-    for closing, name, alone in _NAME.findall(text):
-        if alone or name.lower() in VOID:
+    for closing, name, rest in _NAME.findall(text):
+        if rest.endswith("/") or name.lower() in VOID:
             continue
         if not closing:
             opened.append(name)

@@ -27,7 +27,7 @@ WITH_WIDGETS = frozenset({"manager/qualification", "manager/tutorial"})
 """Pages of managers with the widgets of raters, which speak as they do for raters."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
-NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d.,]*\d|\w)")
+NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?![.,]*+\d|\w)")
 FIGURES = re.compile(r"[\d\s.,;()\[\]–−<>≤≥±%*/+-]+")
 Entry = str | Mapping[str, str]
 """How a message is said: in one way, or, of a message that counts something, in one way for each form of plural."""

@@ -47,7 +47,7 @@ class Remembering(APIRoute):
     @cached_property
     def _literal(self) -> str:
         """The longest part of the path that is no parameter."""
-        return max(re.split(r"\{[^}]*\}", self.path), key=len)
+        return max(re.split(r"\{[^{}]*+\}", self.path), key=len)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether this is the route. There are many of its kind, so most are told apart by one look at the path."""

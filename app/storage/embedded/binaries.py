@@ -77,7 +77,7 @@ def _newest_first(folders: Iterable[Path]) -> list[Path]:
 
 
 def _number(name: str) -> int:
-    digits = re.search(r"\d+$", name)
+    digits = re.search(r"(?<!\d)\d+$", name)
     return int(digits[0]) if digits else 0
 
 

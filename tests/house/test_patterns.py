@@ -1,0 +1,64 @@
+"""No text, however it is made, takes a regular expression of the package longer than its length says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.house import patterns
+from tests.house.patterns import EXPONENT, Used
+
+NESTED = r"(?:a+b?)+c"
+KNOWN_BAD = [  # as they were
+    (r'"(?:[^"\\]|\\.)*"|[\[\]{}]', "finditer"),
+    (r"<(/?)([A-Za-z][\w:-]*)[^<>]*?(/?)>", "finditer"),
+    (r"(?P<document>(.+?_#_){2}.+)_#_(?P<index>[0-9]{1,6})", "fullmatch"),
+    (NESTED, "fullmatch"),
+]
+
+
+def worst_growth(one: Used) -> float:
+    """The exponent with which the time of the worst text found grows with its length."""
+    return max(patterns.growth(one, text) for text in patterns.worst(one))
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[tuple[str | bytes, int, str], Used]:
+    """Each pattern and use of the package, once."""
+    found = [one for module in patterns.modules() for one in patterns.used(module)]
+    return {(one.pattern.pattern, one.pattern.flags, one.use): one for one in found}
+
+
+def test_every_pattern_grows_linearly(everything: dict[tuple[str | bytes, int, str], Used]) -> None:
+    # Once more, where the machine stood still for a moment: what is not linear is so each time.
+    grown = {one: growth for one in everything.values() if (growth := worst_growth(one)) > EXPONENT}
+    again = {f"{one.place} ({one.use}): {one.pattern.pattern!r}": worst_growth(one) for one in grown}
+    assert [f"{place} grows with the power {power:.1f}" for place, power in again.items() if power > EXPONENT] == []
+
+
+def test_patterns_are_found_wherever_they_are_written(
+    everything: dict[tuple[str | bytes, int, str], Used],
+) -> None:
+    """Compiled in a module, in a table of a module, and written where they are used."""
+    places = {(one.place.split(":")[0], one.use) for one in everything.values()}
+    assert {
+        ("app.web.strict_json._TEXT_OR_BRACKET", "finditer"),
+        ("app.formats.mtme.ROLES", "fullmatch"),
+        ("app.services.redaction", "finditer"),
+        ("app.web.problems", "finditer"),
+    } <= places
+    assert len(everything) > 40
+
+
+@pytest.mark.parametrize(("pattern", "use"), KNOWN_BAD)
+def test_what_was_not_linear_is_noticed(pattern: str, use: str) -> None:
+    """The negative control."""
+    assert worst_growth(Used(re.compile(pattern), use, "here")) > EXPONENT
+
+
+def test_no_repeat_without_bound_holds_another(everything: dict[tuple[str | bytes, int, str], Used]) -> None:
+    """Unless what was taken stays taken (possessive, atomic): else each division of a text is tried."""
+    assert [one.place for one in everything.values() if patterns.nested(one.pattern)] == []
+    assert patterns.nested(re.compile(NESTED))
+    assert not patterns.nested(re.compile(r"(?:a++b?)++c"))
