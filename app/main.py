@@ -23,7 +23,7 @@ from app.services.answers import Keeper
 from app.services.judging import Desk
 from app.services.remembered import Remembered
 from app.services.tasks_sheets import Sheets
-from app.storage.db import Database
+from app.storage.db import HURRIED, Database
 from app.storage.recorder import Recorder
 from app.web import cors, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
@@ -77,7 +77,8 @@ def from_environment() -> FastAPI:
     settings = Settings.load()
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
-    database = Database(settings.database_url, size=settings.pool_size, role=settings.database_role or None)
+    role = settings.database_role or None
+    database = Database(settings.database_url, size=settings.pool_size, role=role, timeout=HURRIED)
     app = create_app(database, options(settings))
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     gc.collect()

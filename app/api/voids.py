@@ -141,12 +141,17 @@ def list_judgments(
     session: SessionDep,
     database: DatabaseDep,
 ) -> Page[JudgmentOut] | Response:
-    """With all their revisions, in the order in which they were stored."""
+    """With all their revisions, in the order in which they were stored.
+
+    A page looks at 2,500 judgments at most, so where a filter means few of very many it may hold fewer than `limit`, or
+    none; `next` says that there are more to look at.
+    """
     if asked.format == "ndjson":
         pieces = voids.lines(database, campaign, asked.wanted)
         return stream(pieces, NDJSON, filename=f"{campaign}.ndjson")
-    found = voids.page(session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1)
-    return page_of([JudgmentOut.model_validate(one) for one in found], asked.limit, lambda one: str(one.id))
+    found, reached = voids.page(session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1)
+    shown = [JudgmentOut.model_validate(one) for one in found]
+    return page_of(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
 
 @router.post("/void", summary="Set judgments aside", responses=shows(200, VoidedOut(judgments=12, data_version=9)))

@@ -67,11 +67,17 @@ class Voided:
     data_version: int
 
 
-def page(session: Session, campaign: str, wanted: Filter, *, after: int, limit: int) -> list[JudgmentView]:
-    """Judgments with all their revisions, in the order in which they were stored. Raises NotFound."""
+def page(
+    session: Session, campaign: str, wanted: Filter, *, after: int, limit: int
+) -> tuple[list[JudgmentView], int | None]:
+    """Judgments with all their revisions, in the order in which they were stored. Raises NotFound.
+
+    Fewer than `limit`, and where to go on, where a filter means few of very many.
+    """
     row = campaigns.get(session, campaign)
-    found = voids.page(session, row.id, _profile(session, row.id, campaign), after=after, limit=limit, only=wanted.said)
-    return [_view(one) for one in found]
+    profile = _profile(session, row.id, campaign)
+    found, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.said)
+    return [_view(one) for one in found], reached
 
 
 def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:

@@ -22,6 +22,8 @@ __all__ = ["Database", "Session", "driver", "sqlalchemy_url", "translating"]
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
 CONNECT_TIMEOUT = 2  # seconds, the least that libpq knows
+HURRIED = 60.0  # seconds for one statement of a request, lest a few of them hold every connection
+UNHURRIED = 3600.0  # the same for imports, jobs and commands
 
 
 class DatabaseBusy(Unavailable):
@@ -30,6 +32,10 @@ class DatabaseBusy(Unavailable):
 
 class DatabaseDown(Unavailable):
     """The database cannot be reached."""
+
+
+class StatementTooLong(Unavailable):
+    """The database needed too long for this and was stopped; ask for less at once, or try again later."""
 
 
 class DiskFull(StorageFull):
@@ -65,18 +71,21 @@ class Database:
 
     size: connections kept; as many threads can be in a transaction at once.
     role: role to serve under, so that the process lacks what only the owner may do; None keeps the login role.
+    timeout: seconds after which a statement is stopped.
     """
 
-    def __init__(self, url: str, *, size: int = 10, role: str | None = None) -> None:
+    def __init__(self, url: str, *, size: int = 10, role: str | None = None, timeout: float = UNHURRIED) -> None:
         self.url = url
         self.size = size
         self.role = role
+        self.timeout = timeout
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
 
     def _pool(self, size: int, role: str | None) -> sa.Engine:
-        options = "-c timezone=UTC" + (f" -c role={role}" if role else "")
+        limit = f"-c statement_timeout={round(self.timeout * 1000)}"
+        options = f"-c timezone=UTC {limit}" + (f" -c role={role}" if role else "")
         return sa.create_engine(
             sqlalchemy_url(self.url),
             poolclass=_Pool,
@@ -85,7 +94,13 @@ class Database:
             pool_timeout=POOL_TIMEOUT,
             pool_pre_ping=True,
             hide_parameters=True,  # a traceback in the log shows no values
-            connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT},
+            connect_args={
+                "options": options,
+                "connect_timeout": CONNECT_TIMEOUT,
+                # Each statement is planned for its own values: a plan for any, which the server keeps for a statement
+                # that a connection has prepared, may read all that there is.
+                "prepare_threshold": None,
+            },
         )
 
     @contextmanager
@@ -176,6 +191,7 @@ _BY_STATE: dict[str, type[AppError]] = {
     "23505": ChangedMeanwhile,
     "23503": ChangedMeanwhile,
     "55P03": DatabaseBusy,
+    "57014": StatementTooLong,
 }
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.stats.active_time import Log, Screens
 from app.storage.db import Session, driver
+from app.storage.given import given
 from app.storage.packed import column, micros, packed
 from app.storage.tables import hour_adjustments
 from app.storage.walking import walking
@@ -56,15 +57,13 @@ _ACTIVITY = """(
         SELECT task_id, rater_id, min(leased_at) AS leased_at FROM leases WHERE campaign_id = %(campaign)s
         GROUP BY 1, 2) l ON l.task_id = a.task_id AND l.rater_id = a.rater_id
     WHERE a.campaign_id = %(campaign)s AND a.kind <> ALL(%(itself)s)
-      AND (%(raters)s::bigint[] IS NULL OR a.rater_id = ANY(%(raters)s::bigint[]))
-      AND (%(until)s::timestamptz IS NULL OR a.received_at <= %(until)s::timestamptz)) x"""
-ACTIVITY = f"SELECT * FROM {packed('activity', _COLUMNS, _ACTIVITY)}"
+      {conditions}) x"""
+_ACTIVITY_BY = {"raters": "a.rater_id = ANY(%(raters)s)", "until": "a.received_at <= %(until)s"}
 
 # Words of each segment of each item that somebody looked at; a text is counted once, however often it is shown.
 SCREENS = """
 WITH seen AS MATERIALIZED (
-    SELECT DISTINCT task_id FROM activity WHERE campaign_id = %(campaign)s
-      AND (%(raters)s::bigint[] IS NULL OR rater_id = ANY(%(raters)s::bigint[]))),
+    SELECT DISTINCT task_id FROM activity a WHERE campaign_id = %(campaign)s {conditions}),
 sources AS MATERIALIZED (
     SELECT id, document_id, position, {source} AS words FROM segments g
     WHERE campaign_id = %(campaign)s AND document_id IN (
@@ -122,8 +121,9 @@ def recorded(
         "hides": list(HIDES),
         "silent": list(SAYS_NOTHING),
     }
+    activity = packed("activity", _COLUMNS, _ACTIVITY.format(conditions=given(_ACTIVITY_BY, keys)))
     with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        found = cursor.execute(ACTIVITY, keys).fetchone() or {}
+        found = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
     read = {name: column(found.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
     task_ids, task = np.unique(read["task_id"], return_inverse=True)
@@ -152,6 +152,7 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
         source=counted(spacing.source, "g.source"),
         target=counted(spacing.target, "o.text"),
         reference=counted(spacing.target, "f.text"),
+        conditions=given({"raters": _ACTIVITY_BY["raters"]}, keys),
     )
     with walking(session):
         rows = cast("list[Shown]", driver(session).execute(query, keys).fetchall())
@@ -202,7 +203,7 @@ def places(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64
 _RATERS = """
 SELECT r.id, r.key, coalesce(r.person_id, -r.id) AS person, t.key AS team, e.state
 FROM raters r JOIN enrolments e ON e.rater_id = r.id LEFT JOIN teams t ON t.id = e.team_id
-WHERE r.campaign_id = :campaign AND (CAST(:team AS text) IS NULL OR t.key = :team)
+WHERE r.campaign_id = :campaign {conditions}
 ORDER BY r.key COLLATE "C" """
 _ACCOUNTS = """
 SELECT r.id, r.key, coalesce(r.person_id, -r.id) AS person, NULL AS team, NULL AS state
@@ -214,14 +215,15 @@ SELECT h.id, h.kind, r.key AS rater, h.rater_id, t.key AS team, h.seconds, h.rea
               ORDER BY a.id LIMIT 1) AS answered
 FROM hour_adjustments h JOIN raters r ON r.id = h.rater_id LEFT JOIN enrolments e ON e.rater_id = h.rater_id
 LEFT JOIN teams t ON t.id = e.team_id
-WHERE h.campaign_id = :campaign AND (CAST(:team AS text) IS NULL OR t.key = :team)
-  AND (CAST(:rater AS bigint) IS NULL OR h.rater_id = :rater) AND (CAST(:id AS bigint) IS NULL OR h.id = :id)
-  AND h.id > :after ORDER BY h.id LIMIT :limit"""
+WHERE h.campaign_id = :campaign AND h.id > :after {conditions} ORDER BY h.id LIMIT :limit"""
+_OF_TEAM = {"team": "t.key = :team"}
+_ENTRIES_BY = {**_OF_TEAM, "rater": "h.rater_id = :rater", "id": "h.id = :id"}
 
 
 def raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
     """Enrolled raters, of one team where that is asked; person is the same for accounts of one person."""
-    return list(session.execute(text(_RATERS), {"campaign": campaign_id, "team": team}))
+    keys = {"campaign": campaign_id, "team": team}
+    return list(session.execute(text(_RATERS.format(conditions=given(_OF_TEAM, keys))), keys))
 
 
 def accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
@@ -241,7 +243,7 @@ def entries(
 ) -> list[Row]:
     """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one."""
     keys = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after, "limit": limit}
-    return list(session.execute(text(_ENTRIES), keys))
+    return list(session.execute(text(_ENTRIES.format(conditions=given(_ENTRIES_BY, keys))), keys))
 
 
 def dispute(session: Session, campaign_id: int, entry_id: int) -> Row:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.stats.ratings import Role
 from app.storage import staging
+from app.storage.given import given
 from app.storage.merge import Check, require
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
@@ -158,7 +159,7 @@ ANSWERS = f"""SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c
   JOIN outputs o ON o.campaign_id = j.campaign_id AND o.system_id = c.system_id AND o.segment_id = g.id
   JOIN items i ON i.id = c.item_id WHERE c.item_id = j.item_id AND i.role NOT IN {OTHER_TEXT} LIMIT 1)
 FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
-WHERE j.campaign_id = :campaign AND (CAST(:among AS bigint[]) IS NULL OR j.id = ANY(:among)) ORDER BY j.id"""
+WHERE j.campaign_id = :campaign {{conditions}} ORDER BY j.id"""
 """A text is found by its judgment's campaign, not by the constant: of a campaign that statistics do not know yet the
 planner expects one row, and would read all its outputs for each judgment."""
 
@@ -244,7 +245,8 @@ class Answer:
 def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[Answer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
-    for row in session.execute(text(ANSWERS), keys, execution_options={"yield_per": 5000}):
+    query = ANSWERS.format(conditions=given({"among": "j.id = ANY(:among)"}, keys))
+    for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
         yield Answer(*row)
 
 

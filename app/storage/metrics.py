@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
+from app.storage.given import given
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -50,8 +51,8 @@ ORDER BY s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST, g.position"""
 HAS_SCORES = """
 SELECT EXISTS (
     SELECT FROM metric_scores m LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = m.segment_id
-    WHERE m.campaign_id = :campaign AND (CAST(:system AS bigint) IS NULL OR m.system_id = :system)
-      AND (CAST(:document AS bigint) IS NULL OR g.document_id = :document))"""
+    WHERE m.campaign_id = :campaign {conditions})"""
+_SCORED_BY = {"system": "m.system_id = :system", "document": "g.document_id = :document"}
 
 
 def has_scores(
@@ -59,7 +60,8 @@ def has_scores(
 ) -> bool:
     """Whether a metric ever scored a system, a document, or a system's outputs on a document."""
     keys = {"campaign": campaign_id, "system": system_id, "document": document_id}
-    return bool(session.execute(text(HAS_SCORES), keys).scalar_one())
+    query = HAS_SCORES.format(conditions=given(_SCORED_BY, keys))
+    return bool(session.execute(text(query), keys).scalar_one())
 
 
 def put(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from app.storage import queue_schema
 from app.storage.db import APP_ROLE, sqlalchemy_url, translating
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
+WAIT = 0.2  # seconds between two looks whether another starter is done
 APPEND_ONLY = (
     "activity",
     "arms",
@@ -112,9 +114,16 @@ class _Locked:
     def __enter__(self) -> sa.Connection:
         with translating():
             self._connection = self._engine.connect()
-            self._connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": MIGRATION_LOCK})
-            self._connection.commit()
+            while not self._got():
+                time.sleep(WAIT)
         return self._connection
+
+    def _got(self) -> bool:
+        """Whether the lock is ours now. Who waited within a statement would keep an index from being built beside it:
+        the server waits until every older statement is over."""
+        got = self._connection.execute(sa.text("SELECT pg_try_advisory_lock(:n)"), {"n": MIGRATION_LOCK}).scalar()
+        self._connection.commit()
+        return bool(got)
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()

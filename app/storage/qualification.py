@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.given import given
 from app.storage.tables import enrolments, qualification_attempts, qualifications
 
 Row = sa.Row[Any]
@@ -58,10 +59,12 @@ SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) A
   (array_agg(a.at ORDER BY a.n) FILTER (WHERE a.passed))[1] AS at
 FROM enrolments e JOIN raters r ON r.id = e.rater_id LEFT JOIN teams t ON t.id = e.team_id
 LEFT JOIN qualification_attempts a ON a.campaign_id = e.campaign_id AND a.rater_id = e.rater_id
-WHERE e.campaign_id = :campaign AND e.state <> 'erased' AND (CAST(:after AS text) IS NULL OR r.key COLLATE "C" > :after)
+WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
 GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
 
 
 def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how often they tried, their best share, and what they passed by."""
-    return session.execute(text(_RESULTS), {"campaign": campaign_id, "after": after, "limit": limit}).all()
+    keys = {"campaign": campaign_id, "after": after, "limit": limit}
+    query = _RESULTS.format(conditions=given({"after": 'r.key COLLATE "C" > :after'}, keys))
+    return session.execute(text(query), keys).all()

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.copy_text import NAMES, TABLES, Lines, json_text
-from app.storage.db import driver
+from app.storage.db import UNHURRIED, driver
 
 __all__ = ["Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
 
@@ -18,7 +18,7 @@ WAITING = ("staged_voids", "staged_scores")  # for the last of an import
 SAMPLED = 10  # of a table are sampled 300 times as many rows
 
 # Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
-SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off")
+SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{UNHURRIED:.0f}s'")
 
 
 def open_staging(session: Session) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.given import given
 
 Row = sa.Row[Any]
 
@@ -205,7 +206,11 @@ def add_screen_answer(session: Session, campaign_id: int, task_id: int, values: 
     )
 
 
+# The page first, what is shown with it afterwards.
 _LISTED = """
+WITH page AS MATERIALIZED (
+    SELECT t.id FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'imported' AND t.id > :after {conditions}
+    ORDER BY t.id LIMIT :limit)
 SELECT t.id, t.public_id, t.key, t.state, r.key AS rater, t.bucket, t.plan, t.chain, t.queue, t.presentation, t.words,
        t.segments, t.lease, t.leased_until, t.handed_in_at, t.completion_code,
        (SELECT jsonb_agg(jsonb_build_object('item', i.position, 'document', d.key, 'first', i.first_segment,
@@ -216,11 +221,13 @@ SELECT t.id, t.public_id, t.key, t.state, r.key AS rater, t.bucket, t.plan, t.ch
                            AND c.item_id = i.id)) ORDER BY i.position)
         FROM items i JOIN documents d ON d.id = i.document_id
         WHERE i.campaign_id = t.campaign_id AND i.task_id = t.id) AS items
-FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
-WHERE t.campaign_id = :campaign AND t.state <> 'imported' AND t.id > :after
-  AND (CAST(:state AS text) IS NULL OR t.state = :state) AND (CAST(:rater AS text) IS NULL OR r.key = :rater)
-  AND (CAST(:bucket AS int) IS NULL OR t.bucket = :bucket) AND (CAST(:task AS text) IS NULL OR t.public_id = :task)
-ORDER BY t.id LIMIT :limit"""
+FROM page p JOIN tasks t ON t.id = p.id LEFT JOIN raters r ON r.id = t.rater_id ORDER BY t.id"""
+_LISTED_BY = {
+    "state": "t.state = :state",
+    "rater": "t.rater_id = (SELECT id FROM raters WHERE campaign_id = :campaign AND key = :rater)",
+    "bucket": "t.bucket = :bucket",
+    "task": "t.public_id = :task",
+}
 
 
 def page(
@@ -235,5 +242,6 @@ def page(
     task: str | None = None,
 ) -> list[Row]:
     """Tasks as managers see them, with the systems and roles of their items, by id after `after`."""
-    keys = {"campaign": campaign_id, "after": after, "limit": limit, "state": state, "rater": rater}
-    return list(session.execute(text(_LISTED), {**keys, "bucket": bucket, "task": task}))
+    only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
+    query = text(_LISTED.format(conditions=given(_LISTED_BY, only)))
+    return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.storage.given import given
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]
@@ -30,7 +31,7 @@ SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."ri
 FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
 LEFT JOIN teams t ON t.campaign_id = :campaign AND t.id = e.team_id
 LEFT JOIN tutorial_answers a ON a.campaign_id = :campaign AND a.rater_id = e.rater_id
-WHERE e.campaign_id = :campaign AND e.state <> 'erased' AND (CAST(:after AS text) IS NULL OR r.key COLLATE "C" > :after)
+WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
 GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
 _BEGUN = """
 SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AND i.task_id = l.task_id
@@ -63,4 +64,6 @@ def has_begun(session: Session, campaign_id: int, rater_id: int) -> bool:
 
 def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
-    return session.execute(text(_RESULTS), {"campaign": campaign_id, "after": after, "limit": limit}).all()
+    keys = {"campaign": campaign_id, "after": after, "limit": limit}
+    query = _RESULTS.format(conditions=given({"after": 'r.key COLLATE "C" > :after'}, keys))
+    return session.execute(text(query), keys).all()

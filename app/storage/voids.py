@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.credited import CREDITED
+from app.storage.judgment_filter import meant, part
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -22,14 +23,7 @@ JOIN documents d ON d.campaign_id = j.campaign_id AND d.id = i.document_id
 JOIN raters r ON r.campaign_id = j.campaign_id AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = j.campaign_id AND g.id = j.segment_id
 LEFT JOIN voids v ON v.campaign_id = j.campaign_id AND v.judgment_id = j.id"""
-_WHERE = """
-WHERE j.campaign_id = :campaign
-  AND (CAST(:rater AS text) IS NULL OR r.key = :rater) AND (CAST(:document AS text) IS NULL OR d.key = :document)
-  AND (CAST(:task AS text) IS NULL OR t.public_id = :task OR t.key = :task)
-  AND (CAST(:segment AS int) IS NULL OR g.position = :segment)
-  AND (CAST(:system AS text) IS NULL OR EXISTS (
-      SELECT FROM credits c WHERE c.campaign_id = j.campaign_id AND c.item_id = i.id
-        AND c.system_id = (SELECT s.id FROM systems s WHERE s.campaign_id = :campaign AND s.key = :system)))"""
+_WHERE = "\nWHERE j.campaign_id = :campaign"
 _SELECT = """
 SELECT j.id, t.public_id AS task, t.key AS task_key, i.position AS item, i.role, d.key AS document,
        g.position AS segment, r.key AS rater, j.revision, j.payload, j.submitted_at, j.recorded_at, j.version,
@@ -39,40 +33,55 @@ SELECT j.id, t.public_id AS task, t.key AS task_key, i.position AS item, i.role,
 _PAGE = f"""{_SELECT} (
     SELECT array_agg(s.key ORDER BY s.key COLLATE "C") FROM credits c JOIN systems s ON s.id = c.system_id
     WHERE c.campaign_id = j.campaign_id AND c.item_id = i.id) AS systems
-{_FROM} {_WHERE} AND j.id > :after ORDER BY j.id LIMIT :limit"""
-_ALL = f"{_SELECT} k.systems {_FROM} LEFT JOIN {CREDITED} k ON k.item_id = i.id {_WHERE} ORDER BY j.id"
-_COUNT = f"SELECT count(*) {_FROM} {_WHERE} AND v.judgment_id IS NULL"
+{_FROM} {_WHERE} AND j.id = ANY(:ids) ORDER BY j.id"""
+_ALL = f"{_SELECT} k.systems {_FROM} LEFT JOIN {CREDITED} k ON k.item_id = i.id {_WHERE} {{meant}} ORDER BY j.id"
+_NOT_VOID = "NOT EXISTS (SELECT FROM voids v WHERE v.campaign_id = j.campaign_id AND v.judgment_id = j.id)"
+_COUNT = f"SELECT count(*) FROM judgments j {_WHERE} {{meant}} AND {_NOT_VOID}"
 VOID = f"""
 INSERT INTO voids (campaign_id, judgment_id, reason, actor, version)
-SELECT j.campaign_id, j.id, :reason, :actor, :version {_FROM} {_WHERE} AND v.judgment_id IS NULL
+SELECT j.campaign_id, j.id, :reason, :actor, :version FROM judgments j {_WHERE} {{meant}} AND {_NOT_VOID}
 ON CONFLICT DO NOTHING"""
-FIELDS = ("rater", "document", "task", "segment", "system")
 
 
 def page(
     session: Session, campaign_id: int, profile_id: int, *, after: int, limit: int, only: Mapping[str, object]
-) -> list[Row]:
-    """Judgments with all their revisions, in the order in which they were stored."""
-    keys = {**dict.fromkeys(FIELDS), **only, "campaign": campaign_id, "profile": profile_id}
-    return list(session.execute(text(_PAGE), {**keys, "after": after, "limit": limit}))
+) -> tuple[list[Row], int | None]:
+    """Judgments with all their revisions, in the order in which they were stored.
+
+    And the last one that was looked at, where the page is not full though there are more to look at.
+    """
+    wanted = meant(session, campaign_id, only)
+    if wanted is None:
+        return [], None
+    found = part(session, campaign_id, wanted, after=after, limit=limit)
+    keys = {"campaign": campaign_id, "profile": profile_id, "ids": found.ids}
+    return list(session.execute(text(_PAGE), keys)), found.reached
 
 
 def stream(session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]) -> Iterator[Row]:
     """The same, all of them."""
-    keys = {**dict.fromkeys(FIELDS), **only, "campaign": campaign_id, "profile": profile_id}
-    yield from walk(session, _ALL, keys, batch=BATCH)
+    wanted = meant(session, campaign_id, only)
+    if wanted is not None:
+        keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
+        yield from walk(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
 
 
 def count(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
     """How many judgments, not void yet, a filter names."""
-    keys = {**dict.fromkeys(FIELDS), **only, "campaign": campaign_id}
-    return int(walk(session, _COUNT, keys).scalar_one())
+    wanted = meant(session, campaign_id, only)
+    if wanted is None:
+        return 0
+    keys = {**wanted.values, "campaign": campaign_id}
+    return int(walk(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
 
 
 def void(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
     """Set aside the judgments that a filter names; how many."""
-    keys = {**dict.fromkeys(FIELDS), **only, "campaign": campaign_id}
-    done = walk(session, VOID, {**keys, "reason": reason, "actor": actor, "version": version})
+    wanted = meant(session, campaign_id, only)
+    if wanted is None:
+        return 0
+    keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
+    done = walk(session, VOID.format(meant=wanted.condition), keys)
     return int(getattr(done, "rowcount", 0))

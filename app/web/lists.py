@@ -32,7 +32,10 @@ def after(cursor: str | None) -> str | None:
     return cursor
 
 
-def page_of(found: Sequence[T], limit: int, key: Callable[[T], str]) -> Page[T]:
-    """A page from one item more than fits, which tells whether there is another page."""
+def page_of(found: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
+    """A page from one item more than fits, which tells whether there is another page.
+
+    reached: cursor of where to go on, for a page that is not full though there may be more.
+    """
     shown = list(found[:limit])
-    return Page[T](items=shown, next=key(shown[-1]) if len(found) > limit else None)
+    return Page[T](items=shown, next=key(shown[-1]) if len(found) > limit else reached)

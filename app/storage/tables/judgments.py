@@ -63,6 +63,8 @@ judgments = Table(
         postgresql_nulls_not_distinct=True,
     ),
     PrimaryKeyConstraint("campaign_id", "id"),
+    # A rater's own are read whenever they hand in, and listed.
+    Index("ix_judgments_rater_id", "campaign_id", "rater_id", "id"),
     # Whoever sends a judgment again names it as before; imports mostly name none, and pay nothing.
     Index(
         "ix_judgments_external_id",

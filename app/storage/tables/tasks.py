@@ -122,6 +122,7 @@ items = Table(
     UniqueConstraint("campaign_id", "task_id", "key"),
     UniqueConstraint("campaign_id", "task_id", "position"),
     UniqueConstraint("campaign_id", "id"),
+    Index("ix_items_document_id", "campaign_id", "document_id"),
     Index("ix_items_group_id", "campaign_id", "group_id", postgresql_where=text("group_id IS NOT NULL")),
     # Without it every item that a replan takes away is looked for in all others.
     Index("ix_items_of_item_id", "campaign_id", "of_item_id", postgresql_where=text("of_item_id IS NOT NULL")),

@@ -1,0 +1,112 @@
+"""Which judgments a filter means, and pages of these: a page looks at no more of them than it can in time.
+
+Names become rows first, so that every condition is one on a judgment and the planner knows what it is asked about.
+What is shown with a judgment is joined once the page is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from app.storage.db import Session
+from app.storage.given import given
+
+LOOKED_AT = 2500
+"""Judgments that one page looks at, at most."""
+
+_ROWS = {
+    "rater": "(SELECT id FROM raters WHERE campaign_id = :campaign AND key = :rater)",
+    "document": "(SELECT id FROM documents WHERE campaign_id = :campaign AND key = :document)",
+    "system": "(SELECT id FROM systems WHERE campaign_id = :campaign AND key = :system)",
+    "task": """(SELECT array_agg(id) FROM tasks
+                WHERE campaign_id = :campaign AND (public_id = :task OR key = :task))""",
+}
+# A fence keeps the planner from reading all that a condition names where few judgments are looked at.
+_ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
+_CONDITIONS = {
+    "rater": "j.rater_id = :rater",
+    "task": f"EXISTS (SELECT FROM items i WHERE {_ITEM} AND i.task_id = ANY(:task) {{fence}})",
+    "document": f"EXISTS (SELECT FROM items i WHERE {_ITEM} AND i.document_id = :document {{fence}})",
+    "segment": """EXISTS (SELECT FROM segments g WHERE g.campaign_id = :campaign AND g.id = j.segment_id
+                          AND g.position = :segment {fence})""",
+    "system": """EXISTS (SELECT FROM credits c WHERE c.campaign_id = :campaign AND c.item_id = j.item_id
+                         AND c.system_id = :system {fence})""",
+}
+_FENCED = {name: condition.format(fence="OFFSET 0") for name, condition in _CONDITIONS.items()}
+_WHOLE = {name: condition.format(fence="") for name, condition in _CONDITIONS.items()}
+_OF_ITEMS = {"task": "i.task_id = ANY(:task)", "document": "i.document_id = :document"}
+
+# All judgments of what a task or a document shows, unless these are more than a page looks at.
+_FEW = """
+WITH shown AS MATERIALIZED (SELECT i.id FROM items i WHERE i.campaign_id = :campaign {conditions} LIMIT :most),
+found AS MATERIALIZED (
+    SELECT j.id FROM shown s CROSS JOIN LATERAL (SELECT id FROM judgments WHERE item_id = s.id OFFSET 0) j LIMIT :most)
+SELECT (SELECT count(*) FROM shown), ARRAY(SELECT id FROM found)"""
+_PAGE = """
+WITH looked AS MATERIALIZED (
+    SELECT j.id, j.item_id, j.segment_id, j.rater_id FROM judgments j
+    WHERE j.campaign_id = :campaign AND j.id > :after {among} ORDER BY j.id LIMIT :looked)
+SELECT ARRAY(SELECT j.id FROM looked j WHERE true {conditions} ORDER BY j.id LIMIT :limit),
+       (SELECT count(*) FROM looked), (SELECT max(id) FROM looked)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A filter with its names as rows of the campaign. values: by field; of a task, several."""
+
+    values: Mapping[str, object]
+
+    @property
+    def condition(self) -> str:
+        """For a statement over all judgments `j` of the campaign; each part with AND before it."""
+        return given(_WHOLE, self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The judgments of a page, by id. reached: the last that was looked at, where there are more to look at."""
+
+    ids: list[int]
+    reached: int | None
+
+
+def meant(session: Session, campaign_id: int, only: Mapping[str, object]) -> Meant | None:
+    """The rows that a filter names; None where something that it names is not there."""
+    named = {name: row for name, row in _ROWS.items() if only.get(name) is not None}
+    rows: tuple[object, ...] = ()
+    if named:
+        query = text("SELECT " + ", ".join(named.values()))
+        rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
+    if any(row is None for row in rows):
+        return None
+    return Meant({**only, **dict(zip(named, rows, strict=True))})
+
+
+def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit: int) -> Part:
+    """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
+    values = dict(wanted.values)
+    few = _few(session, campaign_id, values)
+    beside = {name: condition for name, condition in _FENCED.items() if name != "rater"}
+    if few is not None:
+        values["few"] = few
+        beside = {name: condition for name, condition in beside.items() if name not in _OF_ITEMS}
+    conditions = given(beside, values)
+    looked = max(LOOKED_AT, limit) if conditions else limit
+    among = given({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
+    keys = {**values, "campaign": campaign_id, "after": after, "limit": limit, "looked": looked}
+    query = text(_PAGE.format(among=among, conditions=conditions))
+    ids, count, last = session.execute(query, keys).one()
+    ended = count < looked or len(ids) == limit
+    return Part(list(ids), None if ended else int(last))
+
+
+def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
+    conditions = given(_OF_ITEMS, values)
+    if not conditions:
+        return None
+    keys = {**values, "campaign": campaign_id, "most": LOOKED_AT + 1}
+    shown, found = session.execute(text(_FEW.format(conditions=conditions)), keys).one()
+    return list(found) if max(shown, len(found)) <= LOOKED_AT else None

@@ -1,0 +1,221 @@
+"""A page of a list costs the same however much there is, for each filter alone, by plans for its values and for any."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from psycopg import sql
+
+from app.main import create_app
+from app.services import tokens, voids
+from app.storage import embedded, judgment_filter
+from app.storage.db import Database, StatementTooLong
+from app.web.deps import Options
+from app.web.lists import Page
+from tests.api.conftest import _serving
+from tests.grown import LAST, grow
+from tests.spine import Spine, fresh
+
+SMALL, LARGE = 1500, 15_000
+# What stands in addresses and filters, by name; a filter that is not here fails the test until it is.
+NAMES: dict[str, tuple[str, ...]] = {
+    "system": ("s4", LAST),
+    "document": ("d2", LAST),
+    "rater": ("r8", LAST),
+    "task": ("t2-1",),
+    "segment": ("3", "99"),
+    "/raters state": ("active", "left"),
+    "/tasks state": ("handed_in", "leased"),
+    "bucket": ("2",),
+    "answered": ("true", "false"),
+    "team": ("team",),
+    "format": ("json",),
+}
+MODES = ("force_custom_plan", "force_generic_plan")
+PARAMETER = re.compile(r"%\((\w+)\)s")
+ELSEWHERE = ("/imports/{import}", "/metrics", "/systems/{system}/outputs")
+"""Lists of something else than what a campaign has much of, or that look at each of its documents."""
+STORAGE = Path(judgment_filter.__file__).parent
+ROOM = 1.5
+ROW = 64
+"""Blocks that the depth of an index and the like may make."""
+
+
+@pytest.fixture(scope="module")
+def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+    with fresh(postgres, migrated_template) as found:
+        for key, judgments in (("small", SMALL), ("large", LARGE)):
+            grow(found.url, key, judgments)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(spine: Spine) -> Iterator[httpx.Client]:
+    with spine.database.transaction() as session:
+        secret = tokens.issue(session, role="admin").secret
+    with _serving(create_app(spine.database, Options()), Authorization=f"Bearer {secret}") as client:
+        yield client
+
+
+def lists(app: FastAPI) -> Iterator[APIRoute]:
+    """Routes that answer with a page of something of a campaign."""
+    for route in app.routes:
+        model = getattr(route, "response_model", None)
+        if not (isinstance(route, APIRoute) and isinstance(model, type) and issubclass(model, Page)):
+            continue
+        if "{campaign}" in route.path and not any(part in route.path for part in ELSEWHERE):
+            yield route
+
+
+def asked(route: APIRoute) -> Iterator[tuple[str, dict[str, str]]]:
+    """The route without a filter, and with each of its filters alone, each with each value."""
+    path = route.path.replace("{system}", "s4").replace("{document}", "d2")
+    yield path, {}
+    flat = [field.alias for field in route.dependant.query_params]
+    models = [getattr(field.field_info.annotation, "model_fields", {}) for field in route.dependant.query_params]
+    names = {name for model in models for name in model} or set(flat)
+    for name in sorted(names - {"limit", "cursor", "asked"}):
+        for value in NAMES.get(name) or NAMES[f"/{path.rpartition('/')[2]} {name}"]:
+            yield path, {name: value}
+
+
+CASES = [
+    pytest.param(path, query, id=f"{path.removeprefix('/v1/campaigns/{campaign}')} {query}")
+    for route in lists(create_app(Database("postgresql://", size=2), Options()))
+    for path, query in asked(route)
+]
+
+
+def touched(connection: psycopg.Connection[Any], statement: str, values: dict[str, Any], mode: str) -> int:
+    """Blocks that a statement touches, by the plan of this mode."""
+    order = list(dict.fromkeys(PARAMETER.findall(statement)))
+    numbered = PARAMETER.sub(lambda found: f"${order.index(found[1]) + 1}", statement).replace("%%", "%")
+    given = sql.SQL(", ").join(sql.Literal(values[name]) for name in order)
+    with connection.transaction(force_rollback=True):
+        connection.execute(f"SET LOCAL plan_cache_mode = {mode}".encode())
+        connection.execute(f"PREPARE asked AS {numbered}".encode())
+        call = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked")
+        call = call + sql.SQL("(") + given + sql.SQL(")") if order else call
+        told = connection.execute(call).fetchone()
+        connection.execute("DEALLOCATE asked")
+    plan = (told[0] if isinstance(told[0], list) else json.loads(told[0]))[0]["Plan"]  # type: ignore[index]
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+def costs(spine: Spine, ask: Callable[[], object]) -> dict[str, int]:
+    """Blocks that all statements of a request touch, by the mode of their plans."""
+    seen: list[tuple[str, dict[str, Any]]] = []
+
+    def look(_: sa.Connection, __: object, statement: str, parameters: Any, *___: object) -> None:
+        if statement.lstrip().split(None, 1)[0] in {"SELECT", "WITH"}:
+            seen.append((statement, dict(parameters)))
+
+    engine = spine.database._engine
+    sa.event.listen(engine, "before_cursor_execute", look)
+    try:
+        ask()
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", look)
+    with psycopg.connect(spine.url) as connection:
+        return {mode: sum(touched(connection, *one, mode) for one in seen) for mode in MODES}
+
+
+@pytest.mark.parametrize(("path", "query"), CASES)
+def test_a_page_costs_the_same_however_much_there_is(
+    spine: Spine, client: httpx.Client, path: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgment_filter, "LOOKED_AT", 300)
+
+    def ask(campaign: str) -> Callable[[], None]:
+        def request() -> None:
+            answer = client.get(path.replace("{campaign}", campaign), params={**query, "limit": 1})
+            assert answer.status_code == 200, answer.text
+
+        return request
+
+    small, large = (costs(spine, ask(key)) for key in ("small", "large"))
+    for mode in MODES:
+        told = f"{mode}: {large[mode]} blocks, {small[mode]} where there is {LARGE // SMALL} times less"
+        assert large[mode] <= ROOM * small[mode] + ROW, told
+
+
+def test_the_lists_of_judgments_and_tasks_are_among_them() -> None:
+    ids = {case.id for case in CASES}
+    assert {f"{of} {{}}" for of in ("/judgments", "/tasks", "/raters", "/flags")} <= ids
+    assert "/judgments {'system': 'last'}" in ids
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        {},
+        {"rater": LAST},
+        {"system": LAST},
+        {"system": "s3"},
+        {"document": "d5"},
+        {"segment": 2},
+        {"document": "d3", "system": "s2"},
+        {"rater": "r7", "segment": 5},
+        {"task": "t2-1", "rater": "r8"},
+        {"rater": "nobody"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("looked_at", [100, 100_000])
+def test_pages_together_are_all_that_a_filter_means(
+    spine: Spine, client: httpx.Client, only: dict[str, Any], looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgment_filter, "LOOKED_AT", looked_at)
+    with spine.database.transaction() as session:
+        campaign = voids.campaigns.get(session, "small").id
+        meant = [row.id for row in voids.voids.stream(session, campaign, 0, only=only)]
+    names = {"rater": "r.key", "system": "s.key", "document": "d.key", "segment": "g.position", "task": "t.key"}
+    where = "".join(f" AND {names[name]} = '{value}'" for name, value in only.items())
+    slow = spine.ask(
+        f"""SELECT j.id FROM judgments j JOIN items i ON i.id = j.item_id JOIN tasks t ON t.id = i.task_id
+            JOIN documents d ON d.id = i.document_id JOIN raters r ON r.id = j.rater_id
+            JOIN segments g ON g.id = j.segment_id JOIN credits c ON c.item_id = i.id
+            JOIN systems s ON s.id = c.system_id WHERE j.campaign_id = {campaign}{where} ORDER BY j.id"""
+    )
+    paged, cursor = [], "0"
+    while cursor is not None:
+        query = {**only, "limit": 200, "cursor": cursor}
+        answer = client.get("/v1/campaigns/small/judgments", params=query).json()
+        paged += [one["id"] for one in answer["items"]]
+        cursor = answer["next"]
+    assert paged == meant == [row[0] for row in slow]
+
+
+def test_a_statement_that_takes_too_long_is_stopped(spine: Spine) -> None:
+    hurried = Database(spine.url, size=1, role="plumbline_app", timeout=0.05)
+    try:
+        with pytest.raises(StatementTooLong), hurried.transaction() as session:
+            session.execute(sa.text("SELECT pg_sleep(60)"))
+        with hurried.transaction() as session:
+            assert session.execute(sa.text("SELECT 1")).scalar() == 1, "the connection goes on"
+    finally:
+        hurried.close()
+
+
+def test_the_server_keeps_no_plan_of_a_statement_however_often_it_is_asked(spine: Spine) -> None:
+    with spine.database.transaction() as session:
+        for _ in range(20):
+            session.execute(sa.text("SELECT count(*) FROM judgments WHERE campaign_id = :campaign"), {"campaign": 1})
+        kept = session.execute(sa.text("SELECT count(*) FROM pg_prepared_statements")).scalar()
+    assert kept == 0
+
+
+def test_no_statement_asks_whether_a_filter_is_given() -> None:
+    optional = re.compile(r"(?:CAST\(:\w+ AS [\w\[\]]+\)|:\w+|%\(\w+\)s)(?:::[\w\[\]]+)? IS NULL\s+OR\b")
+    found = {path.name for path in STORAGE.rglob("*.py") if optional.search(path.read_text(encoding="utf-8"))}
+    assert found == {"leases.py"}, "there the same plan is for all: it looks up by key, and the rest is reckoned by row"
