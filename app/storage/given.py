@@ -1,7 +1,7 @@
 """Conditions of a statement with optional filters: only those that are given stand in it.
 
-A condition that asks whether it is asked (`:x IS NULL OR …`) is planned once for both cases, and a plan that a
-connection keeps then reads all that there is for the sake of the one or the other.
+A condition that asks whether it is asked is planned once for both cases, and a plan that a connection keeps then reads
+all that there is for the sake of the one or the other.
 """
 
 from __future__ import annotations

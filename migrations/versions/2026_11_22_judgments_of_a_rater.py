@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "2026_11_22_judgments_of_a_rater"
-down_revision = "2026_11_21_answers"
+down_revision = "2026_11_22_access"
 branch_labels = None
 depends_on = None
 
