@@ -15,7 +15,8 @@ from app.storage.db import Session
 Row = sa.Row[Any]
 BATCH = 2000
 _HERE = "WHERE x.campaign_id = :campaign AND x.rater_id = :rater"
-_SINCE = "AND (CAST(:since AS timestamptz) IS NULL OR {} >= :since)"  # where earlier answers are not to be seen
+# Where earlier answers are not to be seen; what has neither mark is seen whenever it was.
+_SINCE = {"at": "AND x.at >= :since", "recorded_at": "AND x.recorded_at >= :since"}
 
 # Who somebody is: for the rater alone. A front-end acts for a pseudonym and has no use for the person behind it.
 IDENTITY = "p.key AS person, e.external_id, k.name AS contact_name, k.email AS contact_email, k.note AS contact_note"
@@ -36,23 +37,23 @@ LISTS: Mapping[str, str] = MappingProxyType(
             {_HERE} ORDER BY x.id""",
         "consents": f"SELECT x.version, x.language, x.at FROM consents x {_HERE} ORDER BY x.version",
         "qualification": f"""SELECT x.n AS attempt, x.version, x.answers, x.share, x.passed, x.waived, x.at
-            FROM qualification_attempts x {_HERE} {_SINCE.format("x.at")} ORDER BY x.n""",
+            FROM qualification_attempts x {_HERE} {{at}} ORDER BY x.n""",
         "tutorial": f"""SELECT dense_rank() OVER (ORDER BY x.document) AS document, x.position AS segment, x.payload,
-            x."right", x.at FROM tutorial_answers x {_HERE} {_SINCE.format("x.at")} ORDER BY x.at, 1, x.position""",
+            x."right", x.at FROM tutorial_answers x {_HERE} {{at}} ORDER BY x.at, 1, x.position""",
         "tasks": f"""SELECT t.public_id AS task, x.leased_at, x.ended_at, x.ended_how, t.completion_code
             FROM leases x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.leased_at, t.id""",
         "judgments": f"""SELECT t.public_id AS task, i.position AS item, g.position AS segment, x.revision, x.payload,
             x.guidelines, x.started_at, x.submitted_at, x.recorded_at
             FROM judgments x JOIN items i ON i.id = x.item_id JOIN tasks t ON t.id = i.task_id
-            LEFT JOIN segments g ON g.id = x.segment_id {_HERE} {_SINCE.format("x.recorded_at")} ORDER BY x.id""",
+            LEFT JOIN segments g ON g.id = x.segment_id {_HERE} {{recorded_at}} ORDER BY x.id""",
         "screens": f"""SELECT t.public_id AS task, x.screen, x.revision, x.payload, x.recorded_at
-            FROM screen_judgments x JOIN tasks t ON t.id = x.task_id {_HERE} {_SINCE.format("x.recorded_at")}
+            FROM screen_judgments x JOIN tasks t ON t.id = x.task_id {_HERE} {{recorded_at}}
             ORDER BY x.recorded_at, x.screen""",
         "activity": f"""SELECT t.public_id AS task, x.session, x.seq, x.kind, x.at_ms, x.item, x.segment, x.received_at
             FROM activity x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.received_at, x.session, x.seq""",
         "hours": f"""SELECT x.kind, x.seconds, x.reason, x.at FROM hour_adjustments x {_HERE} ORDER BY x.id""",
         "flags": f"""SELECT t.public_id AS task, x.segment, x.reason, x.note, x.at, x.answer, x.answered_at
-            FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {_SINCE.format("x.at")} ORDER BY x.id""",
+            FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {{at}} ORDER BY x.id""",
     }
 )
 
@@ -61,7 +62,8 @@ def rows(
     session: Session, query: str, campaign_id: int, rater_id: int, *, since: datetime | None = None
 ) -> Iterator[Row]:
     """Stream one of the queries above. since: answers, attempts and flags from before this time are left out."""
-    keys = {"campaign": campaign_id, "rater": rater_id, **({"since": since} if ":since" in query else {})}
+    keys = {"campaign": campaign_id, "rater": rater_id, "since": since}
+    query = query.format_map(dict.fromkeys(_SINCE, "") if since is None else _SINCE)
     yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
 
 
