@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
 
+from pydantic import Field
+
 from app.domain.recipe import Scoring
 from app.protocols._base import Spans
 from app.services.judged import Head, Judged, On, judged, kept
 from app.services.reports import Question, StoredReport
 from app.services.scores import reading
-from app.stats.quality.report import Choices, RaterQuality, quality
+from app.stats.quality.report import AlikePair, Choices, RaterQuality, quality
 from app.stats.quality.seeded import attention, span_hits
 from app.storage import seeded
 from app.storage.db import Database, Session
@@ -30,6 +32,7 @@ class QualityView(Head):
     counts: dict[str, int]
     raters: list[RaterQuality]
     warnings: list[str]
+    alike: list[AlikePair] = Field(default=[], description="Pairs of raters whose answers are too much alike.")
 
 
 def report(
@@ -59,6 +62,7 @@ def _view(session: Session, about: Question, read: Judged, choices: Choices, on:
         counts=found.counts,
         raters=list(_with_seeded(session, about, read, found.raters)),
         warnings=list(found.warnings),
+        alike=list(found.alike),
     )
 
 

@@ -31,6 +31,7 @@ _HEADS: Mapping[About, tuple[str, ...]] = MappingProxyType(
             *("panel_items", "offset", "spread_ratio", "correlation", "seconds_per_word", "speed_ratio"),
             *("longest_run", "expected_run", "round_share", "no_errors", "cusum_alarm", "cusum_chance", "flags"),
             *("checks_found", "checks_missed", "degraded_segments", "marked_where_degraded"),
+            *("drift_chance", "within_tasks_q", "alike_with"),
         ),
         "timing": ("rater", "judgments", "hours", "mean_seconds", "sd_seconds", "words_per_hour", "slope", "slope_p"),
         "revisions": (
@@ -156,7 +157,7 @@ def _share(value: float | None) -> str:
 
 def _rows(view: View) -> list[tuple[Cell, ...]]:
     if isinstance(view, QualityView):
-        return [_quality_row(one) for one in view.raters]
+        return [_quality_row(one, view) for one in view.raters]
     if isinstance(view, TimingView):
         return [
             (
@@ -175,7 +176,7 @@ def _rows(view: View) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _quality_row(one: RaterQuality) -> tuple[Cell, ...]:
+def _quality_row(one: RaterQuality, view: QualityView) -> tuple[Cell, ...]:
     t, r, p, s, h, d = one.control, one.repeats, one.panel, one.speed, one.habits, one.drift
     tested = (t.n_pairs, t.statistic, t.p_value, t.q_value, t.mean_difference, t.share_worse) if t else (None,) * 6
     again = (r.n, r.mean_difference, r.within, r.icc) if r else (None,) * 4
@@ -186,4 +187,6 @@ def _quality_row(one: RaterQuality) -> tuple[Cell, ...]:
     head = (one.rater, one.n_judgments, one.verdict, one.completion)
     checks = (one.attention.found, one.attention.missed) if one.attention else (None, None)
     hits = (one.span_hits.n, one.span_hits.hits) if one.span_hits else (None, None)
-    return (*head, *tested, *again, *beside, *pace, *ways, *moved, "; ".join(one.flags), *checks, *hits)
+    same = [other for pair in view.alike if one.rater in pair.raters for other in pair.raters if other != one.rater]
+    last = (d.either if d else None, one.within_tasks.q_value if one.within_tasks else None, "; ".join(same))
+    return (*head, *tested, *again, *beside, *pace, *ways, *moved, "; ".join(one.flags), *checks, *hits, *last)

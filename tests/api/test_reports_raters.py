@@ -54,7 +54,8 @@ def test_verdicts_come_with_their_evidence(client: httpx.Client) -> None:
     assert shown["counts"] == {"pass": 1, "fail": 1, "not_testable": 1}
 
 
-WITHIN = {"within": 1.0, "tolerance": 10.0}
+WITHIN = {"within": 1.0, "tolerance": 10.0, "usual": None, "q_value": None}
+"""One rater has repeats: there are no others to be compared with."""
 
 
 def test_the_test_and_its_limits_are_chosen_in_the_query(client: httpx.Client) -> None:

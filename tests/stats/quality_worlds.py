@@ -50,7 +50,8 @@ PROTOCOLS = {
 class Design:
     """How large a campaign is. overlap: raters of a document. task: documents. segments: of a document, on average.
 
-    controls, repeats: share of judgments that are followed by a degraded or repeated copy in the same task.
+    group: raters who share their documents with each other alone; all of them where it is 0. controls, repeats: share
+    of judgments that are followed by a degraded or repeated copy in the same task.
     """
 
     raters: int = 30
@@ -61,6 +62,7 @@ class Design:
     task: int = 4
     controls: float = 0.12
     repeats: float = 0.1
+    group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ def _assigned(d: Design, rng: np.random.Generator) -> dict[str, np.ndarray]:
     lengths = np.clip(np.round(rng.lognormal(np.log(d.segments), 0.5, d.documents)), 1, 30).astype(int)
     seats = [[] for _ in range(d.raters)]
     for document in rng.permutation(d.documents):
-        free = sorted(range(d.raters), key=lambda r: (len(seats[r]), rng.random()))[: d.overlap]
+        least = min(range(d.raters), key=lambda r: (len(seats[r]), rng.random()))
+        near = [r for r in range(d.raters) if not d.group or r // d.group == least // d.group]
+        free = sorted(near, key=lambda r: (len(seats[r]), rng.random()))[: d.overlap]
         for rater in free:
             seats[rater].append(document)
     rows = []

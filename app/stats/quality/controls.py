@@ -26,6 +26,11 @@ MIN_PAIRS = 8
 """Pairs below which no verdict is given (PB-9)."""
 ALPHA = 0.05
 MOST_EXACT = 50
+MOST_MISSED = 0.05
+"""Chance, at most, that a rater fails who works like those who passed; where it is higher, nobody is failed."""
+MIN_POOL = 20
+DRAWS = 199
+SEED = 2016
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class ControlTest:
     original, oriented so that a small one speaks for the rater. mean_difference: degraded − original in the protocol's
     own unit. share_worse: pairs whose degraded item was scored worse, ties counting none.
     p_value: one-sided; q_value: adjusted over the raters that could be tested. verdict, why: `not_testable` says why.
+    missed: chance that a rater fails with as many pairs who works like those who passed, of a rater who did not pass;
+    None where fewer than 20 pairs of others tell it.
     """
 
     n_pairs: int
@@ -48,6 +55,7 @@ class ControlTest:
     share_worse: float | None
     verdict: Verdict
     why: str | None = None
+    missed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,9 @@ def control_tests(
     """Test every rater (by code) who judged a degraded item, one-sided: it was scored worse than its original.
 
     A rater passes where the adjusted p is below `alpha`; with fewer than `min_pairs` pairs there is no verdict, and
-    the rater does not count in the family. Which way is worse is read from `ratings.higher_is_better`.
+    the rater does not count in the family. Nor is there one where more than 5 % of raters would fail who work like
+    those who passed: few pairs, or pairs that hardly differ, are no evidence against anybody. Which way is worse is
+    read from `ratings.higher_is_better`.
 
     Parameters
     ----------
@@ -82,7 +92,7 @@ def control_tests(
     ------
     Invalid : an unknown test, or fewer than 2 pairs asked for.
 
-    Sources: Graham et al. 2013, 2016 (NLE 23(1)); Appraise (rank-sum); PB-9.
+    Sources: Graham et al. 2013, 2016 (NLE 23(1)); Appraise (rank-sum); PB-9; Efron & Tibshirani 1993 (draws).
     """
     if test not in TESTS:
         raise Invalid("the question is not valid", places=(Place(("query", "test"), f"must be one of {TESTS}"),))
@@ -95,14 +105,39 @@ def control_tests(
     testable = [rater for rater, one in tested.items() if isinstance(one, _One)]
     family = np.array([one.p_value for one in tested.values() if isinstance(one, _One)])
     q_values = dict(zip(testable, adjusted(family, adjust).tolist(), strict=True))
-    return {rater: _verdict(pairs, rater, one, q_values.get(rater), sign, alpha) for rater, one in tested.items()}
+    passed = [rater for rater, q in q_values.items() if q < alpha]
+    found = {}
+    for rater, one in tested.items():
+        q = q_values.get(rater)
+        missed = None
+        if isinstance(one, _One) and q is not None and q >= alpha:
+            limit = alpha * one.p_value / q
+            missed = _missed(pairs, rater, passed, sign, test, limit)
+        found[rater] = _verdict(pairs, rater, one, q, sign, alpha, missed)
+    return found
 
 
-def _verdict(pairs: Pairs, rater: int, one: _One | str, q: float | None, sign: int, alpha: float) -> ControlTest:
+def _missed(
+    pairs: Pairs, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
+) -> float | None:
+    """Share of draws of as many pairs, from those of the raters who passed, whose p does not fall below a limit."""
+    n = pairs.of(rater)[0].size
+    theirs = np.flatnonzero(np.isin(pairs.rater, passed))
+    if theirs.size < MIN_POOL:
+        return None
+    drawn = np.random.default_rng((SEED, rater)).choice(theirs, (DRAWS, n))
+    tests = [worse(sign * pairs.changed[rows], sign * pairs.original[rows], test) for rows in drawn]
+    return float(np.mean([one is None or one.p_value >= limit for one in tests]))
+
+
+def _verdict(
+    pairs: Pairs, rater: int, one: _One | str, q: float | None, sign: int, alpha: float, missed: float | None
+) -> ControlTest:
     changed, original = pairs.of(rater)
     difference = rounded(changed - original)
-    known = isinstance(one, _One)
-    verdict: Verdict = "not_testable" if q is None else "pass" if q < alpha else "fail"
+    weak = missed is not None and missed > MOST_MISSED
+    verdict: Verdict = "not_testable" if q is None or weak else "pass" if q < alpha else "fail"
+    why = f"with {difference.size} pairs {missed:.0%} of raters fail who work like those who passed" if weak else None
     return ControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),
@@ -112,7 +147,8 @@ def _verdict(pairs: Pairs, rater: int, one: _One | str, q: float | None, sign: i
         mean_difference=float(difference.mean()) if difference.size else None,
         share_worse=float((sign * difference < 0).mean()) if difference.size else None,
         verdict=verdict,
-        why=None if known else str(one),
+        why=why if isinstance(one, _One) else str(one),
+        missed=missed,
     )
 
 

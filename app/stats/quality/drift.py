@@ -11,7 +11,7 @@ from app.stats.adjust import bh
 from app.stats.plain import number
 from app.stats.quality.levels import levels
 from app.stats.quality.panel import Cells
-from app.stats.ratings import Bools, Floats
+from app.stats.ratings import Bools, Codes, Floats
 
 REFERENCE = 0.5
 DECISION = 5.0
@@ -71,7 +71,7 @@ class Course:
     """Where in the work of its rater each cell stands, and which document it is of; both of shape (cells,)."""
 
     place: Floats
-    document: np.ndarray[tuple[int], np.dtype[np.integer]]
+    document: Codes
 
 
 def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum:
@@ -169,6 +169,7 @@ def drifts(
     cells: Cells,
     course: Course,
     n_raters: int,
+    trusted: Bools | None = None,
     *,
     sign: int = 1,
     k: float = REFERENCE,
@@ -183,11 +184,12 @@ def drifts(
 
     Parameters
     ----------
+    trusted : by rater code, whom the others are compared with to begin with; everybody where it is not given.
     sign : +1 where a larger score is better, −1 where a smaller one is; a positive residual is lenient.
 
     Sources: Page 1954; Benjamini & Hochberg 1995.
     """
-    beside = np.ones(n_raters, dtype=np.bool_)
+    beside = np.ones(n_raters, dtype=np.bool_) if trusted is None else trusted.copy()
     found: dict[int, Drift] = {}
     again = set(np.unique(cells.rater).tolist())
     while again:

@@ -9,13 +9,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from app.stats.adjust import bh
+from app.stats.quality.alike import Alike
 from app.stats.quality.drift import CHANCE, Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
+from app.stats.quality.within import WithinTasks
 
-Check = Literal["controls", "habits", "speed", "panel", "repeats", "drift"]
+Check = Literal["controls", "habits", "speed", "panel", "repeats", "drift", "within_tasks", "alike"]
 CHECKS: tuple[Check, ...] = get_args(Check)
 """What a rater can be looked at by; the first is a test with a verdict, the others have limits."""
 Flag = tuple[Check, str]
@@ -26,47 +28,62 @@ Told = Iterator[tuple[int, str]]
 class Limits:
     """From where evidence is flagged; a flag is for a person to look at and decides nothing.
 
-    run_p: chance of the longest run, BH over the raters. drift_chance: of a CUSUM or slope as large without drift.
+    chance: of any honest rater of a campaign to be flagged by a check, as Benjamini and Hochberg bound it over the
+    raters (over the pairs, for answers that are alike). drift_chance: of one honest rater to be flagged for drift.
+    Beside its chance some evidence has to be of a size that matters. run_p: chance of the longest run in random order.
     fast: seconds a word as a share of the panel's median, with at least `min_timed` timed judgments. round: share of
-    round scores. correlation: with the panel, below. offset: in robust SDs of the panel's offsets, with at least
-    `min_raters` raters. repeats: share within tolerance, below, with at least `min_repeats`. min_judgments: below it
-    habits are not judged.
+    round scores. correlation: as a share of what is usual, below. offset: in robust SDs of the raters' levels.
+    repeats: distance as a multiple of the others', with at least `min_repeats`. min_raters: fewer than these are not
+    told apart by habits, correlation or level. min_judgments: below it habits are not judged.
     """
 
     run_p: float = 0.001
     fast: float = 1 / 3
     min_timed: int = 20
     round: float = 0.95
-    correlation: float = 0.1
+    correlation: float = 0.5
     offset: float = 3.0
     min_raters: int = 5
-    repeats: float = 0.5
+    repeats: float = 1.3
     min_repeats: int = 5
     min_judgments: int = 20
     drift_chance: float = CHANCE
+    chance: float = 0.01
 
 
-def flagged(
-    limits: Limits,
-    ways: dict[int, Habits],
-    speeds: dict[int, Speed],
-    panel: dict[int, Against],
-    again: dict[int, Repeats],
-    drifts: dict[int, Drift],
-) -> dict[int, tuple[Flag, ...]]:
-    """The flags of each rater (by code) who has habits: by which check, and what is to be seen."""
-    found: dict[int, list[Flag]] = {r: [] for r in ways}
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is flagged, by rater code."""
+
+    ways: dict[int, Habits]
+    speeds: dict[int, Speed]
+    panel: dict[int, Against]
+    again: dict[int, Repeats]
+    drifts: dict[int, Drift]
+    within: dict[int, WithinTasks]
+    pairs: tuple[Alike, ...]
+
+
+def flagged(limits: Limits, found: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
+    """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
+    flags: dict[int, list[Flag]] = {r: [] for r in found.ways}
     told: dict[Check, Told] = {
-        "habits": _of_habits(limits, ways),
-        "speed": _of_speed(limits, speeds),
-        "panel": _of_panel(limits, panel),
-        "repeats": _of_repeats(limits, again),
-        "drift": _of_drift(limits, drifts),
+        "habits": _of_habits(limits, found.ways),
+        "speed": _of_speed(limits, found.speeds),
+        "panel": _of_panel(limits, found.panel),
+        "repeats": _of_repeats(limits, found.again),
+        "drift": _of_drift(limits, found.drifts),
+        "within_tasks": _of_tasks(limits, found.within),
+        "alike": _of_pairs(limits, found.pairs, names),
     }
     for check, part in told.items():
         for rater, text in part:
-            found[rater].append((check, text))
-    return {rater: tuple(flags) for rater, flags in found.items()}
+            flags[rater].append((check, text))
+    return {rater: tuple(told) for rater, told in flags.items()}
+
+
+def _rare(limits: Limits, q: float | None) -> bool:
+    return q is not None and q < limits.chance
 
 
 def _of_habits(limits: Limits, ways: dict[int, Habits]) -> Told:
@@ -74,31 +91,36 @@ def _of_habits(limits: Limits, ways: dict[int, Habits]) -> Told:
     q_values = bh(np.array([way.run_p for way in judged.values()])).tolist()
     for (r, way), q in zip(judged.items(), q_values, strict=True):
         if way.distinct == 1:
-            yield r, "one score throughout"
-        elif q < limits.run_p:
+            if way.constant_p is None or way.constant_p < limits.chance:
+                yield r, "one score throughout"
+        elif q < limits.run_p and _rare(limits, way.run_q):
             yield r, f"{way.longest_run} equal scores in a row, {way.expected_run:.1f} expected"
-        if way.round_share is not None and way.round_share > limits.round:
+        if way.round_share is not None and way.round_share > limits.round and _rare(limits, way.round_q):
             yield r, f"{way.round_share:.0%} of scores are multiples of 10"
 
 
 def _of_speed(limits: Limits, speeds: dict[int, Speed]) -> Told:
     for r, pace in speeds.items():
-        if pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast:
+        enough = pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast
+        if enough and _rare(limits, pace.q_value):
             yield r, f"{pace.ratio:.0%} of the usual time"
 
 
 def _of_panel(limits: Limits, panel: dict[int, Against]) -> Told:
+    known = [one.correlation for one in panel.values() if one.correlation is not None]
+    usual = float(np.median(known)) if known else 0.0
     for r, one in panel.items():
-        if one.correlation is not None and one.correlation < limits.correlation:
-            yield r, f"rank correlation with the others {one.correlation:.2f}"
-    for r, size in _outlying(panel, limits).items():
-        yield r, f"{'lenient' if panel[r].lenient > 0 else 'severe'}: {size:.1f} SDs from the others"
+        rank = one.correlation
+        if rank is not None and rank < limits.correlation * usual and _rare(limits, one.correlation_q):
+            yield r, f"rank correlation with the others {rank:.2f}, where {usual:.2f} is usual"
+        if one.sds is not None and one.sds > limits.offset and _rare(limits, one.offset_q):
+            yield r, f"{'lenient' if one.lenient > 0 else 'severe'}: {one.sds:.1f} SDs from the others"
 
 
 def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> Told:
     for r, pairs in again.items():
-        if pairs.n >= limits.min_repeats and pairs.within < limits.repeats:
-            yield r, f"{pairs.within:.0%} of repeats within {pairs.tolerance:g}"
+        if pairs.usual is not None and pairs.n >= limits.min_repeats and _rare(limits, pairs.q_value):
+            yield r, f"repeats lie {pairs.mean_difference:.3g} apart on average, where {pairs.usual:.3g} is usual"
 
 
 def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
@@ -108,12 +130,15 @@ def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
             yield r, f"more {way} in the course of {moved.n} documents, chance {moved.either:.2g}"
 
 
-def _outlying(panel: dict[int, Against], limits: Limits) -> dict[int, float]:
-    """Raters whose offset lies far out, in robust SDs (1.4826 × the median distance from the median)."""
-    if len(panel) < limits.min_raters:
-        return {}
-    offsets = np.array([one.lenient for one in panel.values()])
-    distance = np.abs(offsets - np.median(offsets))
-    usual = 1.4826 * float(np.median(distance))
-    sizes = dict(zip(panel, (distance / usual).tolist() if usual > 0 else [0.0] * len(panel), strict=True))
-    return {r: size for r, size in sizes.items() if size > limits.offset}
+def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> Told:
+    for r, one in within.items():
+        if _rare(limits, one.q_value):
+            times = one.late / max(one.early, 1e-9)
+            yield r, f"after {one.cut:.0%} of a task scores lie {times:.1f} times as far from the usual ones as before"
+
+
+def _of_pairs(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> Told:
+    for pair in pairs:
+        if _rare(limits, pair.q_value):
+            for own, other in ((pair.first, pair.second), (pair.second, pair.first)):
+                yield own, f"answers like those of {names[other]}: {pair.equal:.0%} of {pair.n} equal"

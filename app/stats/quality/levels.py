@@ -17,10 +17,11 @@ RIDGE = 1e-9
 class Levels:
     """By rater code the level in the protocol's unit, NaN for who shares no item; its mean is 0 in each group of raters
     that common items connect. residual: by cell the score less the rater's level, minus the mean of the same of the
-    other raters of the item; NaN where there are none."""
+    other raters of the item; others: that mean; both NaN where there are none."""
 
     of_rater: Floats
     residual: Floats
+    others: Floats
 
 
 def levels(cells: Cells, n_raters: int, beside: Bools | None = None) -> Levels:
@@ -58,7 +59,7 @@ def levels(cells: Cells, n_raters: int, beside: Bools | None = None) -> Levels:
         if mine.any():
             of_rater[rater] = residual[mine].mean()
             residual[mine] -= of_rater[rater]
-    return Levels(of_rater, residual)
+    return Levels(of_rater, residual, others)
 
 
 def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
@@ -71,7 +72,7 @@ def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
     right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
     matrix = np.zeros((n_raters, n_raters))
     np.add.at(matrix, (rater, rater), 1.0)
-    for first, second in _meetings(item):
+    for first, second in meetings(item):
         np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
     known = np.bincount(rater, minlength=n_raters) > 0
     at = np.flatnonzero(known)
@@ -83,7 +84,7 @@ def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
     return found
 
 
-def _meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items."""
     order = np.argsort(item, kind="stable")
     ordered = item[order]

@@ -39,6 +39,9 @@ class Against:
     n_items: items compared. offset: own mean minus theirs, in the protocol's unit; shift: what L-7 would add, −offset.
     lenient: the offset with its sign turned so that a positive one is lenient. spread_ratio: own SD over the SD of
     their scores on the same items. correlation: Spearman's, with the mean of the others (leave one out).
+    sds: distance of the rater's level from the usual one, in robust SDs of the raters' levels, each beside the levels
+    of those whom they met. offset_q, correlation_q: chance of a level so far from the usual one, and of a correlation
+    so far below it, among raters who are alike, over all raters (Benjamini–Hochberg); None where that cannot be told.
     """
 
     basis: str
@@ -48,6 +51,9 @@ class Against:
     lenient: float
     spread_ratio: float | None
     correlation: float | None
+    sds: float | None = None
+    offset_q: float | None = None
+    correlation_q: float | None = None
 
 
 def against_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, Against]:

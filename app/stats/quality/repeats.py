@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.stats.adjust import bh
 from app.stats.plain import number
-from app.stats.quality.pairing import pairs_of
-from app.stats.ratings import Floats, Ratings, Role, Scale
+from app.stats.quality.pairing import Pairs, pairs_of
+from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Links
 
 SLACK = 1e-9
 """|a − b| ≤ t + SLACK counts as within t (decisions §9)."""
+MARGIN = 1.3
+"""Times the noise of the others that an honest rater may have."""
+MIN_OTHERS = 20
+DRAWS = 9_999
+SEED = 2013
 SHARE_OF_SCALE = 0.1
 """Default tolerance: a tenth of the scale, rounded down to a step of it but at least one."""
 
@@ -22,7 +28,9 @@ class Repeats:
     """Repeats of one rater.
 
     n: pairs of a repeat and its original. mean_difference: mean |Δ| in the protocol's unit. icc: ICC(1) of single
-    ratings, None below two pairs or without any variation. within: share of pairs with |Δ| ≤ tolerance.
+    ratings, None below two pairs or without any variation. within: share of pairs with |Δ| ≤ tolerance. usual: mean |Δ|
+    of the other raters; q_value: chance of a mean as large for a rater with up to 1.3 times their distances, over all
+    raters (Benjamini–Hochberg); both None where the others have too few repeats.
     """
 
     n: int
@@ -30,6 +38,8 @@ class Repeats:
     icc: float | None
     within: float
     tolerance: float
+    usual: float | None = None
+    q_value: float | None = None
 
 
 def repeats(ratings: Ratings, links: Links, *, tolerance: float | None = None) -> dict[int, Repeats]:
@@ -40,6 +50,43 @@ def repeats(ratings: Ratings, links: Links, *, tolerance: float | None = None) -
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pairs_of(ratings, links, Role.REPEAT)
     return {int(rater): _agreement(*pairs.of(int(rater)), within) for rater in np.unique(pairs.rater)}
+
+
+def compared(
+    found: dict[int, Repeats], pairs: Pairs, trusted: Bools, *, margin: float = MARGIN, least: int = 5
+) -> dict[int, Repeats]:
+    """The same with a test of each rater who has at least `least` repeats against the repeats of the other raters.
+
+    How far two scores of one rater for one output lie apart depends on the scale and the texts, not on a tenth of the
+    scale: what an honest rater gives is what the others give, by the residual of the model that they share. Honest
+    raters differ in their noise, hence the margin. One-sided; chances by as many distances drawn from those of the
+    others, which assumes no distribution.
+
+    Parameters
+    ----------
+    trusted : by rater code, whose repeats tell what is usual.
+
+    Source: Searle, Casella & McCulloch 1992 (the residual of the mixed model); Efron & Tibshirani 1993, ch. 16.
+    """
+    distance = np.abs(pairs.changed - pairs.original)
+    tested = {}
+    for rater, one in found.items():
+        others = distance[(pairs.rater != rater) & trusted[pairs.rater]]
+        if one.n >= least and others.size >= MIN_OTHERS:
+            tested[rater] = (float(others.mean()), _chance(distance[pairs.rater == rater], margin * others, rater))
+    q_values = bh(np.array([p for _, p in tested.values()])).tolist()
+    told = {
+        r: replace(found[r], usual=usual, q_value=q)
+        for (r, (usual, _)), q in zip(tested.items(), q_values, strict=True)
+    }
+    return found | told
+
+
+def _chance(own: Floats, others: Floats, seed: int) -> float:
+    if own.mean() <= others.mean():
+        return 1.0
+    drawn = np.random.default_rng((SEED, seed)).choice(others, (DRAWS, own.size)).mean(axis=1)
+    return (int((drawn >= own.mean() - SLACK).sum()) + 1) / (DRAWS + 1)
 
 
 def default_tolerance(scale: Scale | None) -> float:

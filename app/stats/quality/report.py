@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from app.stats.quality import panel_tests
+from app.stats.quality.alike import Alike, alike
 from app.stats.quality.controls import (
     ALPHA,
     MIN_PAIRS,
@@ -17,18 +19,20 @@ from app.stats.quality.controls import (
     control_tests,
 )
 from app.stats.quality.drift import DECISION, REFERENCE, Course, Drift, drifts
-from app.stats.quality.flags import CHECKS, Check, Flag, Limits, flagged
-from app.stats.quality.pairing import first_rows, originals
-from app.stats.quality.panel import Against, against_panel, cells_of
+from app.stats.quality.flags import CHECKS, Check, Evidence, Flag, Limits, flagged
+from app.stats.quality.levels import Levels, levels
+from app.stats.quality.pairing import first_rows, originals, pairs_of
+from app.stats.quality.panel import Against, Cells, against_panel, cells_of
+from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import References, references
-from app.stats.quality.repeats import Repeats, repeats
+from app.stats.quality.repeats import Repeats, compared, repeats
 from app.stats.quality.runs import Habits, habits
 from app.stats.quality.seeded import Attention, SpanHits
 from app.stats.quality.speed import Speed, paces
+from app.stats.quality.within import Steps, WithinTasks, within_tasks
 from app.stats.ratings import Bools, Floats, Ratings, Role
-from app.stats.side_tables import Events
+from app.stats.side_tables import Events, Links
 
-Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
 
@@ -71,11 +75,26 @@ class RaterQuality:
     reference: References | None = None
     attention: Attention | None = None
     span_hits: SpanHits | None = None
+    within_tasks: WithinTasks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlikePair:
+    """Two raters, by key, whose answers are more alike than chance explains; figures as of `alike.Alike`."""
+
+    raters: tuple[str, str]
+    n: int
+    equal: float
+    distance: float
+    usual: float
+    p_value: float
+    q_value: float
 
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """Evidence on all raters, by key. unit: kind of the ratings looked at. counts: raters by verdict."""
+    """Evidence on all raters, by key. unit: kind of the ratings looked at. counts: raters by verdict. alike: pairs of
+    raters whose answers are too much alike."""
 
     raters: tuple[RaterQuality, ...]
     choices: Choices
@@ -84,6 +103,7 @@ class QualityReport:
     n_judgments: int
     counts: dict[str, int]
     warnings: tuple[str, ...]
+    alike: tuple[AlikePair, ...] = ()
 
 
 def quality(
@@ -108,23 +128,18 @@ def quality(
     controls = control_tests(
         rows, links, test=chosen.test, min_pairs=chosen.min_pairs, adjust=chosen.adjust, alpha=chosen.alpha
     )
-    again = repeats(rows, links, tolerance=chosen.tolerance)
     shown = references(rows)
-    panel = against_panel(rows)
     told = None if events is None else of_rows(events, keep)
     order = _order(rows, told)
-    speeds = paces(rows, told, None if words is None else words[keep])
-    ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
-    drifts = _drifts(rows, order, chosen)
-    flags = flagged(chosen.limits, ways, speeds, panel, again, drifts)
-    made = [
-        _rater(rows, r, controls.get(r), again.get(r), panel.get(r), ways[r], speeds.get(r), drifts.get(r), flags[r])
-        for r in order
-    ]
+    evidence = _evidence(rows, links, order, told, None if words is None else words[keep], controls, chosen)
+    flags = flagged(chosen.limits, evidence, rows.labels.raters)
+    made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in order]
     found = [replace(one, reference=shown.get(r)) for one, r in zip(made, order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in ("pass", "fail", "not_testable")}
     n = sum(one.n_judgments for one in found)
-    return QualityReport(tuple(found), chosen, rows.higher_is_better, unit, n, counts, _warnings(controls, told))
+    similar = tuple(_named(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance)
+    warnings = (*_warnings(controls, told), *(_of_pair(pair) for pair in similar))
+    return QualityReport(tuple(found), chosen, rows.higher_is_better, unit, n, counts, warnings, similar)
 
 
 def completion(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
@@ -156,46 +171,120 @@ def _order(rows: Ratings, events: Events | None) -> Orders:
     return {int(r): ordered[rater == r] for r in np.unique(rater)}
 
 
-def _drifts(rows: Ratings, order: Orders, chosen: Choices) -> dict[int, Drift]:
-    """Drift on residuals from the other raters of an item, one a document, positive is lenient."""
+def _evidence(
+    rows: Ratings,
+    links: Links,
+    order: Orders,
+    events: Events | None,
+    words: Floats | None,
+    controls: dict[int, ControlTest],
+    chosen: Choices,
+) -> Evidence:
+    """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
+    nobody is compared with them."""
+    limits, panel = chosen.limits, against_panel(rows)
+    ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
+    ways = panel_tests.of_habits(ways, rows, order, limits.min_judgments)
+    speeds = panel_tests.of_paces(paces(rows, events, words), limits.min_timed)
+    alone = flagged(limits, Evidence(ways, speeds, {}, {}, {}, {}, ()), rows.labels.raters)
+    trusted = np.ones(len(rows.labels.raters), dtype=np.bool_)
+    trusted[[r for r, told in alone.items() if told or (r in controls and controls[r].verdict == "fail")]] = False
+    trusted = trusted if trusted[list(order)].sum() > 1 else np.ones_like(trusted)
+    again = repeats(rows, links, tolerance=chosen.tolerance)
+    pairs = pairs_of(rows, links, Role.REPEAT)
+    again = compared(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+    cells, course = _cells(rows, order)
+    beside = levels(cells, trusted.size, trusted)
+    drifting = drifts(
+        cells,
+        course,
+        trusted.size,
+        trusted,
+        sign=rows.better_sign,
+        k=chosen.k,
+        h=chosen.h,
+        chance=limits.drift_chance,
+    )
+    return Evidence(
+        ways=ways,
+        speeds=speeds,
+        panel=panel_tests.of_panel(panel, cells, beside),
+        again=again,
+        drifts=drifting,
+        within=within_tasks(_steps(rows, order, beside, trusted)),
+        pairs=alike(cells, course.document),
+    )
+
+
+def _cells(rows: Ratings, order: Orders) -> tuple[Cells, Course]:
+    """Ratings by output and rater, with the place of each in the work of its rater, and its document."""
     ranked = np.isin(rows.role, (Role.RATING, Role.CALIBRATION))
     cells = cells_of(rows.where(ranked))
-    place = np.zeros(len(rows))
+    place = np.full(len(rows), np.nan)
     for at in order.values():
         place[at] = np.arange(at.size)
-    once = first_rows(rows)
     address = np.stack((rows.system, rows.document, rows.segment, rows.rater), axis=1)[ranked]
-    of = np.unique(address, axis=0, return_inverse=True)[1].ravel()
-    n, size = np.bincount(of, weights=once[ranked], minlength=cells.item.size), cells.item.size
-    total = np.bincount(of, weights=place[ranked] * once[ranked], minlength=size)
+    of, size = np.unique(address, axis=0, return_inverse=True)[1].ravel(), cells.item.size
+    once = ~np.isnan(place[ranked])
+    n = np.bincount(of[once], minlength=size)
+    total = np.bincount(of[once], weights=place[ranked][once], minlength=size)
     units = rows.document if rows.documents_known else rows.segment
     document = np.zeros(size, dtype=np.int32)
     document[of] = units[ranked]
-    course = Course(total / np.maximum(n, 1), document)
-    chance = chosen.limits.drift_chance
-    n_raters = len(rows.labels.raters)
-    return drifts(cells, course, n_raters, sign=rows.better_sign, k=chosen.k, h=chosen.h, chance=chance)
+    return cells, Course(total / np.maximum(n, 1), document)
+
+
+def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict[int, Steps]:
+    """Each rater's judgments from the beginning to the end of their tasks, by how far they lie from the usual ones."""
+    degraded = rows.role == Role.DEGRADED
+    group = np.where(degraded, len(rows.labels.systems), rows.system)
+    level = np.where(degraded, 0.0, np.nan_to_num(beside.of_rater)[rows.rater])
+    distance = panel_tests.usual_distance(rows.score - level, group, trusted[rows.rater])
+    units = rows.document if rows.documents_known else rows.segment
+    found = {}
+    for r, at in order.items():
+        by_task = at[np.argsort(rows.task[at], kind="stable")]
+        task = rows.task[by_task]
+        first = np.searchsorted(task, task, "left")
+        size = np.searchsorted(task, task, "right") - first
+        place = (np.arange(task.size) - first + 0.5) / size
+        found[r] = Steps(task, units[by_task], place, distance[by_task])
+    return found
 
 
 def _rater(
-    rows: Ratings,
-    rater: int,
-    control: ControlTest | None,
-    again: Repeats | None,
-    panel: Against | None,
-    ways: Habits,
-    pace: Speed | None,
-    moved: Drift | None,
-    flags: tuple[Flag, ...],
+    rows: Ratings, rater: int, control: ControlTest | None, found: Evidence, flags: tuple[Flag, ...]
 ) -> RaterQuality:
     verdict: Verdict = control.verdict if control else "not_testable"
-    why = control.why if control else "no degraded items"
-    name = rows.labels.raters[rater]
-    told = tuple(text for _, text in flags)
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())
-    beyond = tuple(check for check in CHECKS if check in failed)
     return RaterQuality(
-        name, ways.n, verdict, why, completion(verdict), control, again, panel, ways, pace, moved, told, beyond
+        rater=rows.labels.raters[rater],
+        n_judgments=found.ways[rater].n,
+        verdict=verdict,
+        why=control.why if control else "no degraded items",
+        completion=completion(verdict),
+        control=control,
+        repeats=found.again.get(rater),
+        panel=found.panel.get(rater),
+        habits=found.ways[rater],
+        speed=found.speeds.get(rater),
+        drift=found.drifts.get(rater),
+        flags=tuple(text for _, text in flags),
+        beyond=tuple(check for check in CHECKS if check in failed),
+        within_tasks=found.within.get(rater),
+    )
+
+
+def _named(pair: Alike, names: tuple[str, ...]) -> AlikePair:
+    figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
+    return AlikePair((names[pair.first], names[pair.second]), *figures)
+
+
+def _of_pair(pair: AlikePair) -> str:
+    first, second = pair.raters
+    return (
+        f"{first} and {second} answer more alike than two people who do not copy ({pair.equal:.0%} of {pair.n} equal): "
+        "copied answers count twice in every average; look at their times and ask them before anything is left out"
     )
 
 

@@ -22,7 +22,10 @@ class Habits:
     n: judgments. distinct: different scores. longest_run: most equal scores one after the other; expected_run: its
     expectation if the same scores came in random order; run_p: chance of one as long (Poisson approximation).
     round_share: scores that are multiples of 10 on a slider, round_expected: of the levels of the scale. no_errors:
-    judgments without a marked error. entropy: of the scores, normalized by log n (1: all differ).
+    judgments without a marked error. entropy: of the scores, normalized by log n (1: all differ). run_q, round_q:
+    chance of so long a run for its expectation, and of so many round scores, among raters who are alike, over all
+    raters; constant_p: of one score throughout, by how often others give it and give it again; None where that cannot
+    be told.
     """
 
     n: int
@@ -34,6 +37,9 @@ class Habits:
     round_expected: float | None
     no_errors: float | None
     entropy: float
+    run_q: float | None = None
+    round_q: float | None = None
+    constant_p: float | None = None
 
 
 def habits(score: Floats, n_errors: Codes, scale: Scale | None) -> Habits:

@@ -14,12 +14,14 @@ from app.stats.side_tables import Events
 @dataclass(frozen=True, slots=True)
 class Speed:
     """Pace of one rater. n: timed judgments. seconds: their median. seconds_per_word: all their time over all words
-    of the sources, None where no words are known. ratio: to the median of the raters, by words where they are known."""
+    of the sources, None where no words are known. ratio: to the median of the raters, by words where they are known.
+    q_value: chance of a pace so far below the usual one among raters who are alike, over all raters."""
 
     n: int
     seconds: float
     seconds_per_word: float | None
     ratio: float | None
+    q_value: float | None = None
 
 
 def paces(rows: Ratings, events: Events | None, words: Floats | None) -> dict[int, Speed]:

@@ -1,0 +1,115 @@
+"""Raters whose answers are more alike than those of other pairs: what two people would give who do not copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.adjust import bh
+from app.stats.quality.levels import meetings
+from app.stats.quality.panel import Cells
+from app.stats.ratings import Codes, Floats
+
+MIN_CELLS = 20
+MIN_DOCUMENTS = 3
+MARGIN = 1.5
+"""How much closer than usual two raters may be by being careful alone."""
+DRAWS = ((999, 0.05), (9_999, 0.002), (99_999, 0.0))
+"""How many sets of documents are drawn, and the chance below which more are."""
+SEED = 1949
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Two raters, by code, who judged the same outputs.
+
+    n: outputs that both judged; equal: share of them with equal scores. distance: mean distance of their scores, as a
+    share of what the same scores have if they are matched at random; usual: the same over all pairs. p_value: chance of
+    a distance as small with a third to spare (`MARGIN`), q_value: over all pairs (Benjamini–Hochberg).
+    """
+
+    first: int
+    second: int
+    n: int
+    equal: float
+    distance: float
+    usual: float
+    p_value: float
+    q_value: float
+
+
+def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
+    """Every pair of raters with 20 outputs of 3 documents in common.
+
+    What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
+    that neither a narrow scale nor many perfect outputs make a pair look alike. As the outputs of one document resemble
+    each other, whole documents are permuted: over all pairs, the given ones among them, drawn with replacement. With
+    one pair there is nothing to compare it with, and nothing is found.
+
+    Parameters
+    ----------
+    document : code of each cell, shape (cells,).
+
+    Sources: Cohen 1960 (agreement beyond chance matches); Benjamini & Hochberg 1995.
+    """
+    one, other = _met(cells)
+    base = int(cells.rater.max(initial=0)) + 1
+    pairs, pair = np.unique(cells.rater[one].astype(np.int64) * base + cells.rater[other], return_inverse=True)
+    kept: list[int] = []
+    blocks: list[tuple[Floats, ...]] = []
+    equal: list[float] = []
+    share: list[float] = []
+    order = np.argsort(pair, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1) if pair.size else []:
+        x, y, documents = cells.score[one[rows]], cells.score[other[rows]], document[one[rows]]
+        by_chance = _by_chance(x, y)
+        if rows.size < MIN_CELLS or np.unique(documents).size < MIN_DOCUMENTS or by_chance <= 0:
+            continue
+        distance = np.abs(x - y) / by_chance
+        of = np.unique(documents, return_inverse=True)[1]
+        summed, count = np.bincount(of, weights=distance), np.bincount(of)
+        blocks.append((np.asarray(summed, dtype=np.float64), count.astype(np.float64)))
+        kept.append(int(pairs[pair[rows[0]]]))
+        equal.append(float((distance == 0).mean()))
+        share.append(float(distance.mean()))
+    if not kept:
+        return ()
+    total, n = (np.concatenate([block[i] for block in blocks]) for i in (0, 1))
+    p_values = np.array([_chance(block[0], block[1], total, n) for block in blocks])
+    usual, q_values = float(total.sum() / n.sum()), bh(p_values)
+    return tuple(
+        Alike(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
+        for code, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
+    )
+
+
+def _met(cells: Cells) -> tuple[Codes, Codes]:
+    """Cells of one output by two raters, the lower code first."""
+    found = [(a, b) for a, b in meetings(cells.item)[1:]]
+    one = np.concatenate([a for a, _ in found]) if found else np.zeros(0, dtype=np.intp)
+    other = np.concatenate([b for _, b in found]) if found else one
+    ordered = cells.rater[one] < cells.rater[other]
+    return one[ordered].astype(np.int32), other[ordered].astype(np.int32)
+
+
+def _by_chance(x: Floats, y: Floats) -> float:
+    """Mean of |x − y| over all matches of both."""
+    ordered = np.sort(y)
+    below = np.searchsorted(ordered, x, "right")
+    sums = np.concatenate(([0.0], np.cumsum(ordered)))
+    each = x * below - sums[below] + (sums[-1] - sums[below]) - x * (y.size - below)
+    return float(each.sum() / (x.size * y.size))
+
+
+def _chance(own: Floats, own_n: Floats, total: Floats, n: Floats) -> float:
+    """Of documents of any pairs that are together as close as the pair's own would be by the margin."""
+    reached = MARGIN * float(own.sum() / own_n.sum())
+    found = 1.0
+    for draws, further in DRAWS:
+        drawn = np.random.default_rng((SEED, draws)).integers(0, total.size, (draws, own.size))
+        closer = total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9
+        found = (int(closer.sum()) + 1) / (draws + 1)
+        if found > further:
+            break
+    return found

@@ -1,0 +1,130 @@
+"""What is usual on a panel, and by how much a rater's habits, pace, level and order of scores differ from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from app.stats.adjust import bh
+from app.stats.quality.levels import Levels
+from app.stats.quality.outlying import MIN_RATERS, NORMAL, TINY, outlying
+from app.stats.quality.panel import MIN_ITEMS, Against, Cells, spearman
+from app.stats.quality.runs import Habits
+from app.stats.quality.speed import Speed
+from app.stats.ratings import Floats, Ratings
+
+RUN_SPREAD = 0.35
+ROUND_SPREAD = 0.5
+PACE_SPREAD = 0.35
+RANK_SPREAD = 0.15
+"""SDs that raters have at least: of the log of a run over its expectation, of the logit of a share, of log pace, and of
+a correlation by Fisher's transformation. Paces of WMT's raters have .3 to .5."""
+SAME = 1e-9
+Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
+
+
+def of_habits(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
+    """Habits with their chances among the raters of at least `least` judgments."""
+    judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
+    runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
+    round_share = {r: _logit(way.round_share, way.n) for r, way in judged.items() if way.round_share is not None}
+    run_q, round_q = _q_values(runs, floor=RUN_SPREAD), _q_values(round_share, floor=ROUND_SPREAD)
+    found = {}
+    for r, way in ways.items():
+        constant = _constant(rows, order, r) if way.distinct == 1 and len(ways) > 1 else None
+        found[r] = replace(way, run_q=run_q.get(r), round_q=round_q.get(r), constant_p=constant)
+    return found
+
+
+def of_paces(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
+    """Paces with their chances among the raters of at least `least` timed judgments, few raters as well."""
+    logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
+    q_values = _q_values(logs, floor=PACE_SPREAD, few=True)
+    return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
+
+
+def of_panel(panel: dict[int, Against], cells: Cells, beside: Levels) -> dict[int, Against]:
+    """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
+    ranks: dict[int, float] = {}
+    level: dict[int, float] = {}
+    errors: dict[int, float] = {}
+    rank_errors: dict[int, float] = {}
+    for r in panel:
+        mine = (cells.rater == r) & ~np.isnan(beside.residual)
+        n = int(mine.sum())
+        if n < MIN_ITEMS:
+            continue
+        level[r], errors[r] = float(beside.of_rater[r]), float(beside.residual[mine].std(ddof=1) / np.sqrt(n))
+        rank = spearman(cells.score[mine], beside.others[mine])
+        if np.isfinite(rank):
+            ranks[r], rank_errors[r] = -float(np.arctanh(np.clip(rank, -0.99, 0.99))), float(1 / np.sqrt(n - 3))
+    floor = float(np.median(list(errors.values()))) if errors else 1.0
+    low, high = (
+        _q_values({r: way * v for r, v in level.items()}, floor=floor, errors=errors, tests=2) for way in (-1, 1)
+    )
+    rank_q = _q_values(ranks, floor=RANK_SPREAD, errors=rank_errors)
+    sds = dict(zip(level, _sds(np.array(list(level.values())), floor).tolist(), strict=True))
+    return {
+        r: replace(
+            one,
+            sds=sds.get(r),
+            offset_q=min(low[r], high[r]) if r in low else None,
+            correlation_q=rank_q.get(r),
+        )
+        for r, one in panel.items()
+    }
+
+
+def _sds(values: Floats, floor: float) -> Floats:
+    distance = np.abs(values - np.median(values)) if values.size else values
+    return np.asarray(distance / max(NORMAL * float(np.median(distance)), floor, TINY)) if values.size else values
+
+
+def _q_values(
+    values: dict[int, float],
+    *,
+    floor: float,
+    errors: dict[int, float] | None = None,
+    few: bool = False,
+    tests: int = 1,
+) -> dict[int, float]:
+    if len(values) < (2 if few else MIN_RATERS):
+        return {}
+    error = None if errors is None else np.array([errors[r] for r in values])
+    p_values = outlying(np.array(list(values.values())), floor=floor, error=error)
+    return dict(zip(values, bh(np.minimum(1.0, tests * p_values)).tolist(), strict=True))
+
+
+def _logit(share: float, n: int) -> float:
+    held = (share * n + 0.5) / (n + 1)
+    return float(np.log(held / (1 - held)))
+
+
+def _constant(rows: Ratings, order: Orders, rater: int) -> float:
+    """Chance of this rater's only score throughout: by how often others give it to the first judgment of a document,
+    and once more to the next where they gave it before, since judgments of one document resemble each other."""
+    value, n = rows.score[order[rater][0]], order[rater].size
+    documents = np.unique(rows.document[order[rater]]).size
+    given = met = stayed = followed = 0
+    for r, at in order.items():
+        if r != rater:
+            same, inside = np.abs(rows.score[at] - value) < SAME, rows.document[at][1:] == rows.document[at][:-1]
+            given, met = given + int(same.sum()), met + at.size
+            before = same[:-1] & inside
+            stayed, followed = stayed + int((before & same[1:]).sum()), followed + int(before.sum())
+    return float(((given + 1) / (met + 2)) ** documents * ((stayed + 1) / (followed + 2)) ** (n - documents))
+
+
+def usual_distance(score: Floats, group: np.ndarray, trusted: np.ndarray) -> Floats:
+    """How far each score lies from the mean of its group, as a multiple of how far scores of the group lie on average.
+
+    Means are over the rows where `trusted` is true; a group without such rows, or without any distance, has ones.
+    """
+    n = int(group.max(initial=0)) + 1
+    size = np.bincount(group[trusted], minlength=n)
+    mean = np.bincount(group[trusted], weights=score[trusted], minlength=n) / np.maximum(size, 1)
+    distance = np.abs(score - mean[group])
+    average = np.bincount(group[trusted], weights=distance[trusted], minlength=n) / np.maximum(size, 1)
+    known = average[group] > 0
+    return np.asarray(np.where(known, distance / np.where(known, average[group], 1.0), 1.0))
