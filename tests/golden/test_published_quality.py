@@ -103,8 +103,8 @@ def test_the_default_rule_needs_eight_pairs_of_a_worker(asked: Asked, theirs: An
         one = found[name]
         assert (one.q_value is None) == (worker["n"] < 8)
         assert (one.verdict == "not_testable") == (worker["n"] < 8 or (one.missed or 0) > 0.05)
-    # Five of this worker's ten degraded items were scored as their originals; the t test hides that behind the rest. The
-    # signed-rank test drops them, and of workers like those who passed more than one in twenty would not pass either.
+    # Five of this worker's ten degraded items were scored as their originals; the t test hides that behind the rest.
+    # The signed-rank test drops them: of workers like those who passed more than one in twenty would fail too.
     one = found["M1207"]
     assert (one.verdict, one.share_worse) == ("not_testable", 0.5)
     assert one.q_value is not None
