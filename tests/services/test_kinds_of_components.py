@@ -186,3 +186,40 @@ def test_of_very_many_judgments_whole_documents_are_taken_for_a_plan() -> None:
         assert (part.document == code).sum() == (many.document == code).sum()
     few = crossed(1)
     assert _part(few)[0] is few
+
+
+FIRST = "no difference was named: the one that the first design finds at the campaign's size is used"
+ONCE = "some outputs were rated once: what raters add cannot be told from what outputs add"
+LARGEST = "the largest designs are not simulated"
+
+
+@pytest.mark.parametrize(
+    ("rated", "question", "warned"),
+    [
+        (crossed(3, documents=12), {"difference": 1.0, "documents": "10"}, set()),
+        (crossed(3, documents=12), {"documents": "10"}, {FIRST}),
+        (crossed(3, documents=12, ratings=1), {"difference": 1.0, "documents": "10"}, {ONCE}),
+        (crossed(3, documents=12, ratings=1), {"documents": "10"}, {FIRST, ONCE}),
+        (crossed(3, documents=12), {"difference": 1.0, "documents": "1"}, set()),
+        (
+            crossed(3, documents=12),
+            {"difference": 1.0, "documents": "5000", "raters": 100, "systems": 20, "groupings": "psxs", "ratings": "1"},
+            {LARGEST},
+        ),
+    ],
+    ids=["nothing", "no difference", "rated once", "both", "one document", "too large"],
+)
+def test_a_planner_warns_of_what_is_so_and_of_nothing_else(
+    rated: Ratings, question: dict[str, str], warned: set[str]
+) -> None:
+    found = planned(rated, **question)
+    assert {one for one in found.warnings if one in {FIRST, ONCE, LARGEST}} == warned
+    assert not any(one.startswith("components:") for one in found.warnings), "they are the campaign's own"
+
+
+def test_components_that_are_not_the_campaigns_own_are_told_and_its_own_are_not() -> None:
+    published = f"components: {DEFAULTS['mqm'].source}, not the campaign's own; no interval from them"
+    assert published in planned(nobody(), difference=2.0, documents="20").warnings
+    given = planned(crossed(3, documents=12), difference=1.0, documents="10", components="residual=2").warnings
+    assert "components: given, not the campaign's own; no interval from them" in given
+    assert ONCE not in planned(nobody(), difference=2.0, documents="20").warnings

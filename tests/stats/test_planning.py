@@ -109,3 +109,28 @@ def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
     two = planning.cost(Layout(10, 5, 3, ratings_per_item=2), Prices(), systems=4, words_per_segment=40)
     assert two.judging_hours == pytest.approx(2 * one.judging_hours)
     assert one.price is None
+
+
+@pytest.mark.parametrize(
+    ("alpha", "power", "refused"),
+    [
+        (0.05, 1.5, True),
+        (0.05, 1.0, True),
+        (0.05, 0.999, False),
+        (0.05, 0.001, False),
+        (0.05, 0.0, True),
+        (1.5, 0.8, True),
+        (1.0, 0.8, True),
+        (0.999, 0.8, False),
+        (0.0, 0.8, True),
+    ],
+)
+def test_alpha_and_power_are_probabilities_that_leave_something_open(alpha: float, power: float, refused: bool) -> None:
+    def asked() -> planning.Forecast:
+        return planning.forecast(EN_DE, Layout(30, 5, 6), systems=3, alpha=alpha, power=power)
+
+    if not refused:
+        assert asked().power == power
+        return
+    with pytest.raises(Invalid):
+        asked()

@@ -90,3 +90,23 @@ def test_what_cannot_be_forecast_says_why() -> None:
 def test_impossible_questions_are_refused(claim: Claim, margin: float, alpha: float) -> None:
     with pytest.raises(Invalid):
         replication(*F4, claim=claim, margin=margin, alpha=alpha)
+
+
+@pytest.mark.parametrize("margin", [0.2, 0.9, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("shift", [-0.8, 0.0, 0.3])
+def test_the_chance_that_a_claim_of_a_margin_holds_again_has_its_value(margin: float, shift: float) -> None:
+    """Equal documents: the re-run's difference is θ̂ + T·s, s = √2·SE, and its bounds are t·SE away from it."""
+    x = np.array([0.4, 1.1, -0.3, 0.8, 0.9, 0.2, 0.7, 1.3, -0.1, 0.6])
+    x = x - x.mean() + shift
+    error, degrees = x.std(ddof=1) / np.sqrt(10), 9
+    reach, spread = stats.t.ppf(0.95, degrees) * error, np.sqrt(2) * error
+    found = {
+        claim: replication(x, np.ones(10), claim=claim, margin=margin, two_sided=False).significant_again
+        for claim in ("not_worse", "equivalent")
+    }
+    assert found["not_worse"] == pytest.approx(stats.t.cdf((shift + margin - reach) / spread, degrees), abs=1e-9)
+    inside = stats.t.cdf((margin - reach - shift) / spread, degrees) - stats.t.cdf(
+        (reach - margin - shift) / spread, degrees
+    )
+    assert found["equivalent"] == pytest.approx(max(0.0, inside), abs=1e-9)
+    assert (found["equivalent"] == 0) == (margin <= reach), (margin, reach)
