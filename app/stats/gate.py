@@ -1,9 +1,11 @@
 """May the candidate take the baseline's place? One claim about one pair, decided by confidence bounds.
 
 better: the one-sided lower bound of the difference is above 0. not_worse: it is above −margin. equivalent: both
-bounds are inside ±margin, which is two one-sided tests (TOST).
+bounds are inside ±margin, which is two one-sided tests (TOST). Bounds are Student's t, or Hall's correction for skewed
+documents where that is the more careful.
 
-Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; decisions, §4 (intervals), §10.
+Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; Hall 1992 (skewness); decisions, §4
+(intervals), §10.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from math import isfinite
 from typing import Literal
 
 import numpy as np
-from scipy import special
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, Panel, rounded
 from app.stats.inference.by_document import Precision, of_difference, precision
 from app.stats.pair_tests import FEWEST_DOCUMENTS
 from app.stats.ratings import Floats
+from app.stats.skewness import Careful, skewness
 
 Claim = Literal["better", "not_worse", "equivalent"]
 Verdict = Literal["better", "worse", "not_worse", "equivalent", "inconclusive", "no_data"]
@@ -50,7 +52,8 @@ class Decision:
 
     holds: the claim is shown. p_value: the smallest level at which it would be; None without an error to test with.
     difference: candidate minus baseline, positive where the candidate is better. low, high: one-sided bounds at alpha,
-    so the ends of the 1 − 2·alpha interval. documents: behind the difference. why: of no_data and of p None.
+    so the ends of the 1 − 2·alpha interval. documents: behind the difference. skewness: of these, candidate minus
+    baseline. why: of no_data and of p None.
     """
 
     verdict: Verdict
@@ -62,6 +65,7 @@ class Decision:
     standard_error: float | None = None
     documents: int = 0
     why: str | None = None
+    skewness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +112,7 @@ def difference_by_document(panel: Panel, candidate: int, baseline: int, sign: in
 
 
 def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision | None = None) -> Decision:
-    """Decide a claim by Student's t over documents.
+    """Decide a claim by Student's t over documents, corrected for skewness where that is the more careful.
 
     Parameters
     ----------
@@ -130,14 +134,16 @@ def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(rounded(np.asarray(sums.sum() / counts.sum())))
     known = precision(sums, counts) if known is None else known
-    error, degrees = float(known.error), float(known.degrees)
-    constant = round(error, 10) == 0
-    reach = 0.0 if constant else error * float(special.stdtrit(degrees, 1 - rule.alpha))
-    low, high = difference - reach, difference + reach
-    verdict: Verdict = "inconclusive" if constant and rule.claim == "better" else _verdict(low, high, rule)
-    p = None if constant else _p_value(difference, error, degrees, rule)
-    why = CONSTANT if constant else None
-    return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, why)
+    error = float(known.error)
+    if round(error, 10) == 0:
+        verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)
+        ends = difference, difference
+        return Decision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
+    bounds = Careful(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
+    low, high = bounds.low(rule.alpha), bounds.high(rule.alpha)
+    verdict = _verdict(low, high, rule)
+    p = _p_value(bounds, rule)
+    return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
 
 
 def no_data(documents: int = 0) -> Decision:
@@ -159,10 +165,8 @@ def _verdict(low: float, high: float, rule: Rule) -> Verdict:
     return "better" if low > margin else "worse" if high < -margin else "inconclusive"
 
 
-def _p_value(difference: float, error: float, degrees: float, rule: Rule) -> float:
+def _p_value(known: Careful, rule: Rule) -> float:
     if rule.claim == "better":
-        return float(special.stdtr(degrees, -difference / error))
-    from_below = float(special.stdtr(degrees, -(difference + rule.margin) / error))
-    if rule.claim == "not_worse":
-        return from_below
-    return max(from_below, float(special.stdtr(degrees, (difference - rule.margin) / error)))
+        return known.p_above(0.0)
+    from_below = known.p_above(-rule.margin)
+    return from_below if rule.claim == "not_worse" else max(from_below, known.p_below(rule.margin))
