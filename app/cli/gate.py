@@ -75,6 +75,13 @@ def gate(
     min_replication: Annotated[
         float | None, typer.Option(help="Least chance that the claim holds in a study run again.")
     ] = None,
+    documents: Annotated[
+        int | None, typer.Option(help="The look that was fixed beforehand: with fewer nothing is told.")
+    ] = None,
+    critical: Annotated[float | None, typer.Option(help="A rating at least as bad as this is a failure.")] = None,
+    max_critical: Annotated[
+        float | None, typer.Option(help="Largest share of documents on which the candidate may fail.")
+    ] = None,
     recipe: Annotated[str | None, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = None,
     normalize: Annotated[str | None, typer.Option(help="In place of the recipe's own; none keeps its unit.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of each one-sided test, in place of the recipe's own.")] = None,
@@ -98,6 +105,9 @@ def gate(
         "claim": claim.replace("-", "_"),
         "margin": margin,
         "min_replication": min_replication,
+        "documents": documents,
+        "critical": critical,
+        "max_critical": max_critical,
         "recipe": recipe,
         "normalize": normalize,
         "alpha": alpha,

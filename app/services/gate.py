@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +14,18 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.services import recipes
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
-from app.services.gate_view import ByRecipe, GateView, ReplicationView, caption, csv, picture, tables
+from app.services.gate_caveats import told_of_documents, unlinked
+from app.services.gate_looks import NEVER, Looks, beside, looks
+from app.services.gate_tail import Failures, both_tails, failures, needed, with_tail
+from app.services.gate_view import (
+    ByRecipe,
+    GateView,
+    ReplicationView,
+    caption,
+    csv,
+    picture,
+    tables,
+)
 from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._ranked import Material, RecipeAsked, material
 from app.services.reports import Question
@@ -49,6 +60,22 @@ class GateAsked(RecipeAsked):
     min_replication: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None, description="The claim holds only where a study run again would show it with this chance.", examples=[0.8]
     )
+    documents: Annotated[int, Field(ge=6, le=1_000_000)] | None = Field(
+        None,
+        description="The look that was fixed beforehand: with fewer documents nothing is told, so that asking again "
+        "while the campaign grows costs nothing.",
+        examples=[60],
+    )
+    critical: Annotated[float, Field(ge=-1e9, le=1e9)] | None = Field(
+        None,
+        description="A rating at least as bad as this is a failure; by default an error of the gravest severity is.",
+    )
+    max_critical: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None,
+        description="The claim holds only where the candidate fails on no larger share of the documents, by an exact "
+        "bound at alpha.",
+        examples=[0.1],
+    )
     normalize: Normalize | None = Field(None, description="In place of the recipe's own; none keeps its unit.")
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="In place of the recipe's own.")
 
@@ -71,7 +98,20 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: GateAsked) ->
         recipe = replace(recipe, normalize=asked.normalize, name=f"{recipe.name}+normalize"[:128])
     if asked.alpha is not None:
         recipe = replace(recipe, alpha=asked.alpha, name=f"{recipe.name}+alpha"[:128])
-    return whole(partial(_view, replace(given, recipe=recipe), asked))
+    given = replace(given, recipe=recipe)
+    failed = failures(session, given, asked.critical)
+    if failed is None and asked.max_critical is not None:
+        raise needed()
+    known = Known(failed, looks(session, about[0], asked.candidate, asked.baseline))
+    return whole(partial(_view, given, asked, known))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
+
+    failures: Failures | None = None
+    looks: Looks = NEVER
 
 
 def _takes_long(session: Session, about: Sequence[Question], asked: GateAsked) -> bool:
@@ -84,22 +124,31 @@ def _wrong(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(given: Material, asked: GateAsked) -> GateView:
+def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
     asked_of = replace(given.recipe, influence=False, rank_sets=False)
     ranking = rank(given.rows, asked_of, given.documents, given.unweighed)
     recipe = ranking.recipe
     rule = asked.rule(recipe)
-    apart = _apart(given, recipe, asked)
-    found = _undecided(given) if apart is None else decide(apart.sums, apart.weights, rule, apart.known)
+    apart, found = _decided(given, recipe, asked, rule)
     again, point = _again(given, recipe, asked, rule, apart, found)
-    holds, verdict, refused = _with_replication(found, again, asked)
+    tails = None
+    if known.failures is not None and found.difference is not None:
+        tails = both_tails(given, recipe, known.failures, (asked.candidate, asked.baseline), rule.alpha)
+    held, why = with_tail(found, tails, asked.max_critical)
+    holds, verdict, refused = _with_replication(held, again, asked)
     return GateView(
         campaigns=given.campaigns,
         data_version=given.about.version,
         data_hash=given.data_hash,
         basis=given.about.campaign.basis,
         dropped=[{"reason": d.reason, "n": d.n} for d in ranking.dropped if d.n],
-        warnings=[*ranking.warnings, *_warnings(asked, ranking, found, again), *refused],
+        warnings=[
+            *ranking.warnings,
+            *_warnings(asked, ranking, found, again),
+            *told_of_documents(found, rule),
+            *([] if found.difference is None else known.looks.told()),
+            *[*why, *refused],
+        ],
         candidate=asked.candidate,
         baseline=asked.baseline,
         claim=asked.claim,
@@ -116,18 +165,43 @@ def _view(given: Material, asked: GateAsked) -> GateView:
         paired=apart is not None and apart.paired,
         n_documents=found.documents,
         n_segments=0 if apart is None else apart.segments,
+        skewness=found.skewness,
+        failures=tails,
+        max_critical=asked.max_critical,
+        planned_documents=asked.documents,
+        earlier_looks=list(known.looks.earlier),
+        promise=known.looks.promise,
         replication=None if again is None else _replication(again),
         min_replication=asked.min_replication,
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=_by_recipe(ranking, asked),
+        by_recipe=None if _early(asked, found) else _by_recipe(ranking, asked),
         recipe=recipe.name,
         recipe_hash=given.hash_of(recipe),
         normalize=recipe.normalize,
         seed=recipe.seed,
         population=ranking.population,
     )
+
+
+def _decided(given: Material, recipe: Recipe, asked: GateAsked, rule: Rule) -> tuple[Apart | None, Decision]:
+    """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
+    apart = _apart(given, recipe, asked)
+    if apart is None:
+        return None, _undecided(given)
+    if why := unlinked(given, recipe, asked.candidate, asked.baseline):
+        return None, no_data(int(apart.sums.size), why=why)
+    there = int(apart.sums.size)
+    if asked.documents is not None and there < asked.documents:
+        why = f"the look was fixed at {asked.documents} documents and {there} are judged: nothing is told before"
+        return None, no_data(there, why=why)
+    return apart, decide(apart.sums, apart.weights, rule, apart.known)
+
+
+def _early(asked: GateAsked, found: Decision) -> bool:
+    """Whether the look that was fixed is still to come."""
+    return asked.documents is not None and found.difference is None
 
 
 def _apart(given: Material, recipe: Recipe, asked: GateAsked) -> Apart | None:
@@ -254,6 +328,22 @@ EXAMPLE: dict[str, Any] = {
     "paired": True,
     "n_documents": 30,
     "n_segments": 104,
+    "skewness": -0.4,
+    "failures": {
+        "by": "an error of severity major",
+        "candidate": {
+            "documents": {"found": 4, "n": 30, "high": 0.28},
+            "segments": {"found": 5, "n": 104, "high": 0.099},
+        },
+        "baseline": {
+            "documents": {"found": 6, "n": 30, "high": 0.357},
+            "segments": {"found": 7, "n": 104, "high": 0.1231},
+        },
+    },
+    "max_critical": None,
+    "planned_documents": 30,
+    "earlier_looks": [],
+    "promise": "one look",
     "replication": {
         "same_direction": 0.67,
         "significant_again": 0.91,
@@ -293,4 +383,5 @@ GATE: Kind[GateAsked, GateView] = Kind(
     picture=picture,
     caption=caption,
     takes_long=_takes_long,
+    beside=beside,
 )

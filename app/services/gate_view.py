@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import captions
+from app.services.gate_looks import Promise
 from app.services.kinds._base import KindView, Shown
 from app.services.pictures.gate import GatePicture, gate_picture
 from app.services.tables import Table
 from app.services.tables_csv import Cell
 from app.stats.gate import Claim, Verdict
+from app.stats.tail import Tail
 
 Two = Annotated[list[float], Field(min_length=2, max_length=2)]
 
@@ -46,6 +49,42 @@ class ByRecipe(BaseModel):
     )
 
 
+class ShareView(BaseModel):
+    """How many of so many fail."""
+
+    model_config = ConfigDict(frozen=True)
+
+    found: int
+    n: int
+    high: float = Field(description="Exact one-sided upper bound of the share, at alpha.")
+
+
+class TailView(BaseModel):
+    """Failures of one system."""
+
+    model_config = ConfigDict(frozen=True)
+
+    documents: ShareView = Field(description="With at least one failure in any segment.")
+    segments: ShareView = Field(
+        description="Its bound takes segments as independent, which those of one document are not."
+    )
+
+    @classmethod
+    def of(cls, tail: Tail) -> TailView:
+        """From the statistics."""
+        return cls(documents=ShareView(**asdict(tail.documents)), segments=ShareView(**asdict(tail.segments)))
+
+
+class FailuresView(BaseModel):
+    """Rare failures beside the mean, which says nothing of them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str = Field(description="What counts as a failure.")
+    candidate: TailView
+    baseline: TailView
+
+
 class GateView(KindView):
     """May the candidate take the baseline's place?"""
 
@@ -66,6 +105,14 @@ class GateView(KindView):
     paired: bool = Field(description="Over segments that both have.")
     n_documents: int
     n_segments: int
+    skewness: float | None = Field(None, description="Of the differences of documents; bounds allow for it.")
+    failures: FailuresView | None = Field(None, description="null where nothing says what a failure is.")
+    max_critical: float | None = Field(None, description="Share of documents that may fail at most, if one was asked.")
+    planned_documents: int | None = Field(None, description="The look that was fixed beforehand.")
+    earlier_looks: list[int] = Field(
+        default_factory=list, description="Data versions at which the same two were compared before."
+    )
+    promise: Promise = Field("one look", description="none: asked before on fewer data, so alpha does not hold.")
     replication: ReplicationView | None
     min_replication: float | None
     srp: float | None = Field(description="Stable Ranking Probability of all systems; null where nothing was re-rated.")
@@ -111,6 +158,8 @@ def tables(view: GateView) -> Sequence[Shown]:
         ("Difference", captions.number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
         ("p", captions.p_text(view.p_value)),
+        *_failures(view),
+        ("Level", _level(view)),
         *_replication(view),
         ("SRP", _srp(view)),
         ("By recipe", _by_recipe(view)),
@@ -124,6 +173,29 @@ def _interval(view: GateView, places: int) -> str:
     if view.interval is None:
         return "–"
     return f"{captions.number(view.interval[0], places)} to {captions.number(view.interval[1], places)}"
+
+
+def _failures(view: GateView) -> list[tuple[str, str]]:
+    found = view.failures
+    if found is None:
+        return []
+    asked = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} is asked)"
+    return [
+        ("Documents that fail, candidate", f"{_share(found.candidate.documents)}{asked}"),
+        ("Documents that fail, baseline", _share(found.baseline.documents)),
+        ("Segments that fail", f"{_share(found.candidate.segments)}; baseline {_share(found.baseline.segments)}"),
+    ]
+
+
+def _share(share: ShareView) -> str:
+    return f"{share.found:,} of {share.n:,}, up to {captions.number(100 * share.high, 1)} % of all"
+
+
+def _level(view: GateView) -> str:
+    if view.promise == "none":
+        return f"{view.alpha:g}, not promised: asked before on fewer data"
+    fixed = "" if view.planned_documents is None else f", fixed at {view.planned_documents:,} documents"
+    return f"{view.alpha:g} at one look{fixed}"
 
 
 def _replication(view: GateView) -> list[tuple[str, str]]:
@@ -170,6 +242,7 @@ def _reverse(found: ByRecipe) -> float | None:
 CSV = (
     *("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict", "p_value", "difference"),
     *("interval_low", "interval_high", "same_direction", "significant_again", "replication_method", "srp"),
+    *("candidate_failing", "candidate_failing_up_to", "baseline_failing", "baseline_failing_up_to", "promise"),
     *("n_documents", "n_segments", "campaign", "data_version", "recipe", "recipe_hash", "seed"),
 )
 
@@ -190,11 +263,21 @@ def csv(view: GateView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
             high,
             *chances,
             view.srp,
+            *_failing(view),
+            view.promise,
             view.n_documents,
             view.n_segments,
             *origin,
         )
     ]
+
+
+def _failing(view: GateView) -> tuple[Cell, ...]:
+    """Shares of documents that fail, with their bounds."""
+    if view.failures is None:
+        return (None,) * 4
+    both = (view.failures.candidate.documents, view.failures.baseline.documents)
+    return tuple(value for one in both for value in (one.found / one.n if one.n else None, one.high))
 
 
 def caption(view: GateView) -> str:
@@ -203,10 +286,15 @@ def caption(view: GateView) -> str:
     unit = "the protocol's unit" if view.unit == "raw" else f"{view.unit} of raters"
     return (
         f"The difference is positive where the candidate is better, in {unit} ({direction} scores are better); the "
-        f"ends of the interval are one-sided bounds at {view.alpha:g}. Population: {view.population}. "
+        f"ends of the interval are one-sided bounds at {view.alpha:g}. {_failing_told(view)}"
+        f"Population: {view.population}. "
         f"Recipe {view.recipe} (normalization {view.normalize}), data version {view.data_version}, seed {view.seed}, "
         f"method {view.method_version}."
     )
+
+
+def _failing_told(view: GateView) -> str:
+    return "" if view.failures is None else f"A document fails by {view.failures.by}. "
 
 
 def picture(view: GateView) -> bytes:

@@ -214,12 +214,23 @@ def loaded(session: Session, asked: Question, recipe: Recipe) -> tuple[Ratings, 
     return rows, ids, read
 
 
-def load_marked(session: Session, asked: Question, recipe: Recipe) -> tuple[Ratings, Unweighed | None]:
-    """The same as `load`, with the errors that its weights do not know; None where no errors are read, or marked."""
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Ratings as `loaded`. unweighed: errors that the weights do not know; None where none are read, or marked."""
+
+    rows: Ratings
+    ids: Ints
+    read: Reading
+    unweighed: Unweighed | None
+
+
+def load_marked(session: Session, asked: Question, recipe: Recipe) -> Marked:
+    """The same as `loaded`, with the errors that its weights do not know."""
     rows, ids, scores = loaded(session, asked, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
-        return rows, None
-    return rows, unweighed.load(session, asked.campaign_id, rows.judgment, ids, scores.options.profile)
+        return Marked(rows, ids, scores, None)
+    unknown = unweighed.load(session, asked.campaign_id, rows.judgment, ids, scores.options.profile)
+    return Marked(rows, ids, scores, unknown)
 
 
 def segments_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
@@ -241,10 +252,10 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
 
 def read(session: Session, about: Question, recipe: Recipe) -> Material:
     """Read all that a ranking is made of. Raises Invalid where the recipe's scores are not in the judgments."""
-    rows, unknown = load_marked(session, about, recipe)
-    words, documents, names = _named(session, about.campaign_id, rows)
+    found = load_marked(session, about, recipe)
+    words, documents, names = _named(session, about.campaign_id, found.rows)
     stands = registered(session, about.campaign_id, about.version)
-    return Material(about, recipe, rows, words, documents, names, stands, unknown)
+    return Material(about, recipe, found.rows, words, documents, names, stands, found.unweighed)
 
 
 def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[str, texts.SystemWords], Documents, str]:

@@ -146,8 +146,10 @@ def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision
     return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
 
 
-def no_data(documents: int = 0) -> Decision:
-    """Too few documents to decide anything."""
+def no_data(documents: int = 0, why: str | None = None) -> Decision:
+    """Too few documents to decide anything, or nothing can be told for another reason."""
+    if why is not None:
+        return Decision("no_data", holds=False, documents=documents, why=why)
     have = f"{documents or 'no'} document{'' if documents < 2 else 's'}"
     why = f"{have} to compare on: at least {FEWEST_DOCUMENTS} are needed"
     return Decision("no_data", holds=False, documents=documents, why=why)

@@ -37,3 +37,13 @@ def store(session: Session, key: ReportKey, body: bytes) -> None:
 
 def _values(key: ReportKey) -> dict[str, object]:
     return {name: getattr(key, name) for name in ReportKey.__slots__}
+
+
+def earlier(session: Session, campaign_id: int, kind: str, version: int) -> list[tuple[int, bytes]]:
+    """Reports of a kind that are stored of data versions before this one: the version and the bytes, in order."""
+    query = (
+        sa.select(reports.c.data_version, reports.c.body)
+        .where(reports.c.campaign_id == campaign_id, reports.c.kind == kind, reports.c.data_version < version)
+        .order_by(reports.c.data_version, reports.c.recipe_hash, reports.c.seed, reports.c.method_version)
+    )
+    return [(int(row.data_version), bytes(row.body)) for row in session.execute(query)]

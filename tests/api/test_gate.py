@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from scipy import stats
 from typer.testing import CliRunner
 
 from app.cli import build
@@ -23,9 +24,18 @@ BETTER = {"candidate": "A", "baseline": "B"}
 IDENTICAL = MQM.replace("\tMajor\t", "\tMinor\t")
 
 
+def apart() -> str:
+    """The same errors, but each system is judged by raters of its own."""
+    head, *lines = MQM.splitlines(keepends=True)
+    rows = [line.split("\t") for line in lines]
+    at = head.split("\t").index("rater")
+    return head + "".join("\t".join([*row[:at], f"{row[at]}-{row[0]}", *row[at + 1 :]]) for row in rows)
+
+
 @dataclass(frozen=True)
 class World:
-    """Campaigns: mqm (A better than B, one rating an item), same (A and B alike), da (two raters), few, empty."""
+    """Campaigns: mqm (A better than B, one rating an item), same (A and B alike), da (two raters), few, grown (in two
+    imports), apart (no rater links the systems)."""
 
     spine: Spine
     client: httpx.Client
@@ -47,6 +57,9 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
         head, *lines = MQM.splitlines(keepends=True)
         few = head + "".join(line for line in lines if line.split("\t")[1] in {"d1", "d2", "d3"})
         spine.take("few", "mqm-tsv", few.encode())
+        spine.take("grown", "mqm-tsv", MQM.encode())
+        spine.take("grown", "mqm-tsv", (head + "".join(lines).replace("\td", "\te")).encode())
+        spine.take("apart", "mqm-tsv", apart().encode())
         with spine.database.transaction() as session:
             given = {role: tokens.issue(session, role=role).secret for role in ("admin", "viewer", "coordinator")}
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
@@ -122,9 +135,82 @@ def test_a_claim_that_would_seldom_show_again_is_not_let_through(world: World) -
     assert any("holds again" in text for text in kept["warnings"])
 
 
+def test_documents_that_fail_are_counted_with_an_exact_bound(world: World) -> None:
+    """By critical errors, of which nobody marked any; by a rating where one is named. The bounds are SciPy's."""
+    by_error = answered(world, "mqm", normalize="none")["failures"]
+    assert by_error["by"] == "an error of severity critical"
+    assert by_error["baseline"]["documents"] == {"found": 0, "n": 7, "high": pytest.approx(1 - 0.05 ** (1 / 7))}
+    found = answered(world, "mqm", normalize="none", critical=5)["failures"]
+    shares = [found[who][what] for who in ("candidate", "baseline") for what in ("documents", "segments")]
+    major = {(d, p) for d in range(1, 8) for p in (1, 2) if (d + p) % 3}
+    counts = [(0, 7), (0, 14), (len({d for d, _ in major}), 7), (len(major), 14)]
+    assert [(one["found"], one["n"]) for one in shares] == counts
+    for one in shares:
+        exact = stats.binomtest(one["found"], one["n"], alternative="less").proportion_ci(0.95).high
+        assert one["high"] == pytest.approx(exact)
+    none = answered(world, "mqm", normalize="none", critical=1000)["failures"]
+    assert (none["by"], none["candidate"]["documents"]["found"]) == ("a rating of 1000 or more", 0)
+    assert none["candidate"]["documents"]["high"] == pytest.approx(1 - 0.05 ** (1 / 7))
+    assert answered(world, "da", normalize="none")["failures"] is None
+    low = answered(world, "da", normalize="none", critical=1000)["failures"]
+    assert low["by"] == "a rating of 1000 or less"
+    assert low["candidate"]["documents"]["found"] == low["candidate"]["documents"]["n"]
+
+
+def test_a_candidate_that_may_fail_too_often_is_not_let_through(world: World) -> None:
+    let = answered(world, "mqm", normalize="none", critical=1000, max_critical=0.35)
+    kept = answered(world, "mqm", normalize="none", critical=1000, max_critical=0.34)
+    assert (let["holds"], let["verdict"]) == (True, "better")
+    assert (kept["holds"], kept["verdict"]) == (False, "inconclusive")
+    assert any("leaves up to 34.8% of all, and at most 34.0% is asked" in one for one in kept["warnings"])
+    refused = world.get("da", {**BETTER, "max_critical": "0.1"})
+    assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["query", "max_critical"])
+
+
+def test_few_documents_say_what_they_hide(world: World) -> None:
+    told = answered(world, "mqm", normalize="none")["warnings"]
+    assert any("7 documents can hide rare failures: where 5% of all fail, none of 7 does" in one for one in told)
+
+
+def test_a_gate_asked_again_while_the_campaign_grows_promises_no_level(world: World) -> None:
+    first = answered(world, "grown", normalize="none", as_of=1)
+    assert (first["earlier_looks"], first["promise"], first["n_documents"]) == ([], "one look", 7)
+    again = answered(world, "grown", normalize="none")
+    assert (again["earlier_looks"], again["promise"], again["n_documents"]) == ([1], "none", 14)
+    assert any("compared before, once, on fewer data (data version 1)" in one for one in again["warnings"])
+    turned = answered(world, "grown", normalize="none", candidate="B", baseline="A")
+    assert turned["promise"] == "none", "whichever is the candidate"
+    assert answered(world, "grown", normalize="none", as_of=1)["promise"] == "one look"
+    assert answered(world, "mqm", normalize="none", alpha=0.04)["promise"] == "one look", "the same data asked again"
+
+
+def test_before_the_look_that_was_fixed_nothing_is_told(world: World) -> None:
+    early = answered(world, "grown", normalize="none", as_of=1, documents=14, seed=3)
+    assert (early["verdict"], early["difference"], early["interval"], early["by_recipe"]) == (
+        "no_data",
+        None,
+        None,
+        None,
+    )
+    assert "the look was fixed at 14 documents and 7 are judged: nothing is told before" in early["warnings"]
+    due = answered(world, "grown", normalize="none", documents=14)
+    assert (due["verdict"], due["planned_documents"]) == ("better", 14)
+    assert answered(world, "grown", normalize="none", documents=15)["verdict"] == "no_data"
+
+
+@pytest.mark.parametrize("recipe", ["recommended", "srp-paper", "google-mqm", "nllb-xsts"])
+def test_systems_that_no_rater_links_are_not_told_apart_by_any_recipe(world: World, recipe: str) -> None:
+    found = answered(world, "apart", recipe=recipe, normalize="none")
+    assert (found["holds"], found["verdict"], found["difference"]) == (False, "no_data", None)
+    assert any("no rater links A and B" in one for one in found["warnings"])
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
+        ({"documents": "5"}, "documents"),
+        ({"max_critical": "1"}, "max_critical"),
+        ({"critical": "x"}, "critical"),
         ({"baseline": "nobody"}, "baseline"),
         ({"candidate": "B"}, "baseline"),
         ({"margin": "1"}, "margin"),

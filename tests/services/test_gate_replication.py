@@ -36,7 +36,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
 
 
 def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_same_unit() -> None:
-    ratings, recipe, rule = with_a_contrary_rater(), replace(NAMED["recommended"], normalize="z"), Rule()
+    ratings, recipe, rule = with_a_contrary_rater(24), replace(NAMED["recommended"], normalize="z"), Rule()
     laid = laid_out(ratings, recipe)
     names = [ratings.labels.systems[code] for code in laid.systems]
     pair = names.index("A"), names.index("B")

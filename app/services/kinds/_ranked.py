@@ -12,7 +12,7 @@ from app.domain.recipe import Exclusion, Recipe
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services import recipes
 from app.services.registered import applied, registered
-from app.services.reports import Question, data_hash, load_marked
+from app.services.reports import Marked, Question, data_hash, load_marked
 from app.stats.ratings import Ratings
 from app.stats.selection import without
 from app.stats.side_tables import Documents
@@ -42,7 +42,7 @@ class Material:
 
     own: what the recipe itself leaves out by name. data_hash: of the rows without what either names.
     humans: keys of systems that are human translations. names: of the systems, as they were imported. unweighed: marked
-    errors that the weights do not know.
+    errors that the weights do not know. marked: the rows with the judgments behind them.
     """
 
     about: Question
@@ -54,6 +54,7 @@ class Material:
     data_hash: str
     own: tuple[Exclusion, ...]
     unweighed: Unweighed | None = None
+    marked: Marked | None = None
 
     def hash_of(self, recipe: Recipe) -> str:
         """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
@@ -73,7 +74,8 @@ def material(session: Session, about: Question, asked: RecipeAsked) -> Material:
     recipe = recipes.named(session, about.campaign.key, asked.recipe)
     if asked.seed:
         recipe = replace(recipe, seed=asked.seed)
-    rows, unweighed = load_marked(session, about, recipe)
+    found = load_marked(session, about, recipe)
+    rows = found.rows
     counting = applied(recipe, registered(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     words = texts.system_words(session, about.campaign_id)
@@ -86,5 +88,6 @@ def material(session: Session, about: Question, asked: RecipeAsked) -> Material:
         names={key: known.name for key, known in words.items()},
         data_hash=data_hash(without(rows, counting.exclude), documents, words),
         own=recipe.exclude,
-        unweighed=unweighed,
+        unweighed=found.unweighed,
+        marked=found,
     )

@@ -1,0 +1,44 @@
+"""What a gate must say before it decides: whether raters link the two, what documents hide, and how they are skewed."""
+
+from __future__ import annotations
+
+from app.domain.recipe import Recipe
+from app.services.kinds._ranked import Material
+from app.stats.design_checks import connected_systems
+from app.stats.gate import Decision, Rule
+from app.stats.selection import select
+from app.stats.skewness import documents_needed
+from app.stats.tail import RARE, documents_to_see, missed
+
+
+def told_of_documents(found: Decision, rule: Rule) -> list[str]:
+    """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
+    if found.difference is None:
+        return []
+    told, n, enough = [], found.documents, documents_to_see(RARE, 0.05)
+    if n < enough:
+        let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
+        told.append(
+            f"{n} documents can hide rare failures: where {RARE:.0%} of all fail, none of {n} does with a chance of "
+            f"{missed(n):.2f}, and a candidate that is as good only with them is let through in {let} of simulated "
+            f"campaigns of 6 to 30 documents; judge {enough}, or ask for `max_critical`"
+        )
+    if found.skewness is not None and n < (needed := documents_needed(found.skewness)):
+        told.append(
+            f"differences of documents are skewed ({found.skewness:.1f}), so Student's t takes about {needed:,} "
+            f"documents and there are {n}: bounds allow for the skewness that these show"
+        )
+    return told
+
+
+def unlinked(given: Material, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+    """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
+    selection = select(given.rows, recipe)
+    groups = connected_systems(selection.ratings.where(selection.ranked))
+    of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
+    if None in of or of[0] == of[1]:
+        return None
+    return (
+        f"no rater links {candidate} and {baseline}, not even through other systems: their difference cannot be told "
+        "from one of their raters; let some raters judge both"
+    )

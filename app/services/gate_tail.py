@@ -1,0 +1,79 @@
+"""Which segments count as failures for a gate: by marked errors of the gravest severity, or by a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Recipe
+from app.protocols._widgets import Spans
+from app.services.gate_view import FailuresView, TailView
+from app.services.kinds._ranked import Material
+from app.stats.gate import Decision
+from app.stats.ratings import Bools
+from app.stats.selection import select
+from app.stats.tail import tail
+from app.storage import side_tables
+from app.storage.db import Session
+
+CRITICAL, MAJOR = "critical", "major"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failures:
+    """Rows that fail, shape (rows,), and by what, in words."""
+
+    failed: Bools
+    by: str
+
+
+def failures(session: Session, given: Material, score: float | None) -> Failures | None:
+    """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
+    rows, marked = given.rows, given.marked
+    if score is not None:
+        failed = rows.score <= score if rows.higher_is_better else rows.score >= score
+        return Failures(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
+    widget = None if marked is None else next((w for w in marked.read.protocol.form if isinstance(w, Spans)), None)
+    if marked is None or widget is None or (rows.n_errors < 0).all():
+        return None
+    errors = side_tables.errors(session, given.about.campaign_id, marked.ids, field=widget.field, weigh={})
+    there = {name.casefold() for name in (*widget.severities, *errors.severities)}
+    worst = CRITICAL if CRITICAL in there else MAJOR
+    grave = np.array([name.casefold() == worst for name in errors.severities] or [False], dtype=np.bool_)
+    failed = np.zeros(len(rows), dtype=np.bool_)
+    if errors.row.size:
+        failed[errors.row[grave[errors.severity]]] = True
+    return Failures(failed, f"an error of severity {worst}")
+
+
+def needed() -> Invalid:
+    """A share of failures was asked about where nothing says what a failure is."""
+    what = "this campaign marks no errors: say with `critical` which rating is a failure"
+    return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
+
+
+def both_tails(
+    given: Material, recipe: Recipe, known: Failures, systems: tuple[str, str], alpha: float
+) -> FailuresView:
+    """Failures of candidate and baseline among what the recipe ranks."""
+    selection = select(given.rows.with_score(known.failed.astype(np.float64)), recipe)
+    ranked = selection.ratings.where(selection.ranked)
+    codes = [ranked.labels.systems.index(key) for key in systems]
+    candidate, baseline = (TailView.of(tail(ranked, ranked.score > 0, code, alpha)) for code in codes)
+    return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
+
+
+def with_tail(found: Decision, tails: FailuresView | None, most: float | None) -> tuple[Decision, list[str]]:
+    """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""
+    if most is None or tails is None or not found.holds:
+        return found, []
+    share = tails.candidate.documents
+    if share.high <= most:
+        return found, []
+    why = (
+        f"the claim about the mean would hold, but {share.found} of {share.n} documents of the candidate have "
+        f"{tails.by}, which leaves up to {share.high:.1%} of all, and at most {most:.1%} is asked"
+    )
+    return replace(found, holds=False, verdict="inconclusive"), [why]
