@@ -27,6 +27,13 @@ _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+ENOUGH_TO_DRAW = 30
+"""Documents below which a bootstrap's tests claim visibly more than they say."""
+
+_DRAWN: Mapping[int, float] = MappingProxyType({6: 0.15, 8: 0.12, 12: 0.08, 20: 0.08})
+"""Null pairs that a bootstrap of so many documents claims at .05, in 2,000 simulations of equal documents each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Floor:
     """The smallest p a design can reach, adjusted and not; documents_needed where that is above α."""
@@ -52,7 +59,7 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     family = hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
     sides = 2 if one_sided and recipe.adjust != "none" else 1
     adjusted = min(1.0, tests.smallest * sides * family)
-    by_document = recipe.test == "permutation" and recipe.unit == "document"
+    by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
     if _reached(adjusted, recipe) or not by_document or not tests.enumerated:
         return Floor(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
@@ -76,7 +83,7 @@ def find(
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             found += _documents(panel, recipe)
-        found += _LEGACY.get(recipe.test, ())
+        found += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
         found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
         found += [*_overlap(shared), *_untested(tests, shared, recipe)]
     return tuple(found)
@@ -119,6 +126,18 @@ def _documents(panel: Panel, recipe: Recipe) -> list[str]:
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
         found.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
     return found
+
+
+def _few_to_draw(shared: Shared, tests: PairTests, recipe: Recipe) -> list[str]:
+    """Where documents are drawn again, how often so few claim what is not there."""
+    if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
+        return []
+    fewest = int(shared.documents[tests.testable].min())
+    if fewest >= ENOUGH_TO_DRAW:
+        return []
+    size = next(size for documents, size in sorted(_DRAWN.items(), reverse=True) if fewest >= documents)
+    claims = f"a bootstrap of so few claims about {size:.2f} of the pairs without a difference at 0.05"
+    return [f"{_plural(fewest, 'document')}: {claims}; judge {ENOUGH_TO_DRAW}, or rank by `recommended`"]
 
 
 def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:

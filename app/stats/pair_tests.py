@@ -161,18 +161,33 @@ def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
 
 
 def _by_bootstrap(shared: Shared, recipe: Recipe) -> PairTests:
-    """Draws of documents, or of segments, with replacement; every pair on its common ones."""
+    """Draws of documents, or of segments, with replacement; every pair on its common ones.
+
+    p is no smaller than that of a sign flip of so many: fewer units cannot speak more clearly, however often drawn.
+    """
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     n_draws = draws(recipe, shared.segments.size)
     for pairs, apart, weights in differences_of(shared.blocks):
         p[pairs], reverse[pairs] = resampling.p_values(apart, weights, draws=n_draws, seed=recipe.seed)
-    few = (shared.documents if by_document else shared.segments) < (FEWEST_DOCUMENTS if by_document else 2)
+    units = shared.documents if by_document else shared.segments
+    few = units < (FEWEST_DOCUMENTS if by_document else 2)
     lean = np.where(few, 0, np.sign(rounded(np.nan_to_num(shared.difference)))).astype(np.int8)
+    least = np.maximum(0.5 ** np.minimum(units, _FLIPS), 1 / n_draws)
+    p, reverse = np.maximum(p, least), np.maximum(reverse, least)
     if recipe.alternative == "two-sided":
+        least = np.minimum(1.0, 2 * least)
         p, reverse = np.minimum(1.0, 2 * np.minimum(p, reverse)), np.full(p.size, np.nan)
     p[few] = reverse[few] = np.nan
-    return _without_floor(p, reverse, lean)
+    found = _without_floor(p, reverse, lean)
+    if few.all():
+        return found
+    smallest = float(least[~few].min())
+    return replace(found, smallest=smallest, enumerated=smallest > 2 / n_draws)
+
+
+_FLIPS = 60
+"""Sign flips of more units are not counted: their p is smaller than any that is drawn."""
 
 
 def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:

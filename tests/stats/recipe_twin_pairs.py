@@ -144,7 +144,7 @@ def bootstrap(a: Scores, b: Scores, world: World) -> Found:
     d, counts = by_document(a, b, world)
     drawn = np.round(resampled(d, counts, max(10_000, ceil(20 / world.alpha))), 10)
     p = min(1.0, 2 * (1 + min((drawn <= 0).sum(), (drawn >= 0).sum())) / (drawn.size + 1))
-    return Found(p, None, round(d.sum(), 10))
+    return Found(max(p, 0.5 ** ((counts > 0).sum() - 1)), None, round(d.sum(), 10))
 
 
 def resampled(sums: np.ndarray, weights: np.ndarray, draws: int) -> np.ndarray:

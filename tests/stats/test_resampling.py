@@ -10,9 +10,11 @@ from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
 from app.stats import intervals, resampling
+from app.stats.caveats import _DRAWN
 from app.stats.inference.by_document import precision
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
+from app.stats.validation.designs import design, even
 
 
 def documents(n: int, *, seed: int = 1, shift: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -119,6 +121,45 @@ def test_too_few_documents_for_bca_are_told() -> None:
     recipe = Recipe(name="bca", interval="bca", permutations=100)
     assert "12 documents: too few for BCa, which needs 20; intervals by t" in rank(campaign(12), recipe).warnings
     assert not any("BCa" in w for w in rank(campaign(20), recipe).warnings)
+
+
+def noise(documents: int, apart: float = 0.0) -> Ratings:
+    """Two systems so far apart, on documents of four segments."""
+    rows = design(even(documents, 4)).ratings()
+    return rows.with_score(apart * rows.system + np.random.default_rng(2).normal(size=len(rows)))
+
+
+@pytest.mark.parametrize(("documents", "lowest"), [(6, 2**-5), (7, 2**-6), (8, 2**-7), (12, 2**-11)])
+def test_a_bootstrap_of_few_documents_speaks_no_clearer_than_their_sign_flips(documents: int, lowest: float) -> None:
+    """Systems far apart: 12,000 draws of six documents said p = .0002."""
+    ranking = rank(noise(documents, apart=10.0), NAMED["nllb-xsts"])
+    assert ranking.pairs[0].p_value == lowest
+    assert (ranking.smallest_p, ranking.documents_needed) == (lowest, None)
+
+
+@pytest.mark.parametrize(("documents", "claims"), [(6, "0.15"), (11, "0.12"), (12, "0.08"), (29, "0.08"), (30, None)])
+def test_below_thirty_documents_a_bootstrap_says_how_often_it_claims_too_much(
+    documents: int, claims: str | None
+) -> None:
+    told = [w for w in rank(noise(documents), NAMED["nllb-xsts"]).warnings if "a bootstrap of so few" in w]
+    assert len(told) == (claims is not None)
+    if claims is not None:
+        assert told[0].startswith(f"{documents} documents: a bootstrap of so few claims about {claims} of the pairs")
+    assert not any("a bootstrap" in w for w in rank(noise(8), NAMED["srp-paper"]).warnings)
+
+
+@pytest.mark.soak
+def test_a_bootstrap_claims_as_much_of_nothing_as_is_said() -> None:
+    """2,000 null pairs each."""
+    rng = np.random.default_rng(1)
+    for documents, said in _DRAWN.items():
+        counts = np.broadcast_to(np.full(documents, 10.0), (80, documents))
+        claimed = []
+        for seed in range(25):
+            apart = 5 * rng.normal(size=counts.shape) + np.sqrt(10) * 1.5 * rng.normal(size=counts.shape)
+            p, reverse = resampling.p_values(apart, counts, draws=2000, seed=seed)
+            claimed.append(2 * np.minimum(p, reverse) < 0.05)
+        assert np.mean(claimed) == pytest.approx(said, abs=0.03), documents
 
 
 def test_xsts_is_the_mean_of_medians_with_a_bootstrap_of_documents() -> None:
