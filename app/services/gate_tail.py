@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.protocols._widgets import Spans
+from app.protocols._base import Spans
 from app.services.gate_view import FailuresView, TailView
 from app.services.kinds._ranked import Material
 from app.stats.gate import Decision
