@@ -37,6 +37,9 @@ class RankedSystemOut(BaseModel):
     relative_interval: Two | None
     n_segments: int
     n_documents: int | None = Field(description="Null where documents are unknown.")
+    effective_documents: float | None = Field(
+        None, description="As many equally long documents would tell as much; null where documents are unknown."
+    )
     n_ratings: int
     wins: int
     losses: int
@@ -67,6 +70,7 @@ class PairOut(BaseModel):
     chance_worse: float | None = None
     n_common: int
     documents_common: int | None
+    effective_documents: float | None = Field(None, description="Behind the difference; at most `documents_common`.")
     influence: JsonValue = Field(None, description="By kind of unit the one without which the difference changes most.")
     flips_without: JsonValue = Field(description="Units, as `WHAT:KEY`, without which the pair turns round.")
     n_flips: int | None = Field(None, description="How many such units there are.")
@@ -161,6 +165,7 @@ EXAMPLE = RankingOut.model_validate(
                 "relative_interval": [-0.2, 0.06],
                 "n_segments": 529,
                 "n_documents": 5,
+                "effective_documents": 4.2,
                 "n_ratings": 529,
                 "wins": 1,
                 "losses": 0,
@@ -182,6 +187,7 @@ EXAMPLE = RankingOut.model_validate(
                 "minimum_detectable": 0.21,
                 "n_common": 529,
                 "documents_common": 5,
+                "effective_documents": 4.2,
                 "flips_without": ["document:talk3"],
                 "n_flips": 1,
             }

@@ -33,6 +33,7 @@ class SystemLine(_Part):
     relative_interval: Range | None = None
     n_segments: int
     n_documents: int | None = None
+    effective_documents: float | None = None
     n_ratings: int
     wins: int | None = None
     losses: int | None = None
@@ -55,6 +56,7 @@ class PairLine(_Part):
     minimum_detectable: float | None = None
     n_common: int
     documents_common: int | None = None
+    effective_documents: float | None = None
 
 
 class RecipeLine(_Part):

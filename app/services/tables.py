@@ -30,14 +30,15 @@ def systems_table(view: RankingView) -> Table:
     if view.has_raw:
         columns.append(("Raw score", "right"))
     columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
-    columns += [("Segments", "right"), ("Documents", "right"), ("Ratings", "right")]
+    columns += [("Segments", "right"), ("Documents", "right"), ("Effective", "right"), ("Ratings", "right")]
     rows = []
     for line in view.systems:
         row = [_whole(line.cluster), captions.rank(line.rank), named(line), captions.number(line.score, places)]
         if view.has_raw:
             row.append(captions.number(line.raw, raw_places))
         row += [interval(line.interval, places), captions.span(line.rank_range)]
-        row += [_whole(line.n_segments), _whole(line.n_documents), _whole(line.n_ratings)]
+        effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
+        row += [_whole(line.n_segments), _whole(line.n_documents), effective, _whole(line.n_ratings)]
         rows.append(tuple(row))
     headings, alignments = zip(*columns, strict=True)
     return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))

@@ -32,6 +32,7 @@ SYSTEM_COLUMNS = (
     "relative_high",
     "n_segments",
     "n_documents",
+    "effective_documents",
     "n_ratings",
     "wins",
     "losses",
@@ -53,6 +54,7 @@ PAIR_COLUMNS = (
     "minimum_detectable",
     "n_common",
     "documents_common",
+    "effective_documents",
     "better_name",
     "worse_name",
 )
@@ -96,12 +98,12 @@ def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tup
 def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
     head = (captions.rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
     scores = (s.score, s.raw, *_bounds(s.interval), s.relative, *_bounds(s.relative_interval))
-    return (*head, *scores, s.n_segments, s.n_documents, s.n_ratings, s.wins, s.losses, s.name)
+    return (*head, *scores, s.n_segments, s.n_documents, s.effective_documents, s.n_ratings, s.wins, s.losses, s.name)
 
 
 def _full_pair(p: PairLine) -> tuple[Cell, ...]:
     tested = (p.p_value, p.p_reverse, p.p_adjusted, p.significant, p.significant_reverse, p.testable, p.order_conflict)
-    known = (p.minimum_detectable, p.n_common, p.documents_common)
+    known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     return (p.better, p.worse, p.difference, *_bounds(p.interval), *tested, *known)
 
 

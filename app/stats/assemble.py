@@ -10,6 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats import intervals, resampling
 from app.stats.aggregate import Panel, SegmentScores, rounded
 from app.stats.clusters import clusters, rank_ranges
+from app.stats.inference.by_document import effective_documents
 from app.stats.plain import between, number
 from app.stats.rank_sets import RankSets
 from app.stats.ratings import Floats, Ratings
@@ -31,6 +32,7 @@ def system_rows(
     ranges = rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(rounded(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
+    effective = effective_documents(panel.document_weights())
     known = ratings.documents_known
     own = _marginal(panel, recipe, known=known)
     relative, relative_intervals = _relative(panel, recipe, known=known)
@@ -48,6 +50,7 @@ def system_rows(
             relative_interval=relative_intervals[i],
             n_segments=int(counts[i]),
             n_documents=int(documents[i]) if known else None,
+            effective_documents=float(effective[i]) if known else None,
             n_ratings=int(panel.n[i]),
             wins=int(wins[i].sum()),
             losses=int(wins[:, i].sum()),

@@ -13,12 +13,17 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import design_checks, rank_sets, resampling
 from app.stats.aggregate import Panel
+from app.stats.inference.by_document import effective_documents, largest_share
 from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
 from app.stats.rank_sets import RankSets
 from app.stats.ratings import Ratings
 from app.stats.significance import Shared
 
 _MOST_NAMES = 8
+FEW_EFFECTIVE = 15
+"""Effective documents below which a ranking warns."""
+LARGE_SHARE = 0.2
+"""Share of the segments from which one document is warned of."""
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "stouffer": ("Stouffer's combination of two-sided p-values loses direction: compare p_signed",),
@@ -80,6 +85,8 @@ def find(
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
         few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
         found.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
+    if ratings.documents_known:
+        found += _uneven(panel)
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             found += _documents(panel, recipe)
@@ -89,13 +96,20 @@ def find(
     return tuple(found)
 
 
-def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe) -> tuple[str, ...]:
+def something_reachable(limit: Floor, recipe: Recipe) -> bool:
+    """Whether the smallest p of this design is small enough for any pair to be significant."""
+    return limit.adjusted is None or _reached(limit.adjusted, recipe)
+
+
+def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
         wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
         return ("documents are unknown: no simultaneous rank sets",) if wanted else ()
     if sets.documents < rank_sets.FEWEST_DOCUMENTS:
         return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
+    if not something_reachable(limit, recipe):
+        return ("rank sets hold every rank, because no pair can be significant",)
     if sets.approximate:
         return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
     return ()
@@ -115,7 +129,25 @@ def _raters(ratings: Ratings) -> list[str]:
     if len(groups) < 2:
         return []
     named = " | ".join(_listed(group) for group in groups)
-    return [f"disconnected raters: no rater links these groups of systems, so they cannot be compared: {named}"]
+    what = "disconnected raters: no rater links these groups of systems, so they cannot be compared"
+    return [f"{what}, and no pair across them is testable: {named}"]
+
+
+def _uneven(panel: Panel) -> list[str]:
+    """Few effective documents, or one that holds much: what it means and what would help."""
+    weights = panel.document_weights()
+    if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
+        return []
+    found, effective = [], float(effective_documents(weights).min())
+    largest = float(largest_share(weights).max())
+    if largest > LARGE_SHARE:
+        what = f"one document holds {largest:.0%} of a system's segments, so the result is largely about that document"
+        found.append(f"{what}: intervals allow for it by being wide; rate more documents, or part of it")
+    if effective < FEW_EFFECTIVE:
+        what = f"{panel.n_documents} documents tell as much as {effective:.1f} equally long ones (effective documents)"
+        why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
+        found.append(f"{what}: {why}; rate more documents")
+    return found
 
 
 def _documents(panel: Panel, recipe: Recipe) -> list[str]:
@@ -173,7 +205,7 @@ def _overlap(shared: Shared) -> list[str]:
 
 def _untested(tests: PairTests, shared: Shared, recipe: Recipe) -> list[str]:
     """Pairs without a p-value, by reason: too little data in common, or data without variation."""
-    untested = ~tests.testable
+    untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
     by_document = recipe.unit == "document"
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only
     if not paired:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.stats.aggregate import Panel
-from app.stats.ratings import Bools, Ratings
+from app.stats.ratings import Bools, Codes, Ratings
 
 COMPARABLE_SHARE = 0.95
 
@@ -34,6 +34,23 @@ def share_with_same_raters(ratings: Ratings) -> float:
 
 
 def connected_systems(ratings: Ratings) -> list[list[str]]:
+    """The keys of `connected_codes`."""
+    return [[ratings.labels.systems[code] for code in group] for group in connected_codes(ratings)]
+
+
+def comparable(ratings: Ratings, systems: Codes) -> Bools:
+    """Which pairs of `systems` a chain of common raters links, shape (S, S), False on the diagonal.
+
+    No test tells the two systems of any other pair apart from their raters.
+    """
+    group = np.full(max(ratings.n_systems, 1), -1)
+    for number, members in enumerate(connected_codes(ratings)):
+        group[members] = number
+    of = group[systems]
+    return np.asarray((of[:, None] == of[None, :]) & ~np.eye(systems.size, dtype=np.bool_))
+
+
+def connected_codes(ratings: Ratings) -> list[list[int]]:
     """Systems in groups connected through raters: two systems with a common rater are in one group.
 
     With several groups a difference of systems cannot be told from a difference of raters, whatever documents they
@@ -53,6 +70,6 @@ def connected_systems(ratings: Ratings) -> list[list[str]]:
             if (wider == reached).all():
                 break
             reached = wider
-        groups.append([ratings.labels.systems[i] for i in todo if reached[i]])
+        groups.append([i for i in todo if reached[i]])
         todo = [i for i in todo if not reached[i]]
     return groups

@@ -78,6 +78,7 @@ def pair_rows(
             influence=influence[k] if left_out else None,
             n_common=int(shared.segments[k]),
             documents_common=int(shared.documents[k]) if known else None,
+            effective_documents=number(precise.effective[k]) if known else None,
         )
         for k, (i, j) in enumerate(zip(first, second, strict=True))
     )

@@ -53,7 +53,21 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
     ----------
     panel : systems in ranking order. shared : what pairs have in common, with blocks by the recipe's unit.
     sign : +1 where a larger score is better.
+
+    A pair that no chain of raters links is not testable.
     """
+    found = _compared(panel, shared, recipe, sign)
+    if shared.linked is None or shared.linked.all():
+        return found
+    p, reverse, lean = found.p_value.copy(), found.p_reverse.copy(), found.lean.copy()
+    p[~shared.linked] = reverse[~shared.linked] = np.nan
+    lean[~shared.linked] = 0
+    signed = None if found.p_signed is None else np.where(shared.linked, found.p_signed, np.nan)
+    testable = np.asarray(found.testable & shared.linked)
+    return replace(found, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
+
+
+def _compared(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
     if recipe.test in SIGN_TESTS:
         return _by_permutation(panel, shared, recipe)
     if recipe.test == "none":

@@ -2,16 +2,20 @@
 
 All hypotheses "j is not better than k" are tested together by step-down with a studentized Rademacher wild
 bootstrap over documents. Without studentizing, the sets cover the truth far too seldom (docs/statistics.md).
+
+Where documents differ in length the bootstrap is blind to how badly a long one is known: its statistics stay small
+where the true one is wild. So the limit is the larger of its own and that of normal campaigns with these lengths.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
 from app.stats.aggregate import Indices
+from app.stats.inference.by_document import degrees_of_freedom, influences
 from app.stats.permutation import drawn_patterns
 from app.stats.ratings import Bools, Floats
 
@@ -20,6 +24,10 @@ FEWEST_DOCUMENTS = 6
 FEW_DOCUMENTS = 15
 """Below this coverage is approximate."""
 _MOST_DRAWS = 200_000
+_NORMAL_DRAWS = 999
+_MANY_DEGREES = 100
+_CORRELATION = 0.1
+"""Of segments of one document in normal campaigns; chosen by simulation with documents of very uneven lengths."""
 _CHUNK = 1 << 20
 
 
@@ -42,17 +50,26 @@ def number_of_draws(n_systems: int) -> int:
     return min(max(999, 20 * n_systems * (n_systems - 1)), _MOST_DRAWS)
 
 
-def rank_sets(sums: Floats, weights: Floats, *, alpha: float, seed: int, draws: int | None = None) -> RankSets:
+def rank_sets(
+    sums: Floats,
+    weights: Floats,
+    *,
+    alpha: float,
+    seed: int,
+    draws: int | None = None,
+    comparable: Bools | None = None,
+) -> RankSets:
     """Rank sets that hold the true ranks of all systems at once with probability 1 − α.
 
-    ψ_Dj = (X_Dj − n_Dj·θ_j)/(N_j/D) over the union of documents; a_D = ψ_Dj − ψ_Dk;
-    T_jk = (θ_j − θ_k)/√(Σa²/(D(D−1))); bootstrap m* = Σε_D·a_D/D and T* = m*/√((Σa²/D − m*²)/(D−1)).
+    ψ_Dj: how far document D moves θ_j, corrected for its leverage (`inference.by_document`), in the union of documents;
+    a_D = ψ_Dj − ψ_Dk; T_jk = (θ_j − θ_k)/√Σa²; bootstrap m* = Σε_D·a_D/D and T* = m*/√((Σa²/D − m*²)/(D−1)).
 
     Parameters
     ----------
     sums : sum of the scores of each system in each document, larger is better, shape (S, D).
     weights : the number of segments (or weight) behind each sum, shape (S, D); every system has at least one.
     draws : number of sign draws, None for max(999, 20·S(S−1)).
+    comparable : pairs about which something may be claimed, symmetric, shape (S, S); None for all.
 
     Source: Mogstad et al. 2024, §3 (step-down, two-sided sets).
     """
@@ -62,33 +79,72 @@ def rank_sets(sums: Floats, weights: Floats, *, alpha: float, seed: int, draws: 
     beats = np.zeros((size, size), dtype=np.bool_)
     if documents >= FEWEST_DOCUMENTS and size > 1:
         n = number_of_draws(size) if draws is None else draws
-        beats = _step_down(sums[:, held], weights[:, held], alpha=alpha, seed=seed, draws=n)
+        allowed = ~np.eye(size, dtype=np.bool_) if comparable is None else comparable
+        beats = _step_down(sums[:, held], weights[:, held], allowed, alpha=alpha, seed=seed, draws=n)
     return RankSets(1 + beats.sum(axis=0), size - beats.sum(axis=1), documents)
 
 
-def _step_down(sums: Floats, weights: Floats, *, alpha: float, seed: int, draws: int) -> Bools:
+def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float, seed: int, draws: int) -> Bools:
     """beats[j, k]: that j is not better than k is rejected."""
     documents = sums.shape[1]
     totals = weights.sum(axis=1, keepdims=True)
     theta = sums.sum(axis=1, keepdims=True) / totals
-    psi = (sums - weights * theta) * documents / totals
+    psi = influences(sums, weights) * documents
     squares = np.stack([((psi[j] - psi) ** 2).sum(axis=1) for j in range(len(psi))])
     sizes = (psi * psi).sum(axis=1)
     # A difference that is the same in every document is not exactly so in floating point.
-    active = np.asarray(squares > 1e-24 * (sizes[:, None] + sizes), dtype=np.bool_)
+    active = np.asarray(squares > 1e-24 * (sizes[:, None] + sizes), dtype=np.bool_) & comparable
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (theta - theta.T) / np.sqrt(squares / (documents * (documents - 1)))
+        observed = (theta - theta.T) / np.sqrt(squares) * documents
     moved = _bootstrap_means(psi, seed=seed, draws=draws)
+    normal = normal_campaigns(psi, weights, seed=seed)
     beats = np.zeros_like(active)
     place = ceil((1 - alpha) * (draws + 1))
     while active.any() and place <= draws:
         largest = _largest(moved, squares / documents, active, documents)
-        rejected = active & (observed > np.partition(largest, place - 1)[place - 1])
+        limit = max(np.partition(largest, place - 1)[place - 1], _limit(normal, active, alpha))
+        rejected = active & (observed > limit)
         if not rejected.any():
             break
         beats |= rejected
         active &= ~rejected
     return beats
+
+
+def normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
+    """T of every pair in normal campaigns of equal systems with these lengths, shape (draws, S, S).
+
+    Systems vary as much as `psi` says, independently, and segments of one document are correlated by .1. None where
+    every system has so many degrees of freedom that lengths do not matter.
+    """
+    if float(degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
+        return None
+    rng = np.random.Generator(np.random.PCG64(seed))
+    apart = psi - psi.mean(axis=0)
+    share = weights / weights.sum(axis=1, keepdims=True)
+    variance = (1 - _CORRELATION) * weights + _CORRELATION * weights * weights
+    scale = np.sqrt((apart * apart).sum(axis=1, keepdims=True) * variance / variance.sum(axis=1, keepdims=True))
+    factor = np.sqrt(1.0 / np.where(share < 1, 1 - share, 1.0))
+    found = []
+    step = max(1, _CHUNK // weights.size)
+    for start in range(0, _NORMAL_DRAWS, step):
+        drawn = rng.standard_normal((min(step, _NORMAL_DRAWS - start), *weights.shape)) * scale
+        theta = drawn.sum(axis=2)
+        moved = (drawn - share * theta[:, :, None]) * factor
+        gram = moved @ moved.transpose(0, 2, 1)
+        own = np.einsum("bii->bi", gram)
+        spread = own[:, :, None] + own[:, None, :] - 2 * gram
+        found.append((theta[:, :, None] - theta[:, None, :]) / np.sqrt(np.where(spread > 0, spread, np.inf)))
+    return np.asarray(np.concatenate(found), dtype=np.float64)
+
+
+def _limit(normal: Floats | None, active: Bools, alpha: float) -> float:
+    """What the largest T of the active hypotheses stays at or below with probability 1 − α in normal campaigns."""
+    if normal is None:
+        return -inf
+    largest = normal[:, active].max(axis=1)
+    place = ceil((1 - alpha) * (len(largest) + 1)) - 1
+    return float(np.partition(largest, place)[place])
 
 
 def _bootstrap_means(psi: Floats, *, seed: int, draws: int) -> Floats:

@@ -15,11 +15,11 @@ from app.stats.normalize import Normalized
 from app.stats.pair_rows import on_common_segments, pair_rows
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.rank_sets import RankSets, rank_sets
-from app.stats.ratings import Codes, Ratings
+from app.stats.ratings import Bools, Codes, Ratings
 from app.stats.result import Ranking
 from app.stats.selection import Dropped, select
 from app.stats.side_tables import Documents
-from app.stats.significance import shared_data
+from app.stats.significance import pairs_of, shared_data
 from app.stats.unweighed import Unweighed, of_unweighed
 from app.stats.verdict import judge
 
@@ -60,11 +60,12 @@ def rank(
     if raw is not scores:
         raw_laid = panel(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
     resolved, more = _resolve_test(laid, rows, resolved)
-    shared = shared_data(laid, rows.better_sign, unit=resolved.unit)
+    linked = design_checks.comparable(ranked, laid.systems)
+    shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
     verdict = judge(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
     found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
-    sets = _rank_sets(laid, rows, resolved)
+    sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
     left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
         recipe=resolved,
@@ -84,18 +85,21 @@ def rank(
         pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
-            *(*found, *caveats.of_rank_sets(sets, rows, resolved)),
+            *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),
         ),
         notes=NOTES,
         segments=assemble.segment_table(scored, scores, raw),
     )
 
 
-def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe) -> RankSets | None:
+def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
+    """Rank sets; every rank in every set where `comparable` is None: the tests beside them can claim nothing."""
     if not recipe.rank_sets or not ratings.documents_known or not laid.systems.size:
         return None
     sums = ratings.better_sign * laid.document_sums()
-    return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed)
+    if comparable is None:
+        comparable = np.zeros((len(sums), len(sums)), dtype=np.bool_)
+    return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable)
 
 
 def _left_out(

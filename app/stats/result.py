@@ -24,6 +24,7 @@ class SystemRow:
     score: what the recipe ranks by. raw: the same without normalization. interval: of the score, for new documents.
     relative: the system minus the mean of all systems on the segments that all have, with its interval.
     n_segments: segments behind the score. n_documents: None where documents are unknown. n_ratings: judgments.
+    effective_documents: as many equally long documents would tell as much.
     """
 
     system: str
@@ -38,6 +39,7 @@ class SystemRow:
     relative_interval: Interval | None
     n_segments: int
     n_documents: int | None
+    effective_documents: float | None
     n_ratings: int
     wins: int
     losses: int
@@ -57,6 +59,7 @@ class SystemRow:
             "relative_interval": _pair(self.relative_interval),
             "n_segments": self.n_segments,
             "n_documents": self.n_documents,
+            "effective_documents": self.effective_documents,
             "n_ratings": self.n_ratings,
             "wins": self.wins,
             "losses": self.losses,
@@ -76,7 +79,8 @@ class PairRow:
     raw_difference, raw_interval: in the protocol's unit, without normalization.
     chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
     influence: of raters, documents and domains; None where it was not asked for.
-    n_common, documents_common: segments and documents that both have.
+    n_common, documents_common: segments and documents that both have. effective_documents: behind the difference; as
+    many equally long documents would tell as much.
     """
 
     better: str
@@ -100,6 +104,7 @@ class PairRow:
     influence: Influence | None
     n_common: int
     documents_common: int | None
+    effective_documents: float | None
 
     def as_json(self) -> dict[str, object]:
         """Plain values, in declared order."""
@@ -124,6 +129,7 @@ class PairRow:
             "chance_worse": self.chance_worse,
             "n_common": self.n_common,
             "documents_common": self.documents_common,
+            "effective_documents": self.effective_documents,
             **_influence(self.influence),
         }
 

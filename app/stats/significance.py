@@ -25,7 +25,8 @@ class Shared:
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
     known: its error by documents. segments: common ones. share: of the segments that either has.
-    blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document.
+    blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document. linked: whether a
+    chain of raters links the two systems; None where nobody asked.
     """
 
     difference: Floats
@@ -34,6 +35,7 @@ class Shared:
     share: Floats
     blocks: tuple[Block, ...]
     by_document: tuple[Block, ...]
+    linked: Bools | None = None
 
     @property
     def documents(self) -> Indices:

@@ -85,11 +85,14 @@ def test_markdown_is_the_expected_table(system, report):
     assert shown.splitlines()[:7] == [
         "**`test_campaign (en → de)`**: ranking by `recommended`, lower is better",
         "",
-        "| Cluster | Rank | System | MQM score | 95% interval | Rank range | Segments | Documents | Ratings |",
-        "| --: | --: | :-- | --: | :-- | :-- | --: | --: | --: |",
-        r"| 1 | 1 | `A` | 1.12 | \[0.87, 1.37\] | 1–2 | 1,529 | 12 | 1,529 |",
-        r"| 1 | 2 | `B (human)` | 1.74 | \[1.49, 1.99\] | 2–3 | 1,529 | 12 | 1,529 |",
-        r"| 2 | 3 | `C` | 2.35 | \[2.10, 2.60\] | 3–4 | 1,529 | 12 | 1,529 |",
+        (
+            "| Cluster | Rank | System | MQM score | 95% interval | Rank range | Segments | Documents | Effective "
+            "| Ratings |"
+        ),
+        "| --: | --: | :-- | --: | :-- | :-- | --: | --: | --: | --: |",
+        r"| 1 | 1 | `A` | 1.12 | \[0.87, 1.37\] | 1–2 | 1,529 | 12 | – | 1,529 |",
+        r"| 1 | 2 | `B (human)` | 1.74 | \[1.49, 1.99\] | 2–3 | 1,529 | 12 | – | 1,529 |",
+        r"| 2 | 3 | `C` | 2.35 | \[2.10, 2.60\] | 3–4 | 1,529 | 12 | – | 1,529 |",
     ]
     assert "Recipe recommended" in shown
     assert "- Warning: 5 documents" in shown
@@ -102,7 +105,7 @@ def test_markdown_shows_a_name_and_never_runs_it(system, report, name):
     )
     cells = line.replace("\\|", "").split("|")
 
-    assert len(cells) == 11  # 9 cells between the outer bars: nothing in the name ended one
+    assert len(cells) == 12  # 10 cells between the outer bars: nothing in the name ended one
     assert cells[3].strip().startswith("`")
     assert cells[3].strip().endswith("`")
 

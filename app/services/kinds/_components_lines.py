@@ -18,6 +18,7 @@ from app.services.kinds._components_view import (
 )
 from app.stats.adjust import holm
 from app.stats.aggregate import panel, rounded, segment_scores
+from app.stats.components import degrees
 from app.stats.components.bootstrap import interval
 from app.stats.components.fit import Estimates, Fit
 from app.stats.components.generalizability import (
@@ -75,7 +76,7 @@ def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
 
 
 def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
-    """Every pair once, by t where rater × system is estimated, else normal (decisions, §10)."""
+    """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(rounded(fitted.means)[i]), names[i]))
     found = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
@@ -84,8 +85,10 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     apart = np.array([sign * d for *_, d, _ in found])
     error = np.array([e for *_, e in found])
     t = np.divide(np.abs(apart), error, out=np.full(apart.shape, np.inf), where=error > 0)
-    p = 2 * _upper(t, fitted.degrees)
-    reach = error * _quantile(fitted.degrees)
+    of = degrees.of_differences(fitted)
+    own = np.array([of[i, j] for i, j, *_ in found])
+    p = 2 * special.stdtr(own, -t)
+    reach = error * special.stdtrit(own, 0.975)
     return [
         ContrastLine(
             better=names[i],
@@ -93,19 +96,12 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
             difference=float(d),
             error=float(e),
             interval=(float(d - r), float(d + r)),
+            degrees=float(nu),
             p_value=float(one),
             p_adjusted=float(adjusted),
         )
-        for (i, j, *_), d, e, r, one, adjusted in zip(found, apart, error, reach, p, holm(p), strict=True)
+        for (i, j, *_), d, e, r, nu, one, adjusted in zip(found, apart, error, reach, own, p, holm(p), strict=True)
     ]
-
-
-def _upper(t: Floats, degrees: int | None) -> Floats:
-    return np.asarray(special.ndtr(-t) if degrees is None else special.stdtr(degrees, -t), dtype=np.float64)
-
-
-def _quantile(degrees: int | None) -> float:
-    return float(special.ndtri(0.975) if degrees is None else special.stdtrit(degrees, 0.975))
 
 
 def raters(fitted: Fit) -> list[SeverityLine]:

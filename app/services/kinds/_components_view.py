@@ -49,6 +49,7 @@ class ContrastLine(_Line):
     difference: float
     error: float
     interval: Interval
+    degrees: float | None = Field(None, description="Satterthwaite's degrees of freedom of t.")
     p_value: float
     p_adjusted: float = Field(description="Holm over all pairs.")
 
@@ -101,7 +102,7 @@ class ComponentsView(KindView):
     typical_error: float | None = Field(
         None, description="Root mean square standard error of a difference of two systems."
     )
-    degrees: int | None = Field(None, description="Degrees of freedom of t for differences; null: normal.")
+    degrees: int | None = Field(None, description="The fewest degrees of freedom of a pair, rounded down.")
     systems: list[AdjustedLine] = Field(default_factory=list)
     pairs: list[ContrastLine] = Field(default_factory=list)
     raters: list[SeverityLine] = Field(default_factory=list)
@@ -269,7 +270,7 @@ def caption(view: ComponentsView) -> str:
     by = f"by {view.n_raters:,} raters"
     model = "Mixed model of single segment ratings, systems fixed and all else random, fitted by REML"
     way = "higher is better" if view.higher_is_better else "lower is better"
-    test = "normal" if view.degrees is None else f"t with {view.degrees} degrees of freedom"
+    test = "t with Satterthwaite's degrees of freedom"
     return (
         f"{model}; {size} {by}; {way}. Standard errors are for new documents and new raters; differences by {test}, "
         f"Holm. {campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, "

@@ -65,6 +65,7 @@ def _view(found: Modelled, draws: Sequence[Draw]) -> ComponentsView:
 
 
 def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
+    of_pairs = lines.pairs(fitted, ratings.better_sign)
     sizes = decisions(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
@@ -72,9 +73,9 @@ def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequenc
             "components": lines.components(fitted, draws),
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
-            "degrees": fitted.degrees,
+            "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
             "systems": lines.systems(fitted, ratings),
-            "pairs": lines.pairs(fitted, ratings.better_sign),
+            "pairs": of_pairs,
             "raters": lines.raters(fitted),
             "rater_system": lines.tendencies(fitted),
             "study": lines.study(fitted),

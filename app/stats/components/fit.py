@@ -52,9 +52,8 @@ class Fit:
 
     components: variance of each term of the model and of `residual`. left_out: terms that are not in it, and why.
     at_bound: terms whose variance is 0 because it fell to the lower bound. means: adjusted mean of each system, shape
-    (S,); covariance: of those, new documents and new raters, shape (S, S). degrees: of freedom of contrasts, None for
-    normal. raters: severity of each rater, None where not estimated. rater_system: of the rows of `pairs` (system and
-    rater), None where not estimated. converged: whether the optimum was found.
+    (S,); covariance: of those, new documents and new raters, shape (S, S). raters: severity of each rater, None where
+    not estimated. rater_system: of the rows of `pairs` (system and rater), None where not estimated. converged: whether the optimum was found.
     """
 
     rows: Observations
@@ -63,7 +62,6 @@ class Fit:
     at_bound: tuple[str, ...]
     means: Floats
     covariance: Floats
-    degrees: int | None
     raters: Estimates | None
     rater_system: Estimates | None
     pairs: Indices
@@ -209,7 +207,6 @@ def _fitted(
         some = slice(at, at + size)
         spanning[term] = Estimates(solution.solution[some], errors[some])
         at += size
-    estimated = "rater_system" in ratios and len(rows.raters) > 1
     return Fit(
         rows=rows,
         components={**components, RESIDUAL: variance},
@@ -217,7 +214,6 @@ def _fitted(
         at_bound=at_bound,
         means=solution.solution[:n] + rows.centre,
         covariance=solution.inverse[:n, :n] * variance,
-        degrees=len(rows.raters) - 1 if estimated else None,
         raters=spanning.get("rater"),
         rater_system=spanning.get("rater_system"),
         pairs=arranged.pairs,

@@ -39,7 +39,6 @@ class TestPublished:
         assert found.components == pytest.approx(PUBLISHED, rel=0.02, abs=0.02)
         assert found.means.var(ddof=1) == pytest.approx(6.329, rel=0.02)
         assert found.typical_error() == pytest.approx(0.573, rel=0.02)
-        assert found.degrees == 9
         assert found.at_bound == ("doc",), "components at the lower bound are 0"
 
 

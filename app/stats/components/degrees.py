@@ -1,0 +1,66 @@
+"""Satterthwaite's degrees of freedom of differences of adjusted means.
+
+The variance of a difference is itself estimated: its own variance follows from how sharply the REML criterion curves
+in the components (delta method). A difference of mean 0 over its error then is near Student's t with 2·v²/Var(v̂).
+
+Sources: Satterthwaite 1946; Fai & Cornelius 1996; Kuznetsova, Brockhoff & Christensen 2017 (lmerTest).
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+
+from app.stats.components.fit import LOWEST, Fit
+from app.stats.components.layout import layout
+from app.stats.components.likelihood import Solution, solve
+from app.stats.components.terms import RESIDUAL
+from app.stats.ratings import Floats
+
+_STEP = 0.01
+"""Of the logarithm of a ratio, in central differences."""
+_FLAT = 1e-6
+"""Curvature, relative to the largest, below which a direction says nothing of the components."""
+
+
+def of_differences(fitted: Fit) -> Floats:
+    """Degrees of freedom of the difference of each two systems, shape (S, S); NaN on the diagonal.
+
+    Components at the lower bound are known to be 0, as lme4 takes them. The criterion is profiled over the residual
+    variance, so with v the variance at the optimum, g its derivative by the logs of the ratios, H the curvature of the
+    criterion and f its free rows, Var(v̂) = 2·(gᵀH⁻¹g + v²/f).
+    """
+    arranged = layout(fitted.rows, fitted.terms)
+    residual = fitted.components[RESIDUAL]
+    terms = [term for term in fitted.terms if term not in fitted.at_bound]
+    x = {t: LOWEST if t in fitted.at_bound else log(fitted.components[t] / residual) for t in fitted.terms}
+
+    def at(term: str, step: float) -> Solution:
+        return solve(arranged, fitted.rows.score, {t: exp(v + step * (t == term)) for t, v in x.items()})
+
+    curvature = np.zeros((len(terms), len(terms)))
+    slopes = np.zeros((len(terms), *fitted.covariance.shape))
+    for row, term in enumerate(terms):
+        up, down = at(term, _STEP), at(term, -_STEP)
+        curvature[row] = [(up.gradient[t] - down.gradient[t]) / (2 * _STEP) for t in terms]
+        slopes[row] = (_variances(up, fitted) - _variances(down, fitted)) / (2 * _STEP)
+    variance = _of_differences(fitted.covariance)
+    spread = variance**2 / (arranged.n_rows - arranged.n_systems)
+    if terms:
+        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+        told = values > _FLAT * max(values.max(), 0.0)
+        turned = np.einsum("ka,kij->aij", vectors[:, told], slopes)
+        spread = spread + (turned**2 / values[told][:, None, None]).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(variance**2 / spread, dtype=np.float64)
+
+
+def _variances(solution: Solution, fitted: Fit) -> Floats:
+    n = len(fitted.means)
+    return _of_differences(solution.inverse[:n, :n] * solution.residual)
+
+
+def _of_differences(covariance: Floats) -> Floats:
+    own = np.diag(covariance)
+    return np.asarray(own[:, None] + own[None, :] - 2 * covariance, dtype=np.float64)
