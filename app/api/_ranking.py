@@ -52,6 +52,8 @@ class PairOut(BaseModel):
     worse: str
     difference: float | None = Field(description="Positive when `better` is better.")
     interval: Two | None
+    new_raters_interval: Two | None = Field(None, description="The same for new raters, not for these alone.")
+    new_domains_interval: Two | None = Field(None, description="The same where whole domains are sampled.")
     p_value: float | None = Field(description="Null where the pair could not be tested.")
     p_reverse: float | None = Field(description="The other direction of a one-sided test.")
     p_adjusted: float | None
@@ -177,6 +179,8 @@ EXAMPLE = RankingOut.model_validate(
                 "worse": "Facebook-AI",
                 "difference": 0.1444,
                 "interval": [-0.05, 0.34],
+                "new_raters_interval": [-0.21, 0.5],
+                "new_domains_interval": None,
                 "p_value": 0.117,
                 "p_reverse": 0.883,
                 "p_adjusted": 0.117,

@@ -25,7 +25,8 @@ _WHOLE = "cluster n_segments n_documents n_ratings wins losses n_common document
 _TRUTH = "significant significant_reverse testable order_conflict higher_is_better"
 _REAL = (
     "rank rank_low rank_high rank_set_low rank_set_high score raw interval_low interval_high relative relative_low "
-    "relative_high difference p_value p_reverse p_adjusted minimum_detectable effective_documents"
+    "relative_high difference p_value p_reverse p_adjusted minimum_detectable effective_documents "
+    "new_raters_low new_raters_high new_domains_low new_domains_high"
 )
 RANKING: Types = MappingProxyType(
     {

@@ -46,6 +46,8 @@ class PairLine(_Part):
     worse: str
     difference: float | None = None
     interval: Range | None = None
+    new_raters_interval: Range | None = None
+    new_domains_interval: Range | None = None
     p_value: float | None = None
     p_reverse: float | None = None
     p_adjusted: float | None = None

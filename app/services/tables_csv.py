@@ -55,6 +55,10 @@ PAIR_COLUMNS = (
     "n_common",
     "documents_common",
     "effective_documents",
+    "new_raters_low",
+    "new_raters_high",
+    "new_domains_low",
+    "new_domains_high",
     "better_name",
     "worse_name",
 )
@@ -104,7 +108,8 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
 def _full_pair(p: PairLine) -> tuple[Cell, ...]:
     tested = (p.p_value, p.p_reverse, p.p_adjusted, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
-    return (p.better, p.worse, p.difference, *_bounds(p.interval), *tested, *known)
+    wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))
+    return (p.better, p.worse, p.difference, *_bounds(p.interval), *tested, *known, *wider)
 
 
 def _origin(view: RankingView) -> tuple[Cell, ...]:

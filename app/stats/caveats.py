@@ -22,6 +22,8 @@ from app.stats.significance import Shared
 _MOST_NAMES = 8
 FEW_EFFECTIVE = 15
 """Effective documents below which a ranking warns."""
+FEW_RATERS = 5
+"""Raters below which a ranking warns that its claims are of these raters."""
 LARGE_SHARE = 0.2
 """Share of the segments from which one document is warned of."""
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -87,6 +89,8 @@ def find(
         found.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
     if ratings.documents_known:
         found += _uneven(panel)
+    if len(panel.systems) > 1:
+        found += [*_few_raters(ratings), *_few_domains(panel)]
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             found += _documents(panel, recipe)
@@ -148,6 +152,26 @@ def _uneven(panel: Panel) -> list[str]:
         why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
         found.append(f"{what}: {why}; rate more documents")
     return found
+
+
+def _few_raters(ratings: Ratings) -> list[str]:
+    """One or few raters: what the intervals leave out, and what would help."""
+    n = np.unique(ratings.rater).size
+    if n == 1:
+        why = "what other raters would say cannot be known from it"
+        return [f"one rater: every claim is of this rater, and {why}; have others rate a part"]
+    if n >= FEW_RATERS:
+        return []
+    why = "where raters favour different systems, other raters would reverse many of these claims"
+    return [f"{n} raters: tests and intervals are of these raters; {why}: read new_raters_interval, or add raters"]
+
+
+def _few_domains(panel: Panel) -> list[str]:
+    n = 0 if panel.domain is None else np.unique(panel.domain).size
+    if not 2 <= n < FEW_EFFECTIVE:
+        return []
+    why = "where a domain favours one system in all of its documents, tests by document claim too much"
+    return [f"{n} domains: {why} about other domains: read new_domains_interval"]
 
 
 def _documents(panel: Panel, recipe: Recipe) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from app.domain.recipe import Recipe
 from app.stats import effects, intervals, resampling
 from app.stats.aggregate import Panel, rounded
 from app.stats.inference.by_document import Precision, of_difference, stacked
+from app.stats.inference.by_rater import of_new_domains, of_new_raters
 from app.stats.influence import LeftOut, summarize
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.plain import between, number
@@ -30,10 +33,12 @@ def pair_rows(
     verdict: Verdict,
     left_out: Sequence[LeftOut],
     recipe: Recipe,
+    scored: Ratings,
 ) -> tuple[PairRow, ...]:
     """Every pair once, the higher-ranked system as `better`, in ranking order.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    scored : the normalized rows behind the first.
     """
     panel, raw = panels
     paired = on_common_segments(recipe, shared)
@@ -45,6 +50,8 @@ def pair_rows(
     alpha = recipe.alpha
     low, high = _ends(difference, precise, shared if paired else None, recipe)
     detectable = intervals.minimum_detectable(precise, alpha / max(family, 1))
+    by_raters = _wider(difference, _by_raters(scored, panel, precise, recipe), recipe)
+    by_domains = _wider(difference, of_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
         unscaled = shared_data(raw, ratings.better_sign, unit="document")
@@ -61,6 +68,8 @@ def pair_rows(
             worse=names[j],
             difference=number(difference[k]),
             interval=between(low[k], high[k]) if known else None,
+            new_raters_interval=between(by_raters[0][k], by_raters[1][k]) if known else None,
+            new_domains_interval=between(by_domains[0][k], by_domains[1][k]) if known else None,
             p_value=number(tests.p_value[k]),
             p_reverse=number(tests.p_reverse[k]),
             p_adjusted=number(verdict.p_adjusted[k]),
@@ -94,6 +103,21 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool
     sums, counts = panel.document_sums(), panel.document_weights()
     found = [of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)]
     return difference, stacked(found)
+
+
+def _by_raters(scored: Ratings, panel: Panel, precise: Precision, recipe: Recipe) -> Precision | None:
+    """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
+    if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
+        return None
+    return of_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
+
+
+def _wider(difference: Floats, precise: Precision | None, recipe: Recipe) -> tuple[Floats, Floats]:
+    """Ends of the t interval; NaN where nothing is known."""
+    width = np.full(difference.shape, np.nan)
+    if precise is not None:
+        width = intervals.half_widths(precise, recipe.alpha)
+    return difference - width, difference + width
 
 
 def _ends(difference: Floats, precise: Precision, shared: Shared | None, recipe: Recipe) -> tuple[Floats, Floats]:

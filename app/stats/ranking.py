@@ -82,7 +82,7 @@ def rank(
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
         systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
-        pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved),
+        pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
             *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),

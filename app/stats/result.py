@@ -76,6 +76,8 @@ class PairRow:
     significant: `better` is significantly better; significant_reverse: `worse` is.
     order_conflict: on the common segments `worse` is the better one. interval, minimum_detectable: by documents, None
     without.
+    new_raters_interval, new_domains_interval: of the difference where raters, or whole domains, are sampled beside
+    documents; None where there is one of them or the recipe cannot say.
     raw_difference, raw_interval: in the protocol's unit, without normalization.
     chance_better, chance_tie, chance_worse: on a random segment, by raw scores.
     influence: of raters, documents and domains; None where it was not asked for.
@@ -87,6 +89,8 @@ class PairRow:
     worse: str
     difference: float | None
     interval: Interval | None
+    new_raters_interval: Interval | None
+    new_domains_interval: Interval | None
     p_value: float | None
     p_reverse: float | None
     p_adjusted: float | None
@@ -113,6 +117,8 @@ class PairRow:
             "worse": self.worse,
             "difference": self.difference,
             "interval": _pair(self.interval),
+            "new_raters_interval": _pair(self.new_raters_interval),
+            "new_domains_interval": _pair(self.new_domains_interval),
             "p_value": self.p_value,
             "p_reverse": self.p_reverse,
             "p_adjusted": self.p_adjusted,

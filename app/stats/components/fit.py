@@ -53,7 +53,8 @@ class Fit:
     components: variance of each term of the model and of `residual`. left_out: terms that are not in it, and why.
     at_bound: terms whose variance is 0 because it fell to the lower bound. means: adjusted mean of each system, shape
     (S,); covariance: of those, new documents and new raters, shape (S, S). raters: severity of each rater, None where
-    not estimated. rater_system: of the rows of `pairs` (system and rater), None where not estimated. converged: whether the optimum was found.
+    not estimated. rater_system: of the rows of `pairs` (system and rater), None where not estimated. converged: whether
+    the optimum was found.
     """
 
     rows: Observations

@@ -1,0 +1,117 @@
+"""Errors of differences where raters are sampled beside documents, and where whole domains are.
+
+These raters: documents alone are new. New raters: each rater's pull on a difference counts too. The variance is that by
+document plus that by rater minus that by both (what one rater did on one document is in either), each corrected for
+leverage; the degrees are those of the way with fewer.
+
+Sources: Cameron, Gelbach & Miller 2011 (Journal of Business & Economic Statistics 29); Cameron & Miller 2015.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from app.stats.aggregate import Indices, Panel
+from app.stats.inference.by_document import Precision, degrees_of_freedom, precision
+from app.stats.ratings import Floats, Ratings
+from app.stats.significance import Shared, differences_of
+
+_WITHIN_RATERS = 1.0
+"""Correlation of what one rater adds: a rater's tendency is the same in all of their ratings."""
+
+
+def of_new_raters(
+    ratings: Ratings, panel: Panel, known: Precision, first: Indices, second: Indices
+) -> Precision | None:
+    """How well the differences of pairs are known for new raters; None with one rater.
+
+    Parameters
+    ----------
+    ratings : the rows behind `panel`, in canonical order; the score of a segment is the mean over its raters.
+    known : of each pair by document. first, second : rows of the panel, shape (pairs,).
+    """
+    rows = _Pulls.of(ratings, panel)
+    n_raters = len(np.unique(rows.rater))
+    if n_raters < 2:
+        return None
+    _, visit = np.unique(np.stack((rows.document, rows.rater)), axis=1, return_inverse=True)
+    by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, np.ravel(visit)))
+    with np.errstate(invalid="ignore"):
+        variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
+    share = rows.shares()
+    degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), _WITHIN_RATERS)
+    return Precision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
+
+
+def of_new_domains(shared: Shared, panel: Panel) -> Precision | None:
+    """How well the differences on common segments are known for new domains; None where fewer than two are known."""
+    if panel.domain is None:
+        return None
+    domains, of = np.unique(panel.domain[panel.starts], return_inverse=True)
+    if domains.size < 2:
+        return None
+    gathered = np.eye(domains.size)[of]
+    n = shared.difference.size
+    error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
+    count = np.zeros(n, dtype=np.intp)
+    for pairs, apart, weights in differences_of(shared.by_document):
+        found = precision(apart @ gathered, weights @ gathered)
+        error[pairs], degrees[pairs], effective[pairs] = found.error, found.degrees, found.effective
+        count[pairs] = found.documents
+    return Precision(error, degrees, count, effective)
+
+
+class _Pulls:
+    """What each rating adds to the error of its system: weight·(score − system's score), one entry a rating."""
+
+    def __init__(self, system: Indices, rater: Indices, document: Indices, weight: Floats, pull: Floats) -> None:
+        self.system, self.rater, self.document = system, rater, document
+        self.weight, self.pull = weight, pull
+
+    @classmethod
+    def of(cls, ratings: Ratings, panel: Panel) -> _Pulls:
+        """From rows in canonical order; every one is of a system and a segment of the panel."""
+        place = np.full(max(ratings.n_systems, 1), -1, dtype=np.intp)
+        place[panel.systems] = np.arange(panel.systems.size)
+        column = np.searchsorted(panel.segments, ratings.segment)
+        system = place[ratings.system]
+        here = (system >= 0) & panel.present[system, np.minimum(column, panel.segments.size - 1)]
+        system, column, rater = system[here], column[here], ratings.rater[here]
+        cell = system * np.int64(panel.segments.size) + column
+        own = _run_lengths(cell, rater)
+        # A rater's repeats are averaged first, then raters.
+        raters = np.bincount(cell, weights=1.0 / own, minlength=panel.present.size)[cell]
+        weights = panel.weights(panel.present)
+        total = weights.sum(axis=1)
+        weight = weights[system, column] / total[system] / (own * raters)
+        theta = np.bincount(system, weights=weight * ratings.score[here], minlength=panel.systems.size)
+        pull = weight * (ratings.score[here] - theta[system])
+        _, code = np.unique(rater, return_inverse=True)
+        return cls(system, code, panel.document[column], weight, pull)
+
+    def shares(self) -> Floats:
+        """Share of each rater in each system's score, shape (R, S)."""
+        return np.asarray(_summed(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
+
+
+def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
+    """Ratings of the same output by the same rater, for each rating; these stand side by side."""
+    change = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (rater[1:] != rater[:-1]))))
+    lengths = np.diff(change, append=cell.size)
+    return np.asarray(np.repeat(lengths, lengths), dtype=np.float64)
+
+
+def _summed(values: Floats, group: Indices, system: Indices) -> sparse.csr_matrix:
+    return sparse.csr_matrix(sparse.coo_matrix((values, (group, system))))
+
+
+def _variances(rows: _Pulls, group: Indices, first: Indices, second: Indices) -> Floats:
+    """Σ over groups of the squared difference of two systems' pulls, each corrected for its group's share."""
+    pulls, share = _summed(rows.pull, group, rows.system), _summed(rows.weight, group, rows.system)
+    left = 1.0 - share.data
+    pulls.data = pulls.data / np.sqrt(np.where(left > 1e-12, left, 1.0))
+    gram = (pulls.T @ pulls).toarray()
+    own = np.diag(gram)
+    return np.asarray(own[first] + own[second] - 2 * gram[first, second], dtype=np.float64)
