@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats import effects, intervals, resampling
 from app.stats.aggregate import Panel, rounded
 from app.stats.inference.by_document import Precision, of_difference, stacked
-from app.stats.inference.by_rater import of_new_domains, of_new_raters
+from app.stats.inference.by_rater import of_new_raters
 from app.stats.influence import LeftOut, summarize
 from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.plain import between, number
@@ -18,6 +18,7 @@ from app.stats.ratings import Floats, Ratings
 from app.stats.result import PairRow
 from app.stats.significance import Shared, differences_of, pairs_of, shared_data
 from app.stats.verdict import Verdict
+from app.stats.whole_domains import of_new_domains
 
 
 def on_common_segments(recipe: Recipe, shared: Shared) -> bool:

@@ -1,4 +1,4 @@
-"""Errors of differences where raters are sampled beside documents, and where whole domains are.
+"""Errors of differences where raters are sampled beside documents.
 
 These raters: documents alone are new. New raters: each rater's pull on a difference counts too. The variance is that by
 document plus that by rater minus that by both (what one rater did on one document is in either), each corrected for
@@ -14,9 +14,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from app.stats.aggregate import Indices, Panel
-from app.stats.inference.by_document import Precision, degrees_of_freedom, precision
+from app.stats.inference.by_document import Precision, degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
-from app.stats.significance import Shared, differences_of
 
 _WITHIN_RATERS = 1.0
 """Correlation of what one rater adds: a rater's tendency is the same in all of their ratings."""
@@ -43,24 +42,6 @@ def of_new_raters(
     share = rows.shares()
     degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), _WITHIN_RATERS)
     return Precision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
-
-
-def of_new_domains(shared: Shared, panel: Panel) -> Precision | None:
-    """How well the differences on common segments are known for new domains; None where fewer than two are known."""
-    if panel.domain is None:
-        return None
-    domains, of = np.unique(panel.domain[panel.starts], return_inverse=True)
-    if domains.size < 2:
-        return None
-    gathered = np.eye(domains.size)[of]
-    n = shared.difference.size
-    error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
-    count = np.zeros(n, dtype=np.intp)
-    for pairs, apart, weights in differences_of(shared.by_document):
-        found = precision(apart @ gathered, weights @ gathered)
-        error[pairs], degrees[pairs], effective[pairs] = found.error, found.degrees, found.effective
-        count[pairs] = found.documents
-    return Precision(error, degrees, count, effective)
 
 
 class _Pulls:
