@@ -207,6 +207,42 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
     assert isinstance(acts[-1], Leave)
 
 
+def judged(raters, rater, texts):
+    acts = sitting(Mind.of(raters, rater), task(texts), Forms.of(raters), page="p")
+    return [one for one in acts if isinstance(one, Judge)]
+
+
+def test_a_rater_who_reads_a_part_of_a_task_answers_the_rest_without_and_faster():
+    texts = [t.text for t in TEXTS[:10]]
+    calm = Temper(revisions=0.0, mistakes=0.0)
+    whole, part, none = (
+        judged(model(raters={"r1": calm.model_copy(update=change)}), "r1", texts)
+        for change in ({}, {"reads": 0.4}, {"careless": True})
+    )
+
+    assert [one.payload for one in part] == [one.payload for one in (*whole[:4], *none[4:])]
+    assert [one.payload for one in whole] != [one.payload for one in part]
+
+
+def test_one_opinion_throughout_and_anothers_opinions():
+    raters = model(raters={"r1": Temper(), "r2": Temper(copies="r1"), "r3": Temper(always=60.0)})
+    texts = [t.text for t in TEXTS[:8]]
+    first, copied, same = (judged(raters, rater, texts) for rater in ("r1", "r2", "r3"))
+
+    given = {one.segment: one.payload for one in first if one.seen == 0}
+    assert {one.segment: one.payload for one in copied if one.seen == 0} == given
+    assert {one.payload["score"] for one in same} == {60.0}
+    assert len({one["score"] for one in given.values()}) > 4
+
+
+@pytest.mark.parametrize("copies", ["r9", "r2", "r1"])
+def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
+    broken = model(raters={"r1": Temper(copies=copies), "r2": Temper(copies="r1")})
+    with pytest.raises(Invalid) as refused:
+        read_model(write_model(broken))
+    assert ("raters", "r1", "copies") in [place.loc for place in refused.value.places]
+
+
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": Temper(revisions=1.0)})
     acting = sitting(Mind.of(often, "r1"), task([TEXTS[0].text]), Forms.of(often), page="p")

@@ -10,7 +10,7 @@ are those of the forecast of stability.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean
 
@@ -52,11 +52,15 @@ class Mind:
         """How they judge and work."""
         return self.model.raters[self.rater]
 
-    def opinion(self, sha256: str) -> Opinion:
-        """Their opinion of a text, which they meet once more by asking for it."""
+    def opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
+        """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
+        if self.temper.copies is not None:
+            return replace(self, rater=self.temper.copies).opinion(sha256)
         self.met[sha256] += 1
         key = ("opinion", self.rater, sha256, str(self.met[sha256]))
-        if self.temper.careless or self.draws.happens(self.temper.mistakes, *key, "slip"):
+        if self.temper.always is not None:
+            return Opinion(self.temper.always, None, key)
+        if unread or self.temper.careless or self.draws.happens(self.temper.mistakes, *key, "slip"):
             return Opinion(100.0 * self.draws.uniform(*key, "whim"), None, key)
         truth = self.model.texts.get(sha256)
         mean = fmean(self.model.systems.values())

@@ -52,8 +52,9 @@ class Temper(_Value):
     segment of twenty words. attention: share of planted errors that they see; of major ones half as many escape them.
     taste: share of segments in which they mark what nobody planted. mistakes: share of answers that are a slip;
     revisions: share of answers changed before the task is handed in, slips among them. careless: answers without
-    reading. stops_after: leaves after so many judgments, in the middle of a task. pauses_after: sits still once, after
-    so many judgments, for pause_seconds of real time.
+    reading. reads: share of each task that they read; the rest is answered without. always: what they give throughout.
+    copies: gives what this rater, who copies nobody, gives. stops_after: leaves after so many judgments, in the middle
+    of a task. pauses_after: sits still once, after so many judgments, for pause_seconds of real time.
     """
 
     leniency: Points = 0.0
@@ -66,6 +67,9 @@ class Temper(_Value):
     mistakes: Share = 0.01
     revisions: Share = 0.05
     careless: bool = False
+    reads: Share = 1.0
+    always: Annotated[float, Field(ge=0, le=100)] | None = None
+    copies: Name | None = None
     stops_after: Annotated[int, Field(ge=0)] | None = None
     pauses_after: Annotated[int, Field(ge=0)] | None = None
     pause_seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
@@ -122,6 +126,17 @@ def read_model(data: bytes) -> RaterModel:
         found = error.errors(include_url=False, include_input=False, include_context=False)[:20]
         places = tuple(Place(tuple(fault["loc"]), fault["msg"]) for fault in found)
         raise Invalid("this is no model of raters", places=places) from None
+    unknown = {
+        key: temper.copies
+        for key, temper in model.raters.items()
+        if temper.copies is not None and (temper.copies not in model.raters or model.raters[temper.copies].copies)
+    }
+    if unknown:
+        places = tuple(
+            Place(("raters", key, "copies"), f"{other} is no rater who copies nobody")
+            for key, other in sorted(unknown.items())[:20]
+        )
+        raise Invalid("this is no model of raters", places=places)
     unplanted = {s for truth in model.texts.values() for s in truth.systems} - set(model.systems)
     if unplanted:
         places = tuple(Place(("systems", key), "has texts and no quality") for key in sorted(unplanted)[:20])

@@ -146,7 +146,7 @@ def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
             return True
         if desk.mind.judged == desk.mind.temper.pauses_after:
             yield Pause(desk.mind.temper.pause_seconds)
-        opinion = _opinion(desk, segment)
+        opinion = _opinion(desk, item.item, segment)
         desk.values.setdefault(item.item, []).append(opinion.value)
         revision = yield from _judge(desk, item.item, segment, opinion, 0)
         given.append((segment, revision, opinion))
@@ -162,14 +162,21 @@ def _tired(desk: _Desk) -> bool:
     return stops is not None and desk.mind.judged >= stops
 
 
-def _opinion(desk: _Desk, segment: SeenSegment) -> Opinion:
+def _unread(desk: _Desk, item: int, segment: int) -> bool:
+    """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
+    places = [(one.item, part.segment) for one in desk.task.items for part in one.segments]
+    return desk.mind.temper.careless or places.index((item, segment)) >= desk.mind.temper.reads * len(places)
+
+
+def _opinion(desk: _Desk, item: int, segment: SeenSegment) -> Opinion:
     """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
     pairs = (key_of(text, other) for text in texts for other in others)
     alone = (key_of(text) for text in texts)
     known = (key for key in (*pairs, *alone) if key in desk.mind.model.texts)
-    return desk.mind.opinion(next(known, key_of(segment.judged)))
+    unread = _unread(desk, item, segment.segment)
+    return desk.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
 
 
 def _judge(
@@ -177,7 +184,7 @@ def _judge(
 ) -> Generator[Act, int | None, int]:
     desk.note("focus", item, segment.segment)
     seconds = desk.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
-    desk.clock += round(1000 * (0.1 * seconds if desk.mind.temper.careless else seconds))
+    desk.clock += round(1000 * (0.1 * seconds if _unread(desk, item, segment.segment) else seconds))
     payload = _payload(desk, "segment", segment, opinion)
     revision = yield Judge(item, segment.segment, payload, seen, seconds)
     desk.mind.judged += 1
@@ -194,7 +201,7 @@ def _payload(desk: _Desk, level: Level, segment: SeenSegment, opinion: Opinion) 
 
 def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
     """The whole of an item: what was thought of its parts, or is thought of them now."""
-    values = desk.values.get(item.item) or [_opinion(desk, one).value for one in item.segments]
+    values = desk.values.get(item.item) or [_opinion(desk, item.item, one).value for one in item.segments]
     desk.values[item.item] = values
     opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
     payload = _payload(desk, "document", item.segments[0], opinion)
@@ -208,7 +215,7 @@ def _reconsidered(
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
     for segment, revision, opinion in given:
         if desk.mind.draws.happens(desk.mind.temper.revisions, *opinion.key, "again"):
-            yield from _judge(desk, item, segment, _opinion(desk, segment), revision)
+            yield from _judge(desk, item, segment, _opinion(desk, item, segment), revision)
 
 
 def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]:
@@ -219,6 +226,6 @@ def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]
         return
     parts = {one.item: one for one in desk.task.items}
     values = [
-        fmean(desk.values.get(n) or [_opinion(desk, one).value for one in parts[n].segments]) for n in screen.items
+        fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
     ]
     yield Compare(screen.screen, compared(desk.forms.protocol.name, asked, values), 0)
