@@ -11,7 +11,9 @@ from app.api.audit import AuditOut
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
 from app.services import audit as log
+from app.services import data_seals
 from app.services.audit import Seal
+from app.services.data_seals import DataSeal
 
 DOES_NOT_HOLD = 1
 
@@ -23,21 +25,39 @@ def register(app: typer.Typer) -> None:
 
 def audit(
     check: Annotated[bool, typer.Option("--check", help="Compute every hash anew; exit 1 where one differs.")] = False,
+    seal: Annotated[
+        bool, typer.Option("--seal", help="Seal data that a release without seals wrote, as it is now.")
+    ] = False,
     server: _remote.Server = None,
 ) -> None:
-    """The last hash of every campaign's chain: noted elsewhere, it proves that nothing before it was changed."""
+    """The last hash of every campaign's chain: noted elsewhere, it proves that nothing before it was changed.
+
+    `--check` follows the log and every campaign's judgments.
+    """
+    if seal and (check or server):
+        what = "sealing is of the database, and without a check"
+        raise Invalid("the options are not valid", places=(Place(("--seal",), what),))
+    if seal:
+        _seal()
+        return
     if check and server:
         what = "the hashes are computed from the database, so not over a server"
         raise Invalid("the options are not valid", places=(Place(("--check",), what),))
     remote = None if check else _remote.chosen(server)  # a check is of the database, whatever the settings name
-    _say(_from_database() if remote is None else _from_server(remote), check=check)
+    _say(_from_database(check=check) if remote is None else _from_server(remote), check=check)
 
 
-def _say(seals: Iterable[Seal], *, check: bool) -> None:
+def _seal() -> None:
+    with _context.database() as database, database.transaction() as session:
+        for campaign in data_seals.seal_all(session, actor=log.OPERATOR):
+            typer.echo(f"{campaign}: sealed")
+
+
+def _say(seals: Iterable[Seal | DataSeal], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
     found = list(seals)
     for seal in found:
-        typer.echo(f"{_name(seal)}: {seal.rows} rows, {seal.hash}")
+        typer.echo(f"{_name(seal)}: {_size(seal)}, {seal.hash}")
     faults = [(_name(seal), fault) for seal in found for fault in seal.faults]
     for campaign, fault in faults:
         typer.echo(f"plumbline: {campaign}: {fault}", err=True)
@@ -45,13 +65,17 @@ def _say(seals: Iterable[Seal], *, check: bool) -> None:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _name(seal: Seal) -> str:
+def _name(seal: Seal | DataSeal) -> str:
     return seal.campaign or "(installation)"
 
 
-def _from_database() -> list[Seal]:
+def _size(seal: Seal | DataSeal) -> str:
+    return f"{seal.rows} rows" if isinstance(seal, Seal) else f"{seal.judgments} judgments in {seal.versions} versions"
+
+
+def _from_database(*, check: bool) -> list[Seal | DataSeal]:
     with _context.database() as database, database.transaction(snapshot=True) as session:
-        return list(log.check(session))
+        return [*log.check(session), *(data_seals.check(session) if check else ())]
 
 
 def _from_server(remote: _remote.Remote) -> Iterator[Seal]:

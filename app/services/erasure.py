@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict
-from app.services import audit
+from app.services import audit, data_seals
 from app.services.raters import PersonElsewhere
 from app.services.tokens import Caller
 from app.storage import answers, campaigns, erasure, raters
@@ -95,6 +95,9 @@ def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
     if hashes:
         campaigns.next_version(session, row.id, actor=actor, what="purge")
     for first in range(0, len(hashes), PER_ENTRY):
-        gone = {one.row: one.hash for one in hashes[first : first + PER_ENTRY]}
-        audit.record(session, row.id, actor=actor, action="rater purged", what={"rater": key, "rows": gone})
+        part = hashes[first : first + PER_ENTRY]
+        gone = {one.row: one.hash for one in part}
+        versions = {one.row: one.version for one in part if one.version is not None}
+        what = {"rater": key, "rows": gone, "versions": versions}
+        audit.record(session, row.id, actor=actor, action=data_seals.PURGED, what=what)
     return len(hashes)

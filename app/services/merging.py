@@ -15,7 +15,7 @@ from app.protocols._base import Options, Protocol, Shown, Spans
 from app.services import audit
 from app.services.campaigns import CampaignView, options_of, protocol_of
 from app.services.scores import profile_id, reading
-from app.storage import campaigns, judgments, merge, metrics_staged, origins, profiles, staging
+from app.storage import campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
 from app.storage.db import Session
 
 MANY = 5_000  # judgments that may turn a plan upside down
@@ -76,6 +76,7 @@ class Merging:
         voids = judgments.void_staged(session, campaign_id=self._id, version=version)
         if metrics:
             counts["metric_scores"] = metrics_staged.store(session, self._id, metrics, version=version)
+        seals.seal_collected(session, self._id, version)
         report = {**counts, "voids": voids, "data_version": version}
         what = {"what": self._what, **report}
         audit.record(session, self._id, actor=self._actor, action=self._action, what=what)
@@ -91,7 +92,7 @@ class Merging:
     def _version(self, campaign: CampaignView) -> tuple[int, int]:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
-            version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what)
+            version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
             self._under = version, profile_id(self._session, self._id, reading(campaign, Scoring()))
         return self._under
 

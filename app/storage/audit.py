@@ -79,5 +79,12 @@ def links(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
     yield from rows
 
 
+def of_action(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
+    """What the rows of a campaign that say an action have, in order."""
+    query = _chain(campaign_id).where(audit_log.c.action == action).order_by(audit_log.c.n)
+    for row in session.execute(query.execution_options(yield_per=BATCH)):
+        yield json.loads(row.what)
+
+
 def _chain(campaign_id: int | None) -> sa.Select[Any]:
     return sa.select(audit_log).where(audit_log.c.campaign_id.is_not_distinct_from(campaign_id))

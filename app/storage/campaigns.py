@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
+from app.storage import seals
 from app.storage.tables import campaigns, versions
 
 CampaignRecord = sa.Row[Any]
@@ -73,8 +74,10 @@ def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> 
     session.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
 
 
-def next_version(session: Session, campaign_id: int, *, actor: str, what: str) -> int:
+def next_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
     """Take the campaign's next data version: one for each transaction that a report can see.
+
+    judged: it adds judgments, and whoever adds them seals it with them (`app.storage.seals`).
 
     The campaign's row stays locked until the transaction ends, so versions are committed in their order.
     """
@@ -87,6 +90,8 @@ def next_version(session: Session, campaign_id: int, *, actor: str, what: str) -
     # Not now(), which is when the transaction began: it may have waited for the version before this one.
     taken = {"campaign_id": campaign_id, "n": n, "at": sa.func.clock_timestamp(), "actor": actor, "what": what}
     session.execute(sa.insert(versions).values(taken))
+    if not judged:
+        seals.seal(session, campaign_id, int(n))
     return int(n)
 
 

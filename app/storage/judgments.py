@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.stats.ratings import Role
-from app.storage import staging
+from app.storage import seals, staging
 from app.storage.given import given
 from app.storage.merge import Check, require
 
@@ -76,6 +76,11 @@ OVERRIDING SYSTEM VALUE
 SELECT id, :campaign, item_id, segment_id, rater_id, revision, payload, started_at, submitted_at, external_id, meta,
        :version
 FROM resolved"""
+
+# The same rows once more, for their hashes: what the insert returned would be written out and read again.
+APPENDED = """
+SELECT id, item_id, segment_id, rater_id, revision, payload, false AS surplus, started_at, submitted_at,
+       now() AS recorded_at, external_id, meta, NULL::int AS guidelines FROM resolved"""
 
 SCORE = """
 INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,
@@ -198,9 +203,13 @@ def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> Appe
 
 
 def append_staged(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
-    """Add every resolved judgment with its score; without a profile the score has to be stored apart."""
+    """Add every resolved judgment with its score; without a profile the score has to be stored apart.
+
+    Whoever takes the version seals it at last (`seals.seal_collected`).
+    """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     session.execute(text(APPEND), keys)
+    seals.collect(session, APPENDED)
     if profile_id is not None:
         session.execute(text(SCORE), keys)
 

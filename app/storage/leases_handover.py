@@ -9,13 +9,20 @@ from sqlalchemy.orm import Session
 
 from app.storage.db import driver
 from app.storage.recorder_judgments import Connection
+from app.storage.seals import NOTHING, sealing
 
-_BUMP = """bumped AS (
+_BUMP = (
+    """bumped AS (
     UPDATE campaigns SET data_version = data_version + 1 WHERE id = %(campaign)s AND EXISTS (SELECT FROM was)
     RETURNING data_version),
 noted AS (
     INSERT INTO versions (campaign_id, n, at, actor, what)
-    SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'surplus' FROM bumped)"""
+    SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'surplus' FROM bumped
+    RETURNING n, at, actor, what),
+sealed AS ("""
+    + sealing("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
+    + ")"
+)
 # A group that is half done is judged again whole, so the copy begins empty. Its name in addresses is new: whoever held
 # the original writes to that, and sees nothing of the copy.
 COPY = f"""

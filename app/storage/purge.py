@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import answers
+from app.storage.seals import hashed
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -18,9 +19,9 @@ SEALED = ("judgments", "voids", "screen_judgments", "activity", "qualification_a
 _OF = "campaign_id = :campaign AND rater_id = :rater"
 _THEIRS = f"campaign_id = :campaign AND judgment_id IN (SELECT id FROM judgments WHERE {_OF})"
 _HASHES = f"""
-SELECT 'judgment ' || id AS row, encode(sha256(convert_to(j::text, 'UTF8')), 'hex') AS hash FROM judgments j WHERE {_OF}
+SELECT 'judgment ' || id AS row, encode({hashed("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
 UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision,
-                 encode(sha256(convert_to(s::text, 'UTF8')), 'hex') FROM screen_judgments s WHERE {_OF}
+                 encode(sha256(convert_to(s::text, 'UTF8')), 'hex'), NULL FROM screen_judgments s WHERE {_OF}
 ORDER BY 1"""
 _DELETIONS = (
     f"DELETE FROM scores WHERE {_THEIRS}",
@@ -35,7 +36,10 @@ _DELETIONS = (
 
 
 def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
-    """Delete the answers, activity, attempts and flags of a rater; what each answer's row hashed to (SHA-256)."""
+    """Delete the answers, activity, attempts and flags of a rater; what each answer's row hashed to (SHA-256).
+
+    Of a judgment it is the hash that its version was sealed with, which has to be kept for the seal to be checked.
+    """
     here = {"campaign": campaign_id, "rater": rater_id}
     session.execute(text("SET LOCAL lock_timeout = '5s'"))
     for table in SEALED:

@@ -18,6 +18,8 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
+from app.storage.seals import hashed, sealing
+
 Connection = psycopg.AsyncConnection[TupleRow]
 Verdict = Literal["added", "known", "stale", "final", "unauthorized", "closed", "handed_in", "unknown", "lapsed"]
 STORED: frozenset[Verdict] = frozenset({"added", "known"})
@@ -146,13 +148,16 @@ bumped AS (
     WHERE id = %(campaign)s AND EXISTS (SELECT FROM added) RETURNING data_version),
 noted AS (
     INSERT INTO versions (campaign_id, n, at, actor, what)
-    SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'judgments' FROM bumped),
+    SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'judgments' FROM bumped
+    RETURNING n, at, actor, what),
 stored AS (
     INSERT INTO judgments (id, campaign_id, item_id, segment_id, rater_id, revision, payload, surplus, submitted_at,
                            guidelines, version)
     OVERRIDING SYSTEM VALUE
     SELECT id, %(campaign)s, item_id, segment_id, rater_id, had + 1, payload, standing = 'surplus', at, guidelines,
-           data_version FROM added CROSS JOIN bumped),
+           data_version FROM added CROSS JOIN bumped
+    RETURNING *),
+sealed AS ({sealing("noted", f"SELECT x.id, {hashed('x')} AS hash FROM stored x", campaign="%(campaign)s")}),
 scored AS (
     INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors,
                         version, at_us, score, surplus)

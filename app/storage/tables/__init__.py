@@ -4,7 +4,7 @@ from app.storage.tables._metadata import metadata
 from app.storage.tables.access import idempotency, sessions, tokens
 from app.storage.tables.answers import answers
 from app.storage.tables.audit import audit_log
-from app.storage.tables.campaigns import campaigns, versions
+from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.exclusions import exclusions
 from app.storage.tables.imports import import_chunks, import_files, imports
 from app.storage.tables.jobs import chunk_results, jobs
@@ -84,6 +84,7 @@ __all__ = [
     "reports",
     "scores",
     "screen_judgments",
+    "seals",
     "segments",
     "sessions",
     "systems",

@@ -8,6 +8,8 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
     SmallInteger,
     Table,
     UniqueConstraint,
@@ -52,4 +54,18 @@ versions = Table(
     label("what"),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     CheckConstraint("n > 0", name="counts_from_one"),
+)
+
+# The versions with their judgments, chained by hashes. No declared keys: each flush writes one, and `audit --check`
+# finds a seal of nothing.
+seals = Table(
+    "seals",
+    metadata,
+    Column("campaign_id", BigInteger, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    Column("judgments", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    CheckConstraint("octet_length(content) = 32", name="content_length"),
+    CheckConstraint("octet_length(hash) = 32", name="hash_length"),
 )

@@ -1,0 +1,182 @@
+"""Seals: each data version of a campaign with the judgments that it added, chained by hashes (decision 20).
+
+A seal is written in the transaction that makes its version. Its content is a hash over the hashes of the version's
+judgments by id; its own hash is over the seal before it, the version and the content. So a row that was changed,
+deleted, exchanged or added beneath us is found, and an end that was cut off, too, as the campaign counts its versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.storage.walking import walking
+
+Row = sa.Row[Any]
+_START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows
+_BYTES = "convert_to({}::text, 'UTF8')"
+_US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no zone, no rounding, whatever a session has set
+
+
+def hashed(x: str) -> str:
+    """The hash of a judgment: over everything that its row says, but for campaign and version, which its seal says.
+
+    >>> hashed("j").startswith("sha256(convert_to(json_build_array(j.id, ")
+    True
+    """
+    times = ", ".join(_US.format(f"{x}.{name}") for name in ("started_at", "submitted_at", "recorded_at"))
+    names = ("id", "item_id", "segment_id", "rater_id", "revision", "payload", "surplus")
+    said = ", ".join(f"{x}.{name}" for name in names)
+    array = f"json_build_array({said}, {times}, {x}.external_id, {x}.meta, {x}.guidelines)"
+    return f"sha256({_BYTES.format(array)})"
+
+
+def _linked(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
+    """The hash of a seal. version: a row of `versions`."""
+    said = f"{campaign}, {version}.n, {_US.format(f'{version}.at')}, {version}.actor, {version}.what, {judgments}"
+    return f"sha256({before} || {_BYTES.format(f'json_build_array({said})')} || {content})"
+
+
+NOTHING = "SELECT NULL::bigint AS id, NULL::bytea AS hash WHERE false"
+_CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.id), ''::bytea))"
+
+
+def sealing(versions: str, rows: str, *, campaign: str) -> str:
+    """A statement that seals one version. versions: what has its row. rows: (id, hash) of the judgments that it added.
+
+    Where the version before is not sealed, as by a release that knew no seals, this one is not either.
+    """
+    return f"""
+    INSERT INTO seals (campaign_id, version, judgments, content, hash)
+    SELECT {campaign}, v.n, c.judgments, c.content, {_linked("p.hash", campaign, "v", "c.judgments", "c.content")}
+    FROM {versions} v CROSS JOIN LATERAL (
+        SELECT s.hash FROM seals s WHERE s.campaign_id = {campaign} AND s.version = v.n - 1
+        UNION ALL SELECT {_START} WHERE v.n = 1) p
+    CROSS JOIN (SELECT count(r.id)::int AS judgments, {_CONTENT.format(r="r")} AS content FROM ({rows}) r) c"""
+
+
+_NO_JUDGMENT = "SELECT * FROM judgments WHERE false"
+_ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
+_EMPTY = sealing(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
+_WITH_ROWS = sealing(_ONE, "SELECT id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+
+
+def seal(session: Session, campaign_id: int, version: int) -> None:
+    """Seal a version that adds no judgment."""
+    session.execute(text(_EMPTY), {"campaign": campaign_id, "version": version})
+
+
+def collect(session: Session, rows: str) -> None:
+    """Keep the hashes of judgments of the version that is being made. rows: a query for all of their columns."""
+    session.execute(text("CREATE TEMP TABLE IF NOT EXISTS sealed_rows (id bigint, hash bytea) ON COMMIT DROP"))
+    session.execute(text(f"INSERT INTO sealed_rows SELECT x.id, {hashed('x')} FROM ({rows}) x"))
+
+
+def seal_collected(session: Session, campaign_id: int, version: int) -> None:
+    """Seal a version with what was collected for it."""
+    collect(session, _NO_JUDGMENT)
+    session.execute(text(_WITH_ROWS), {"campaign": campaign_id, "version": version})
+    session.execute(text("TRUNCATE sealed_rows"))
+
+
+# Every version that there is, as it should be and as it is.
+_ROWS = f"""
+rows AS (
+    SELECT j.version, j.id, {hashed("j")} AS hash FROM judgments j
+    WHERE j.campaign_id = :campaign AND j.version > :after
+    UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:ids AS bigint[]), CAST(:hashes AS bytea[]))),
+found AS (
+    SELECT r.version, count(*)::int AS judgments, {_CONTENT.format(r="r")} AS content FROM rows r GROUP BY r.version)"""
+_CHECK = f"""
+WITH {_ROWS}
+SELECT coalesce(v.n, s.version, f.version) AS n, v.n IS NOT NULL AS noted, s.version IS NOT NULL AS sealed,
+       s.judgments, coalesce(f.judgments, 0) AS found, s.hash,
+       s.content = coalesce(f.content, sha256(''::bytea)) AS as_written,
+       s.hash = {_linked(f"coalesce(s.before, {_START})", "CAST(:campaign AS bigint)", "v", "s.judgments", "s.content")}
+           AS linked
+FROM (SELECT * FROM versions WHERE campaign_id = :campaign) v
+FULL JOIN (SELECT *, lag(hash) OVER (ORDER BY version) AS before FROM seals WHERE campaign_id = :campaign) s
+     ON s.version = v.n
+FULL JOIN found f ON f.version = coalesce(v.n, s.version) ORDER BY 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """Judgments that are deleted lawfully: their versions, ids and hashes."""
+
+    versions: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    hashes: list[bytes] = field(default_factory=list)
+
+    def add(self, version: int, judgment: int, digest: bytes) -> None:
+        """One more."""
+        self.versions.append(version)
+        self.ids.append(judgment)
+        self.hashes.append(digest)
+
+    def keys(self) -> dict[str, object]:
+        """As parameters of a query."""
+        return {"versions": self.versions, "ids": self.ids, "hashes": self.hashes}
+
+
+def compared(session: Session, campaign_id: int, purged: Purged) -> Sequence[Row]:
+    """Every version with its seal and its judgments: what is there, as it is, and whether it is as it was sealed."""
+    with walking(session):
+        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.keys()}).all()
+
+
+def campaigns(session: Session) -> list[Row]:
+    """Id, key and data version of every campaign that has one, and how many of its first versions are sealed."""
+    query = """SELECT c.id, c.key, c.data_version,
+                      coalesce((SELECT max(s.version) FROM seals s WHERE s.campaign_id = c.id), 0) AS sealed
+               FROM campaigns c WHERE c.data_version > 0 ORDER BY c.id"""
+    return list(session.execute(text(query)))
+
+
+_LATER = (
+    f"json_build_array(CAST(:campaign AS bigint), v.n, {_US.format('v.at')}, v.actor, v.what, coalesce(f.judgments, 0))"
+)
+_UNSEALED = f"""
+WITH {_ROWS}
+SELECT v.n, coalesce(f.judgments, 0) AS judgments, coalesce(f.content, sha256(''::bytea)) AS content,
+       {_BYTES.format(_LATER)} AS said
+FROM versions v LEFT JOIN found f ON f.version = v.n
+WHERE v.campaign_id = :campaign AND v.n > :after ORDER BY v.n"""
+_HOLD = "SELECT FROM campaigns WHERE id = :campaign FOR NO KEY UPDATE"
+_LAST = "SELECT version, hash FROM seals WHERE campaign_id = :campaign ORDER BY version DESC LIMIT 1"
+_ADD = """
+INSERT INTO seals (campaign_id, version, judgments, content, hash)
+SELECT :campaign, x.* FROM unnest(CAST(:n AS bigint[]), CAST(:judgments AS int[]), CAST(:content AS bytea[]),
+                                  CAST(:hash AS bytea[])) x"""
+
+
+def last(session: Session, campaign_id: int) -> Row | None:
+    """The last version of a campaign that is sealed, with its hash."""
+    return session.execute(text(_LAST), {"campaign": campaign_id}).one_or_none()
+
+
+def catch_up(session: Session, campaign_id: int, purged: Purged, *, hold: bool) -> tuple[int, bytes] | None:
+    """Seal, as they are now, the versions after the last sealed one; the last of them with its hash, None for none.
+
+    hold: keep the campaign until the transaction ends, so that none is left over; without it nobody waits meanwhile.
+    """
+    key = {"campaign": campaign_id}
+    if hold:
+        session.execute(text(_HOLD), key)
+    had = last(session, campaign_id)
+    after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
+    with walking(session):
+        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.keys()}).all()
+    hashes: list[bytes] = []
+    for row in rows:
+        before = hashlib.sha256(before + row.said + row.content).digest()
+        hashes.append(before)
+    columns = {name: [getattr(row, name) for row in rows] for name in ("n", "judgments", "content")}
+    session.execute(text(_ADD), {**key, **columns, "hash": hashes})
+    return (int(rows[-1].n), before) if rows else None
