@@ -22,12 +22,13 @@ from app.config import Settings
 from app.domain.errors import AppError
 from app.services import tokens
 from app.storage import embedded, migrate
-from app.storage.db import APP_ROLE, Database
+from app.storage.db import APP_ROLE, Database, Session
 from app.storage.server_checks import check_url
 from app.web.protocol import BoundedProtocol
 
 FACTORY = "app.main:from_environment"
 LINK_FILE = "first-admin-link"
+ENDS = "It ends in a day. Make a token of your own by it, under Tokens; without one the next start makes a new link."
 BACKLOG = 2048
 GRACE = 8  # seconds that requests under way have to finish
 LOOK_EVERY, LONGEST_PAUSE = 0.2, 30.0  # seconds, at the worker beside us, and before it gets a successor
@@ -161,6 +162,7 @@ def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
     database = Database(url, size=2, role=role)
     try:
         with database.transaction() as session:
+            _forget_ended(session, data_dir / LINK_FILE)
             issued = tokens.first_admin(session)
             link = f"{origin}/#token={issued.secret}" if issued else None
             # Within the transaction: a link that could not be handed over is no credential.
@@ -172,12 +174,22 @@ def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
         typer.echo(shown)
 
 
+def _forget_ended(session: Session, file: Path) -> None:
+    """Remove the file of a first admin's link that has ended."""
+    try:
+        tokens.authenticate(session, file.read_text().strip().partition("#token=")[2])
+    except tokens.BadCredential:
+        file.unlink(missing_ok=True)
+    except FileNotFoundError:
+        pass
+
+
 def _hand_over(link: str, data_dir: Path) -> str:
     if sys.stdout.isatty():
-        return f"First admin: {link}"
+        return f"First admin: {link}\n{ENDS}"
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     embedded.write_private(data_dir / LINK_FILE, f"{link}\n")
-    return f"The link of the first admin is in {data_dir / LINK_FILE}"
+    return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 
 def run(url: str, role: str | None, server: socket.socket, *, workers: int) -> None:

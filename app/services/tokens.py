@@ -24,6 +24,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 GIVEN: tuple[Given, ...] = get_args(Given)
 MARK = "plb_"
 LONGEST_NAME = 200
+FIRST_ADMIN_DAYS = 1
 _TOKEN = re.compile(rf"{MARK}([0-9a-f]{{12}})_([A-Za-z0-9_-]{{43}})")
 
 # Who includes whom: a manager can do what viewers, coordinators and front-ends can. Nobody judges in a rater's place.
@@ -274,9 +275,14 @@ def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
 
 
 def first_admin(session: Session) -> Issued | None:
-    """A token of role admin where no live one exists, so that no default credential ever does."""
+    """A token of role admin where no live one exists, so that no default credential ever does.
+
+    It lasts for a day: it was printed, or stands in a file, and is there to make another by.
+    """
     tokens.lock_for_first_admin(session)
-    return None if tokens.has_admin(session) else issue(session, role="admin", name="first admin")
+    if tokens.has_admin(session):
+        return None
+    return issue(session, role="admin", name="first admin", expires_at=clock.after(session, FIRST_ADMIN_DAYS))
 
 
 def digest(secret: str) -> bytes:

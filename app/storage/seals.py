@@ -1,4 +1,4 @@
-"""Seals: each data version of a campaign with the judgments that it added, chained by hashes (decision 20).
+"""Seals: each data version of a campaign with the judgments that it added, chained by hashes (decision 21).
 
 A seal is written in the transaction that makes its version. Its content is a hash over the hashes of the version's
 judgments by id; its own hash is over the seal before it, the version and the content. So a row that was changed,

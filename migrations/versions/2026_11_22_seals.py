@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "2026_11_22_seals"
-down_revision = "2026_11_22_access"
+down_revision = "2026_11_22_judgments_of_a_rater"
 branch_labels = None
 depends_on = None
 

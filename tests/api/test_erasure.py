@@ -80,6 +80,54 @@ def test_erasing_removes_who_a_rater_was_and_keeps_what_they_judged(
     assert [word for word in IDENTITY if word in log.text] == []
 
 
+def planted(table: str, campaign: str, kind: str) -> str:
+    """A statement that stores a report or a job of a campaign."""
+    columns = {
+        "reports": "data_version, recipe_hash, seed, method_version, body) SELECT id, '{}', 1, 'x', 1, '1', 'planted'",
+        "jobs": "public_id, key, request, state, workers) SELECT id, '{}', 'j', 'k', '\"planted\"', 'queued', '{{}}'",
+    }[table]
+    return f"INSERT INTO {table} (campaign_id, kind, {columns.format(kind)} FROM campaigns WHERE key = '{campaign}'"
+
+
+# What an erasure takes along, and beside it what it must leave: (the statement that plants it, whether it goes).
+KEPT_ANSWERS = {
+    "an answer kept for the rater's token": (
+        (
+            "INSERT INTO idempotency (token_id, key, request_hash, body) SELECT t.id, 'k', sha256('x'), 'planted' "
+            "FROM tokens t JOIN raters r ON r.id = t.rater_id WHERE r.key = 'rater0'"
+        ),
+        True,
+    ),
+    "one for somebody else's": (
+        (
+            "INSERT INTO idempotency (token_id, key, request_hash, body) SELECT id, 'k', sha256('x'), 'planted' "
+            "FROM tokens WHERE role = 'admin' ORDER BY id LIMIT 1"
+        ),
+        False,
+    ),
+}
+for table in ("reports", "jobs"):
+    for of, key, kind, goes in (
+        ("of the campaign", "demo", "ranking", True),
+        ("that compares campaigns", "beside", "campaigns/xsts", True),
+        ("of another campaign", "beside", "ranking", False),
+    ):
+        KEPT_ANSWERS[f"{table} {of}"] = (f"{table} {key} {kind}", goes)
+
+
+@pytest.mark.parametrize("what", KEPT_ANSWERS)
+def test_erasing_takes_along_the_answers_that_were_kept(
+    admin: httpx.Client, known: str, ask: Callable[..., None], dump: Dump, what: str
+) -> None:
+    statement, goes = KEPT_ANSWERS[what]
+    assert admin.post("/v1/campaigns", json={"key": "beside", "protocol": "da"}).status_code == 201
+    ask(statement if statement.startswith("INSERT") else planted(*statement.split()))
+    assert "planted" in dump() or b"planted".hex() in dump()
+    assert admin.delete("/v1/raters/rater0").is_success
+    left = dump()
+    assert ("planted" not in left and b"planted".hex() not in left) is goes
+
+
 def test_once_erased_a_rater_stays_erased(admin: httpx.Client, known: str) -> None:
     first = admin.delete("/v1/raters/rater0").json()
     version = admin.get("/v1/campaigns/demo").json()["data_version"]

@@ -43,6 +43,20 @@ def test_a_key_belongs_to_its_token(admin: httpx.Client, secret: Callable[..., s
     assert admin.post("/v1/campaigns", json={**NEW, "key": "l"}, headers={**KEY, **other}).status_code == 201
 
 
+def test_two_tokens_that_chose_one_key_each_get_their_own_answer_again(
+    admin: httpx.Client, secret: Callable[..., str]
+) -> None:
+    assert admin.post("/v1/campaigns", json=NEW).status_code == 201
+    callers = [{"Authorization": f"Bearer {secret()}", **KEY} for _ in range(2)]
+
+    def announce(caller: dict[str, str]) -> httpx.Response:
+        return admin.post("/v1/campaigns/k/imports", json={"format": "mqm-tsv"}, headers=caller)
+
+    first = [announce(caller) for caller in callers]
+    assert first[0].json()["import"] != first[1].json()["import"]
+    assert [announce(caller).content for caller in callers] == [answer.content for answer in first]
+
+
 def test_a_failed_request_leaves_its_key_free(admin: httpx.Client) -> None:
     assert admin.post("/v1/campaigns", json={**NEW, "protocol": "none"}, headers=KEY).status_code == 422
     assert admin.post("/v1/campaigns", json=NEW, headers=KEY).status_code == 201

@@ -190,20 +190,36 @@ def test_spans_are_held_against_the_text_that_is_shown(anonymous: httpx.Client, 
     assert marked(length).status_code == 200
 
 
-def test_a_revoked_token_writes_nothing_from_that_moment_on(
-    anonymous: httpx.Client, live: Collecting, held: str, database: Database, ask: Callable[..., None]
+@pytest.mark.parametrize(
+    ("ends", "holds"),
+    [
+        ("revoked_at = now()", False),
+        ("expires_at = now() - interval '1 ms'", False),
+        ("expires_at = now() + interval '1 hour'", True),
+        ("revoked_at = now(), expires_at = now() + interval '1 hour'", False),
+    ],
+)
+def test_a_token_that_ended_writes_nothing_from_that_moment_on(
+    anonymous: httpx.Client,
+    live: Collecting,
+    held: str,
+    database: Database,
+    ask: Callable[..., None],
+    ends: str,
+    *,
+    holds: bool,
 ) -> None:
     url = f"{held}/judgments/1/1"
     assert put(anonymous, live, url, 1).status_code == 200
     before = written(database)
-    ask("UPDATE tokens SET revoked_at = now() WHERE role = 'rater'")
+    ask(f"UPDATE tokens SET {ends} WHERE role = 'rater'")
     refused = [
         put(anonymous, live, url, 2),
         anonymous.post(f"{held}/heartbeat", json={}, headers=live.auth("r1")),
         anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")),
     ]
-    assert [answer.status_code for answer in refused] == [401] * 3
-    assert written(database) == before
+    assert [answer.status_code == 401 for answer in refused] == [not holds] * 3
+    assert (written(database) == before) is not holds
 
 
 def test_documents_and_screens_are_judged_where_the_campaign_asks(

@@ -120,11 +120,21 @@ def test_every_change_is_an_amendment_with_a_reason_and_the_chain_keeps_all(
             connection.execute(change)
 
 
-def test_a_chain_that_somebody_changed_beneath_us_is_not_intact(new: httpx.Client, database_url: str) -> None:
-    assert new.post(LOCK, json={"recipe": "google-mqm"}).json()["intact"] is True
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("change", ["rules = jsonb_set(rules, '{stopping_rule}', '\"x\"')", "hash = sha256('x')"])
+def test_a_chain_that_somebody_changed_beneath_us_is_not_intact(
+    new: httpx.Client, database_url: str, n: int, change: str
+) -> None:
+    """Whichever entry it was: the pre-registration itself matters most, and is the first."""
+    for entry in (
+        {"recipe": "google-mqm"},
+        {"recipe": "srp-paper", "reason": "a"},
+        {"recipe": "google-mqm", "reason": "b"},
+    ):
+        assert new.post(LOCK, json=entry).json()["intact"] is True
     with psycopg.connect(database_url) as connection:
         connection.execute("SET plumbline.purge = 'on'")
-        connection.execute("UPDATE locks SET rules = jsonb_set(rules, '{stopping_rule}', '\"when I like it\"')")
+        connection.execute(f"UPDATE locks SET {change} WHERE n = {n}".encode())
     assert new.get(LOCK).json()["intact"] is False
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -8,6 +9,7 @@ import pytest
 
 from app.services import tokens
 from app.storage.db import Database
+from tests.working import LIMIT, until
 
 Secrets = Callable[..., str]
 
@@ -33,6 +35,53 @@ def test_the_first_admin_is_made_once(database: Database) -> None:
     with database.transaction() as session:
         assert first is not None
         assert tokens.first_admin(session) is None
+
+
+def test_the_first_admins_token_ends_in_a_day(database: Database) -> None:
+    with database.transaction() as session:
+        first = tokens.first_admin(session)
+    assert first is not None
+    ends = first.token.expires_at
+    assert ends is not None
+    assert timedelta(hours=23, minutes=50) < ends - datetime.now(UTC) <= timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("then", "another"),
+    [
+        ("revoked_at = now()", True),
+        ("expires_at = now() - interval '1 s'", True),
+        ("expires_at = now() + interval '1 hour'", False),
+        ("expires_at = NULL", False),
+        ("role = 'manager'", True),
+    ],
+)
+def test_an_admin_whose_token_ended_is_none_so_that_somebody_can_get_in_again(
+    database: Database, ask: Callable[..., None], then: str, *, another: bool
+) -> None:
+    with database.transaction() as session:
+        assert tokens.first_admin(session) is not None
+    ask(f"UPDATE tokens SET {then}")
+    with database.transaction() as session:
+        assert (tokens.first_admin(session) is not None) is another
+
+
+def test_of_two_starters_one_makes_the_first_admin(
+    database: Database, ask_rows: Callable[[str], list[tuple[object, ...]]]
+) -> None:
+    """The second looks while the first has not committed, and waits for it."""
+
+    def second() -> bool:
+        with database.transaction() as session:
+            return tokens.first_admin(session) is not None
+
+    waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as session:
+            assert tokens.first_admin(session) is not None
+            other = pool.submit(second)
+            until(lambda: other.done() or bool(ask_rows(waits)), "the second waits, or did not")
+        assert other.result(LIMIT) is False
 
 
 def test_without_a_credential_the_answer_says_which_is_needed(anonymous: httpx.Client) -> None:
