@@ -71,6 +71,7 @@ def upgrade(url: str, revision: str = "head") -> None:
     """
     with _Locked(url) as connection:
         sealing = not sa.inspect(connection).has_table("seals")
+        connection.commit()  # a migration may have to build an index outside of any transaction
         command.upgrade(config(connection), revision)
         queue_schema.ensure(connection)
         _grant(connection)
