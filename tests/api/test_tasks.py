@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httpx
 import pytest
 
@@ -57,3 +59,39 @@ def test_a_rater_leases_judges_and_hands_in(anonymous: httpx.Client, live: Colle
     late = put(anonymous, live, f"{url}/judgments/1/1", 99)
     assert late.status_code == 409
     assert late.json()["type"].endswith("task-handed-in")
+
+
+EVERY = [(item, segment) for item in (1, 2) for segment in (1, 2)]
+
+
+@pytest.mark.parametrize("left", EVERY)
+def test_a_task_with_one_answer_missing_is_not_handed_in(
+    anonymous: httpx.Client, live: Collecting, left: tuple[int, int]
+) -> None:
+    url = f"/v1/tasks/{leased(anonymous, live)['task']}"
+    for item, segment in EVERY:
+        if (item, segment) != left:
+            assert put(anonymous, live, f"{url}/judgments/{item}/{segment}", 50).status_code == 200
+    early = anonymous.post(f"{url}/submit", headers=live.auth("r1"))
+    assert early.status_code == 409, early.text
+    assert [one["loc"] for one in early.json()["errors"]] == [["items", left[0], "segments", left[1]]]
+    assert anonymous.get(url, headers=live.auth("r1")).json()["state"] == "leased"
+    assert put(anonymous, live, f"{url}/judgments/{left[0]}/{left[1]}", 50).status_code == 200
+    assert anonymous.post(f"{url}/submit", headers=live.auth("r1")).status_code == 200
+
+
+@pytest.mark.parametrize("state", ["open", "paused", "closed"])
+def test_a_task_is_handed_in_until_its_campaign_is_closed(
+    anonymous: httpx.Client, live: Collecting, ask: Callable[..., None], state: str
+) -> None:
+    url = f"/v1/tasks/{leased(anonymous, live)['task']}"
+    for item, segment in EVERY:
+        assert put(anonymous, live, f"{url}/judgments/{item}/{segment}", 50).status_code == 200
+    ask(f"UPDATE campaigns SET state = '{state}' WHERE key = 'live'")
+    done = anonymous.post(f"{url}/submit", headers=live.auth("r1"))
+    if state == "closed":
+        assert (done.status_code, done.json()["type"]) == (409, "urn:plumbline:problem:campaign-closed")
+    else:
+        assert done.status_code == 200, done.text
+    seen = anonymous.get(url, headers=live.auth("r1")).json()["state"]
+    assert seen == ("leased" if state == "closed" else "handed_in")
