@@ -22,6 +22,7 @@ from app.stats.result import METHOD_VERSION
 from app.stats.side_tables import Documents, Events
 from app.storage import ratings, reports, side_tables, texts
 from app.storage.db import Database, Session
+from app.storage.walking import walking
 
 On = Literal["score", "errors"]
 
@@ -85,18 +86,7 @@ def judged(session: Session, about: Question, *, on: On = "score", activity: boo
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
     took that have no beginning of their own. Raises Invalid where the protocol marks none.
     """
-    read = reading(about.campaign, Scoring())
-    frame = ratings.Frame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None,
-        documents_known=about.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    profile = derive(session, about.campaign_id, read)
-    loaded = ratings.load(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame
-    )
+    loaded, profile = _loaded(session, about, ratings.LOAD)
     rows = loaded.ratings
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     head = Head(
@@ -111,6 +101,31 @@ def judged(session: Session, about: Question, *, on: On = "score", activity: boo
         events = timed(session, about, events, loaded.judgment_ids)
     rows = _counted(rows) if on == "errors" else rows
     return Judged(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
+
+
+def of_controls(session: Session, about: Question) -> tuple[Ratings, bool]:
+    """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
+    with walking(session):
+        loaded, profile = _loaded(session, about, ratings.CONTROLS)
+    of_segments = ratings.scores_segments(
+        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version
+    )
+    return loaded.ratings, of_segments
+
+
+def _loaded(session: Session, about: Question, statement: str) -> tuple[ratings.Loaded, int]:
+    """Ratings as they were given, and the profile that scored them."""
+    read = reading(about.campaign, Scoring())
+    frame = ratings.Frame(
+        higher_is_better=read.measure.higher_is_better,
+        scale=read.measure.scale,
+        criterion=None,
+        documents_known=about.campaign.documents_known,
+        standardised=read.options.standardised,
+    )
+    profile = derive(session, about.campaign_id, read)
+    keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
+    return ratings.load(session, **keys, frame=frame, statement=statement), profile
 
 
 def _counted(rows: Ratings) -> Ratings:

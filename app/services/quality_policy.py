@@ -11,11 +11,13 @@ import secrets
 from app.domain.errors import Invalid
 from app.services import audit, tasks
 from app.services.campaigns import get
-from app.services.judged import judged
+from app.services.judged import judged, of_controls
 from app.services.quality_settings import CODE, QualitySettings, quality_settings
 from app.services.raters import ActingRater
-from app.services.reports import question
+from app.services.reports import Question, question
+from app.stats.quality.flags import Check
 from app.stats.quality.report import RaterQuality, quality
+from app.stats.quality.verdicts import verdicts
 from app.storage import campaigns, quality_policy
 from app.storage.db import Database, Session
 
@@ -34,7 +36,7 @@ def hand_in(database: Database, public_id: str, *, rater: ActingRater) -> str:
     if code is not None and not asked.asks:
         return code
     with database.transaction() as session:
-        found = evidence(session, rater, asked)
+        found = evidence(session, rater, asked, asked.watched)
     with database.transaction() as session:
         campaigns.get(session, rater.campaign, lock=True)
         if code is None:
@@ -51,19 +53,32 @@ def has_ended(session: Session, rater: ActingRater) -> bool:
     ending = asked.checks("end_task")
     if not ending or quality_policy.holds_task(session, rater.campaign_id, rater.rater_id):
         return False
-    found = evidence(session, rater, asked)
+    found = evidence(session, rater, asked, ending)
     return found is not None and not ending.isdisjoint(found.beyond)
 
 
-def evidence(session: Session, rater: ActingRater, asked: QualitySettings) -> RaterQuality | None:
-    """All that is known of a rater's work, beside that of the others; None while they have judged nothing."""
+def evidence(
+    session: Session, rater: ActingRater, asked: QualitySettings, watched: frozenset[Check]
+) -> RaterQuality | None:
+    """All that is known of a rater's work, beside that of the others; None where nothing can follow from it.
+
+    watched: the checks from which something may follow. That of control items alone reads these and what they go back
+    to; only of those who fail it all is read.
+    """
     about = question(session, rater.campaign, None)
     try:
+        if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
+            return None
         read = judged(session, about, activity="speed" in asked.actions)
         found = quality(read.rows, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
     return next((one for one in found.raters if one.rater == rater.rater), None)
+
+
+def _fails_controls(session: Session, about: Question, rater: ActingRater, asked: QualitySettings) -> bool:
+    rows, of_segments = of_controls(session, about)
+    return verdicts(rows, asked.choices(), of_segments=of_segments).get(rater.rater) == "fail"
 
 
 def _code(asked: QualitySettings, found: RaterQuality | None) -> str:

@@ -45,6 +45,11 @@ class QualitySettings(BaseModel):
         """Whether anything follows from a verdict."""
         return self.has_codes or bool(self.actions)
 
+    @property
+    def watched(self) -> frozenset[Check]:
+        """The checks from which anything follows."""
+        return frozenset(self.actions) | (frozenset({"controls"}) if self.has_codes else frozenset())
+
     def choices(self) -> Choices:
         """As the statistics take them."""
         return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)

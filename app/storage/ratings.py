@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.stats.ratings import Role
 from app.storage.db import driver
 from app.storage.packed import column, packed
 from app.storage.rating_codes import AllNames, Columns, Frame, Loaded, Names, coded, where
@@ -37,37 +38,72 @@ _CREDITS = {"item_id": "int8", "system_id": "int8"}
 _VOIDS = {"judgment_id": "int8"}
 _SURPLUS = {"id": "int8"}
 _PARTS = {"scores": _SCORES, "items": _ITEMS, "credits": _CREDITS, "voids": _VOIDS, "surplus": _SURPLUS}
-_ITS_ITEMS = "(SELECT {}(id) FROM items WHERE campaign_id = %(campaign)s)"
-LOAD = "SELECT * FROM " + ", ".join(
-    (
-        packed(
-            "scores",
-            _SCORES,
-            "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s AND version <= %(version)s "
-            "AND NOT surplus",
-        ),
-        packed("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
-        # The range is what the primary key finds; items of a campaign are neighbours.
-        packed(
-            "credits",
-            _CREDITS,
-            f"credits WHERE campaign_id = %(campaign)s AND item_id BETWEEN {_ITS_ITEMS.format('min')} "
-            f"AND {_ITS_ITEMS.format('max')}",
-        ),
-        packed("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
-        packed("surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"),
+_COUNTED = """{0}campaign_id = %(campaign)s AND {0}profile_id = %(profile)s AND {0}version <= %(version)s
+    AND NOT {0}surplus"""
+
+
+def _statement(scores: str, items: str, credited: str) -> str:
+    """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
+    return "SELECT * FROM " + ", ".join(
+        (
+            packed("scores", _SCORES, scores),
+            packed("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
+            packed("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
+            packed("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
+            packed("surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"),
+        )
     )
+
+
+_ITS_ITEMS = "(SELECT {}(id) FROM items WHERE campaign_id = %(campaign)s)"
+# The range is what the primary key of credits finds; items of a campaign are neighbours.
+LOAD = _statement(
+    f"scores WHERE {_COUNTED.format('')}",
+    "",
+    f"AND item_id BETWEEN {_ITS_ITEMS.format('min')} AND {_ITS_ITEMS.format('max')}",
 )
+# What a rater said of an output of which they judged a degraded copy or a repeat.
+CONTROLS = f"""
+WITH changed AS MATERIALIZED (
+    SELECT id, document_id FROM items
+    WHERE campaign_id = %(campaign)s AND role IN ({Role.REPEAT.value}, {Role.DEGRADED.value})),
+controlled AS MATERIALIZED (
+    SELECT DISTINCT s.rater_id, c.document_id, coalesce(s.segment_id, -1) AS segment_id
+    FROM changed c JOIN scores s ON s.item_id = c.id AND {_COUNTED.format("s.")}),
+around AS MATERIALIZED (
+    SELECT i.id, i.document_id FROM items i WHERE i.campaign_id = %(campaign)s
+      AND i.document_id IN (SELECT document_id FROM controlled)),
+rated AS MATERIALIZED (
+    SELECT s.* FROM scores s JOIN around i ON i.id = s.item_id JOIN controlled c ON c.rater_id = s.rater_id
+         AND c.document_id = i.document_id AND c.segment_id = coalesce(s.segment_id, -1)
+    WHERE {_COUNTED.format("s.")})
+""" + _statement("rated", "AND id IN (SELECT item_id FROM rated)", "AND item_id IN (SELECT item_id FROM rated)")
+_SEGMENTS_SCORED = """
+SELECT EXISTS (
+    SELECT FROM scores s JOIN items i ON i.campaign_id = :campaign AND i.id = s.item_id
+    WHERE s.campaign_id = :campaign AND s.profile_id = :profile AND s.version <= :version AND NOT s.surplus
+      AND s.segment_id IS NOT NULL AND (i.surplus_from <= :version) IS NOT TRUE
+      AND NOT EXISTS (SELECT FROM voids v WHERE v.campaign_id = :campaign AND v.judgment_id = s.judgment_id
+                      AND v.version <= :version))"""
 
 
-def load(session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame) -> Loaded:
+def scores_segments(session: Session, *, campaign_id: int, profile_id: int, version: int) -> bool:
+    """Whether any rating of a campaign, as it stood at a data version, is of a segment."""
+    keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
+    return bool(session.execute(text(_SEGMENTS_SCORED), keys).scalar_one())
+
+
+def load(
+    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame, statement: str = LOAD
+) -> Loaded:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
-    Of several revisions at one address the latest counts; surplus and void judgments are no ratings.
+    Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:
+    `CONTROLS` for those alone that tests of control items take.
     """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        row = cursor.execute(LOAD, keys).fetchone() or {}
+        row = cursor.execute(statement, keys).fetchone() or {}
     scores, items, credited, voids, surplus = (
         {name: column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
         for alias, columns in _PARTS.items()

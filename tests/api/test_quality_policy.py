@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from app.services import quality_policy
 from app.stats.ratings import Role
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
@@ -94,6 +95,32 @@ def test_the_completion_code_tells_the_verdict_and_stays(anonymous: httpx.Client
     assert submit(anonymous, live, "r1", task) == code
     assert do_task(anonymous, live, "r2", careless)[1] == "NOCODE"
     assert submit(anonymous, live, "r1", task) == code
+
+
+@pytest.mark.parametrize(
+    ("quality", "reads"),
+    [
+        ({"code_pass": "GOOD", "code_fail": "NOCODE"}, [0, 1]),
+        ({"actions": {"controls": "warn"}}, [0, 1]),
+        ({"actions": {"controls": "warn", "drift": "warn"}}, [1, 2]),
+    ],
+    ids=["codes", "a warning", "a warning of drift, too"],
+)
+def test_only_of_who_fails_all_is_read_where_control_items_alone_decide(
+    anonymous: httpx.Client,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    quality: Mapping[str, Any],
+    reads: list[int],
+) -> None:
+    live = with_controls(database, quality)
+    read, whole = [], quality_policy.judged
+    monkeypatch.setattr(quality_policy, "judged", lambda *a, **k: read.append(1) or whole(*a, **k))
+    found = []
+    for rater, score in (("r1", careful), ("r2", careless)):
+        do_task(anonymous, live, rater, score)
+        found.append(len(read))
+    assert found == reads
 
 
 def test_too_few_control_items_give_no_verdict_and_the_code_of_those_who_pass(

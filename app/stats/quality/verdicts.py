@@ -1,0 +1,32 @@
+"""The verdicts of control items alone, for whoever asks for no other evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.stats.quality.controls import Verdict, control_tests
+from app.stats.quality.pairing import originals
+from app.stats.quality.report import Choices
+from app.stats.ratings import Ratings
+
+
+def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool) -> dict[str, Verdict]:
+    """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.
+
+    Parameters
+    ----------
+    ratings : at least all ratings of outputs of which the same rater judged a degraded copy or a repeat.
+    of_segments : whether segments are scored in the campaign; document scores are looked at where none is.
+
+    Source: PB-9.
+    """
+    rows = ratings.where(np.asarray((ratings.segment >= 0) == of_segments))
+    tests = control_tests(
+        rows,
+        originals(rows),
+        test=choices.test,
+        min_pairs=choices.min_pairs,
+        adjust=choices.adjust,
+        alpha=choices.alpha,
+    )
+    return {rows.labels.raters[rater]: one.verdict for rater, one in tests.items()}
