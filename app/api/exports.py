@@ -17,13 +17,15 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
 
 Format = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["jsonl"])]
 LINES = '{"record": "plumbline", "version": 1}\n'
+SENT = {ending: (kind.partition(";")[0], "…") for ending, kind in exports.MEDIA_TYPES.items()}
+SENT |= {"jsonl": (exports.MEDIA_TYPES["jsonl"], LINES)}
 
 
 @router.get(
     "/{format}",
     summary="Export a campaign",
     response_class=StreamingResponse,
-    responses=sends(200, "The file, as it is made.", any=("application/octet-stream", LINES)),
+    responses=sends(200, "The file, as it is made.", **SENT),
 )
 def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
     """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
@@ -33,7 +35,7 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
     """
     if format == bundle.NAME:
         pieces = bundle.archive(database, campaign)
-        return stream(pieces, "application/x-tar", filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
+        return stream(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
     target = exports.target(format)
     pieces = exports.export(database, campaign, format)
-    return stream(pieces, "application/octet-stream", filename=f"{campaign}.{target.suffix}")
+    return stream(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")

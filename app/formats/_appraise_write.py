@@ -69,7 +69,7 @@ def _showable(rows: Iterable[ShownRow], lost: Counter[str]) -> Iterator[ShownRow
     for row in rows:
         if row.role not in TYPES:
             lost[f"items of the kind {row.role}"] += 1
-        elif row.text is None or row.source is None or not row.systems:
+        elif row.text is None or row.source is None:
             lost["items whose texts are unknown"] += 1
         else:
             yield row
@@ -88,7 +88,7 @@ def _task(number: int, size: int, names: Names) -> dict[str, object]:
 
 
 def _item(number: int, row: ShownRow, names: Names, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system(key) for key in row.systems)
+    systems = sorted(names.system(key) for key in row.shown_as)
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

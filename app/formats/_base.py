@@ -16,6 +16,7 @@ from app.domain.errors import Invalid, Place
 
 MOST_ERRORS = 100
 RoleName = Literal["rating", "repeat", "reference", "degraded", "calibration"]
+NO_SYSTEM = "that a reference in an output's place is of no system: its name instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ class RaterRow:
 class JudgmentRow:
     """One revision of one rater's answer for one output (position None: for the whole item).
 
-    task, item: keys; `item` is unique within its task. systems: all that are credited (identical outputs).
+    task, item: keys; `item` is unique within its task. systems: all that are credited (identical outputs); () for a
+    reference in an output's place, which `item_meta` names. Raises ValueError where anything else credits nobody.
     payload: as the protocol's payload type takes it. accepted: False where quality control rejected the task.
     revision: None for the next one after what is stored. score: what the payload comes to by the campaign's own
     profile, where it is stored; no file says it.
@@ -141,6 +143,15 @@ class JudgmentRow:
     item_meta: Mapping[str, object] | None = None
     meta: Mapping[str, object] | None = None
     score: float | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.systems and self.role != "reference":
+            raise ValueError("systems: must be a list of at least 1, unless the role is reference")
+
+    @property
+    def shown_as(self) -> tuple[str, ...]:
+        """The systems; of a reference that is credited to nobody its name, for formats where a row must name one."""
+        return self.systems or (str((self.item_meta or {}).get("reference") or self.role),)
 
 
 Given = tuple[str, str, int, Mapping[str, object]]
@@ -210,7 +221,8 @@ class ShownRow:
 
     task: its public name, which says nothing of what it holds; task_key: its key. rater: None while any rater of a
     bucket may take it. text: what stands there, which is not the output of the systems where the item is a degraded
-    copy or a reference. side_order: 1 where the source is shown second, None where nothing is hidden.
+    copy or a reference. reference: its name; nobody is credited with it. side_order: 1 where the source is shown
+    second, None where nothing is hidden.
     """
 
     task: str
@@ -226,6 +238,12 @@ class ShownRow:
     text: str | None
     side_order: int | None = None
     of: str | None = None
+    reference: str | None = None
+
+    @property
+    def shown_as(self) -> tuple[str, ...]:
+        """The systems; of a reference that is credited to nobody its name."""
+        return self.systems or (self.reference or self.role,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +389,7 @@ class Format:
     by_segment: all records of a segment too, and no judgment is of a whole item. spread: how lines are shared out.
     paths: what a file is, its path says, so that files are called by their paths. write, write_book, write_tree: how it
     is written; one of them at most. judged_by: the protocols whose judgments it is for, () for all. suffix: what a
-    written file's name ends in, where that is not the format's name.
+    written file's name ends in, where that is not the format's name; its last part is one that says how to open it.
     """
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from app.formats._base import CampaignRow, JudgmentRow, Record
+from app.formats._base import NO_SYSTEM, CampaignRow, JudgmentRow, Record
 from app.formats._da_rows import COLUMNS, ROLES, UNKNOWN
 from app.formats._gather import Gathered, gather
 
@@ -31,7 +31,7 @@ def _rows(judgment: JudgmentRow, found: Gathered, lost: Counter[str]) -> Iterato
     _count_losses(judgment, lost)
     worker = found.raters.get(judgment.rater, judgment.rater)
     document = found.documents.get(judgment.document, judgment.document)
-    for key in judgment.systems:
+    for key in judgment.shown_as:
         system = found.systems.get(key, key)
         cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)
@@ -42,6 +42,8 @@ def _line(cells: Iterable[str]) -> bytes:
 
 
 def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
+    if not judgment.systems:
+        lost[NO_SYSTEM] += 1
     if not judgment.accepted:
         lost["that a task was rejected"] += 1
     if judgment.started_at or judgment.submitted_at:

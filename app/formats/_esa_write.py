@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 
 from app.domain.keys import to_key
 from app.formats._appraise_marks import cell_of
-from app.formats._base import JudgmentRow, Record
+from app.formats._base import NO_SYSTEM, JudgmentRow, Record
 from app.formats._esa_names import Names
 from app.formats._gather import NOWHERE
 from app.formats._json import dumps
@@ -82,13 +82,14 @@ def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
         return False
     lost["tasks of judgments"] += judgment.task != judgment.rater
     lost["that a task was rejected"] += not judgment.accepted
+    lost[NO_SYSTEM] += not judgment.systems
     lost["what else is kept with judgments"] += bool(set(judgment.meta or {}) - {"itemID"})
     return True
 
 
 def _where(judgment: JudgmentRow, names: Names) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system(key) for key in judgment.systems)
+    systems = sorted(names.system(key) for key in judgment.shown_as)
     name = f"{names.document(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
     if copy:

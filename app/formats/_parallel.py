@@ -57,16 +57,20 @@ class Placing:
 
 
 def read_parallel(roles: Roles, placing: Placing, context: ReadContext, log: ReadLog) -> Iterator[Record]:
-    """The test set of all files together. Raises Invalid where they do not have as many lines."""
+    """The test set of all files together. Raises Invalid where they do not have as many lines, or say nothing."""
     for name, file in roles.systems.items():
         yield SystemRow(At(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt")
     placed = _given(context) if roles.docs is None and placing.only is None else None
     documents = _Documents(roles, placing, log, placed)
     strip = Stripper(log)
     at: Mapping[str, At] = {}
+    said = False
     for at, row in _rows(roles, context, log):
+        said = said or any(map(str.strip, row.values()))
         for record in documents.segment(at, row):
             yield strip(record)
+    if not said and not log.n_bad:
+        refuse(log, At(roles.all()[0].name, 1), "there is nothing but white space")
     if placed is not None and next(placed, None) is not None:
         last = max(at.values(), key=lambda place: place.line, default=At(roles.all()[0].name, 0))
         refuse(log, At(last.file, last.line + 1), "the files end here, and the campaign has more segments")

@@ -218,7 +218,7 @@ SHAPES: Mapping[str, Shape] = {
             JudgmentRow,
             "task item position rater revision submitted_at",
             **_ADDRESS,
-            systems=_list_of(_key, 1),
+            systems=_list_of(_key, 0),
             document=_key,
             payload=_mapping,
             role=_one_of("rating", "repeat", "reference", "degraded", "calibration"),

@@ -60,7 +60,7 @@ class Stripper:
             return record
         places = {
             "source": self._stripped.get(("", record.document, position)),
-            "target": self._stripped.get((record.systems[0], record.document, position)),
+            "target": self._stripped.get((record.shown_as[0], record.document, position)) if record.systems else None,
         }
         clipped = [self._clip(error, places) for error in errors]
         return replace(record, payload={**record.payload, "errors": clipped})

@@ -164,6 +164,7 @@ def _runs(numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
 
 FORMAT = Format(
     name="esa",
+    suffix="esa.csv",
     title="Error span annotation as Appraise exports it",
     read=read,
     parts=parts,

@@ -179,6 +179,7 @@ def _campaign(names: Sequence[str], told: Sequence[Languages]) -> CampaignRow:
 
 FORMAT = Format(
     name="mqm-tsv",
+    suffix="mqm.tsv",
     title="MQM table of WMT and Marot (10 columns)",
     read=read,
     parts=parts,

@@ -343,6 +343,7 @@ def _head(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
 
 FORMAT = Format(
     name="wmt-da",
+    suffix="wmt-da.tsv",
     title="Direct assessments as WMT published them (12 columns)",
     read=read,
     parts=parts,

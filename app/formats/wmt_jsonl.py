@@ -76,6 +76,7 @@ def _documents(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Do
 
 FORMAT = Format(
     name="wmt-jsonl",
+    suffix="wmt.jsonl",
     title="Test sets and system outputs as WMT publishes them from 2025 on",
     read=read,
     parts=parts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -37,6 +38,16 @@ from app.storage.db import Database, Session
 
 HERE = At("export", 0)
 SURPLUS = "surplus: nobody counts it"
+TAR = "application/x-tar"
+MEDIA_TYPES: Mapping[str, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": parquet.MEDIA_TYPE,
+    "tar": TAR,
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""Of written files, by the ending of their names (IANA's registry of media types)."""
 Address = tuple[str, str, int | None, str]
 ROLE_NAMES = {role.value: role.name.lower() for role in Role}
 
@@ -55,13 +66,18 @@ class Target:
     suffix: str
     files: bool
 
+    @property
+    def media_type(self) -> str:
+        """By the ending. Raises KeyError for one that nobody would know how to open."""
+        return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
+
 
 def target(format: str) -> Target:
     """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_installed()
-        return Target(PARQUET.get(format, format), files=False)
+        return Target(SUFFIXES.get(format, format), files=False)
     found = formats.get(format)
     if not (found.write or found.write_book or found.write_tree):
         raise NotWritable(format)
@@ -133,15 +149,15 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
     yield _campaign(view)
     profile = exports.profile_id(session, row.id, own_digest(view))
     for query, build in _BUILDERS:
-        rows = exports.rows(session, query, row.id, row.data_version, profile=profile)
-        if query is exports.JUDGMENTS:
-            surplus: dict[Address, VoidRow] = {}
-            yield from _judgments(rows, surplus)
-        elif query is exports.VOIDS:
-            voids = {(one.task, one.item, one.position, one.rater): one for one in map(_void, rows)}
-            yield from {**surplus, **voids}.values()
-        else:
-            yield from map(build, rows)
+        with closing(exports.rows(session, query, row.id, row.data_version, profile=profile)) as rows:
+            if query is exports.JUDGMENTS:
+                surplus: dict[Address, VoidRow] = {}
+                yield from _judgments(rows, surplus)
+            elif query is exports.VOIDS:
+                voids = {(one.task, one.item, one.position, one.rater): one for one in map(_void, rows)}
+                yield from {**surplus, **voids}.values()
+            else:
+                yield from map(build, rows)
 
 
 def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> Iterator[JudgmentRow]:
@@ -160,10 +176,11 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
 def shown(session: Session, campaign: str) -> Iterator[ShownRow]:
     """What tasks show, task by task."""
     row = campaigns.get(session, campaign)
-    for found in exports.rows(session, exports.SHOWN, row.id, row.data_version):
-        values: dict[str, Any] = dict(found._mapping)
-        values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
-        yield ShownRow(**values)
+    with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version)) as rows:
+        for found in rows:
+            values: dict[str, Any] = dict(found._mapping)
+            values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
+            yield ShownRow(**values)
 
 
 def _campaign(view: CampaignView) -> CampaignRow:
@@ -210,13 +227,15 @@ def _rater(row: exports.Row) -> RaterRow:
 
 
 def _judgment(row: exports.Row) -> JudgmentRow:
+    """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is."""
     values: dict[str, Any] = dict(row._mapping)
-    del values["surplus"]
+    del values["surplus"], values["reference"]
+    shown = {} if row.reference is None else {"reference": row.reference}
     values.update(
-        systems=tuple(row.systems),
+        systems=tuple(row.systems or ()),
         role=ROLE_NAMES[row.role],
         task_meta=_said(row.task_meta),
-        item_meta=_said(row.item_meta),
+        item_meta=_said({**row.item_meta, **shown}),
     )
     return JudgmentRow(at=HERE, **values)
 
@@ -249,8 +268,9 @@ def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
     return parquet.as_parquet(ratings_csv(session, campaign), parquet.RATINGS)
 
 
-PARQUET: Mapping[str, str] = {"parquet": "parquet", "ratings-parquet": "ratings.parquet"}
-"""What needs the extra of that name, and what a file's name ends in."""
+PARQUET = frozenset({"parquet", "ratings-parquet"})
+"""What needs the extra of that name."""
+SUFFIXES: Mapping[str, str] = {"ratings-csv": "ratings.csv", "ratings-parquet": "ratings.parquet"}
 EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {
     "parquet": _judgments_parquet,
     "ratings-csv": ratings_csv,

@@ -10,9 +10,9 @@ from functools import partial
 from itertools import chain
 
 from app import formats
-from app.domain.errors import Forbidden, Invalid, NotFound
+from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
-from app.formats._base import Input, Limits, ReadContext, ReadLog, Record
+from app.formats._base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
 from app.services import exports, ingest, spread
 from app.services.campaigns import CampaignView, NewCampaign, create, get
 from app.services.import_options import NotReadable, check_options, head_of, said, told, usual_basis
@@ -27,6 +27,10 @@ MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger tes
 
 class NothingArrived(Invalid):
     """This import has no files yet."""
+
+
+class HoldsNothing(Invalid):
+    """The files hold nothing that could be stored."""
 
 
 class BoundToOne(Forbidden):
@@ -229,7 +233,22 @@ def _records(
     protocol = known.protocol if known else about.get("protocol")
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
     shown = partial(exports.shown, session, known.key) if known else tuple
-    return chain(said(about), spread.records(found, files, ReadContext(own, Limits(), protocol, outline, shown), log))
+    context = ReadContext(own, Limits(), protocol, outline, shown)
+    return chain(said(about), _some(spread.records(found, files, context, log), files, log))
+
+
+def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
+    """The same records. Raises HoldsNothing at their end where files said nothing but, at most, how they are read."""
+    some = False
+    for record in records:
+        some = some or not isinstance(record, CampaignRow) or record.name is not None
+        yield record
+    if not some and not log.n_bad:
+        raise _nothing(files)
+
+
+def _nothing(files: Sequence[Input]) -> HoldsNothing:
+    return HoldsNothing(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
 
 
 def _store(
@@ -272,6 +291,8 @@ def _store_parts(
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)
+    if not stored and not log.n_bad:
+        raise _nothing(files)
     return {"campaigns": stored}
 
 

@@ -270,7 +270,8 @@ def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Fact
     stage.n_items += 1
     stage.items[name] = (stage.n_items, facts)
     systems, document, rater, role, *said = facts
-    values = (stage.n_items, file, line, *name, systems[0], systems[1:] or None, document, rater, ROLES[role], *said)
+    first, also = (systems[0], systems[1:]) if systems else (None, ())
+    values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
     stage.lines.add("staged_items", copy_text.line(values))
     return stage.n_items
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import text
 
+from app.stats.ratings import Role
 from app.storage.credited import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
 BATCH = 5000
+# Of an item that was imported, its metadata say which reference stood in the output's place.
+REFERENCE = f"coalesce(i.reference, CASE WHEN i.role = {Role.REFERENCE.value} THEN i.meta ->> 'reference' END)"
 
 SYSTEMS = """SELECT key, name, kind, lab, tags FROM systems WHERE campaign_id = :campaign ORDER BY key COLLATE "C" """
 DOCUMENTS = """SELECT key, name, kind, domain, position, meta FROM documents WHERE campaign_id = :campaign
@@ -41,7 +44,7 @@ WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
 JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
        r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
-       t.meta AS task_meta, i.meta AS item_meta,
+       t.meta AS task_meta, i.meta AS item_meta, i.reference,
        k.systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
 FROM judgments j LEFT JOIN scores x ON x.profile_id = :profile AND x.judgment_id = j.id
 JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
@@ -81,10 +84,10 @@ SELECT DISTINCT ON (r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g
        t.public_id AS task, t.key AS task_key, r.key AS rater, i.key AS item, i.position AS item_position, i.role,
        k.systems,
        d.key AS document, g.position, g.source,
-       CASE WHEN i.reference IS NOT NULL THEN
-                (SELECT f.text FROM reference_texts f WHERE f.segment_id = g.id AND f.name = i.reference)
+       CASE WHEN {REFERENCE} IS NOT NULL THEN
+                (SELECT f.text FROM reference_texts f WHERE f.segment_id = g.id AND f.name = {REFERENCE})
             WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
-       i.side_order, b.key AS of
+       i.side_order, b.key AS of, {REFERENCE} AS reference
 FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
 JOIN (SELECT x.*, generate_series(coalesce(x.first_segment, 1), least(x.last_segment, m.last)) AS shown
       FROM items x JOIN (SELECT document_id, max(position) AS last FROM segments WHERE campaign_id = :campaign
@@ -102,7 +105,9 @@ WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn'
 ORDER BY r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position, o.id"""
 
 
-def rows(session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None) -> Iterator[Row]:
+def rows(
+    session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None
+) -> Generator[Row, None, None]:
     """Stream one of the queries above. profile: whose scores stand beside judgments."""
     keys = {"campaign": campaign_id, "version": version, "profile": profile}
     yield from walk(session, query, keys, batch=BATCH)

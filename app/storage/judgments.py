@@ -129,7 +129,7 @@ WITH marked AS MATERIALIZED (
            AS target_end FROM resolved r JOIN staged_items i ON i.n = r.item
     WHERE (r.target_end > 0 OR r.source_end > 0) AND r.segment_id IS NOT NULL),
 shown AS MATERIALIZED (
-    SELECT m.*, c.system_id FROM marked m JOIN credits c ON c.campaign_id = :campaign AND c.item_id = m.item_id
+    SELECT m.*, c.system_id FROM marked m LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = m.item_id
          AND c.item_id BETWEEN (SELECT min(item_id) FROM marked) AND (SELECT max(item_id) FROM marked))
 SELECT DISTINCT s.id FROM shown s JOIN segments g ON g.campaign_id = :campaign AND g.id = s.segment_id
 LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id AND o.segment_id = s.segment_id

@@ -148,7 +148,8 @@ CREDITS = """
 INSERT INTO credits (campaign_id, item_id, system_id)
 SELECT :campaign, j.item_id, s.id
 FROM (SELECT DISTINCT p.item_id, k.system FROM placed p JOIN staged_items j USING (n)
-      CROSS JOIN LATERAL unnest(array_prepend(j.system, j.also)) AS k (system) WHERE p.is_new) j
+      CROSS JOIN LATERAL unnest(array_prepend(j.system, j.also)) AS k (system)
+      WHERE p.is_new AND j.system IS NOT NULL) j
 JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
 ORDER BY j.item_id, s.id"""
 
@@ -229,8 +230,9 @@ CHECKS = (
                  GROUP BY c.item_id
                 ) c ON c.item_id = i.id
            WHERE d.key <> j.document OR i.role <> j.role OR i.accepted <> j.accepted OR i.meta <> j.item_meta
-              OR i.position <> j.item_position OR c.systems IS NULL OR j.system <> ALL (c.systems)
-              OR cardinality(c.systems) <> 1 + coalesce(cardinality(j.also), 0)
+              OR i.position <> j.item_position
+              OR coalesce(cardinality(c.systems), 0) <> (j.system IS NOT NULL)::int + coalesce(cardinality(j.also), 0)
+              OR j.system <> ALL (c.systems)
            ORDER BY j.task, j.item, j.file, j.line""",
         "item {} has another document, system, role, place or metadata elsewhere",
     ),

@@ -1,15 +1,48 @@
-"""Answers that are sent as they are made."""
+"""Answers that are sent as they are made.
+
+What can go wrong goes wrong before the head is sent wherever that can be had: the first pieces are made by then, and a
+file that ends with them is sent with its length. What fails later closes the connection without the last chunk, which
+no client takes for the end. HTTP/1.0 has no chunks, and an end like any other would be taken for the whole: whoever
+speaks it (a proxy, by default) gets files that are made to their end first, on disk where they are large.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 
 from anyio import CancelScope, CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 MOST_HEAVY = 2  # pieces that take computing, made at a time by one process
+FIRST = 1 << 16  # bytes that are made before the head is sent
+IN_MEMORY = 4 << 20  # bytes; more of them wait on disk
+BLOCK = 1 << 18
 _heavy: RunVar[CapacityLimiter] = RunVar("heavy streams")
+
+
+class Streamed(StreamingResponse):
+    """A file that is sent as it is made, its head once the first pieces are there."""
+
+    def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str]) -> None:
+        super().__init__(made, media_type=media_type, headers=headers)
+        self._made = made
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Make the first pieces, or all of them, and send. Raises what making them raises."""
+        most = FIRST if scope.get("http_version", "1.1") != "1.0" else None
+        held = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (closed by who sends)
+        try:
+            ended = await _fill(held, self._made, most)
+        except BaseException:
+            held.close()
+            raise
+        if ended:
+            self.headers["Content-Length"] = str(held.tell())
+        self.body_iterator = _all(held, self._made)
+        await super().__call__(scope, receive, send)
 
 
 def stream(pieces: Iterator[bytes], media_type: str, *, filename: str, heavy: bool = False) -> StreamingResponse:
@@ -19,13 +52,38 @@ def stream(pieces: Iterator[bytes], media_type: str, *, filename: str, heavy: bo
     made at a time; who waits for the next holds no thread.
     """
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    return StreamingResponse(_sent(pieces, heavy=heavy), media_type=media_type, headers=headers)
+    return Streamed(_sent(pieces, heavy=heavy), media_type, headers)
 
 
-async def _sent(pieces: Iterator[bytes], *, heavy: bool) -> AsyncIterator[bytes]:
+async def _fill(held: tempfile.SpooledTemporaryFile[bytes], pieces: AsyncIterator[bytes], most: int | None) -> bool:
+    """Take pieces until there are so many bytes, None for all; whether that was the end."""
+    async for piece in pieces:
+        held.write(piece)
+        if most is not None and held.tell() >= most:
+            return False
+    return True
+
+
+async def _all(held: tempfile.SpooledTemporaryFile[bytes], rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """What is held, then what comes."""
+    try:
+        with held:
+            held.seek(0)
+            while block := held.read(BLOCK):
+                yield block
+        async for piece in rest:
+            yield piece
+    except OSError as fault:  # which would be taken for the client's going away
+        raise RuntimeError("the file could not be made to its end") from fault
+    finally:
+        with CancelScope(shield=True):
+            await rest.aclose()
+
+
+async def _sent(pieces: Iterator[bytes], *, heavy: bool) -> AsyncGenerator[bytes, None]:
     limiter = _few() if heavy else None
     try:
-        while (piece := await to_thread.run_sync(next, pieces, b"", limiter=limiter)) != b"":
+        while (piece := await to_thread.run_sync(next, pieces, None, limiter=limiter)) is not None:
             yield piece
     finally:
         if isinstance(pieces, Generator):

@@ -152,3 +152,15 @@ def test_surplus_counts_as_little_after_it_was_written_and_read(spine: Spine) ->
     assert theirs["n_ratings"] == ours["n_ratings"] < before
     assert ours["systems"] == theirs["systems"]
     assert b'"reason":"surplus' in spine.export("e")
+
+
+def test_every_file_has_a_name_and_a_type_that_say_how_to_open_it() -> None:
+    opened = {}
+    for name in exports.writable():
+        target = exports.target(name)
+        ending = target.suffix.rpartition(".")[2]
+        opened[target.suffix] = target.media_type
+        assert ending in exports.MEDIA_TYPES, name
+        assert target.files == (ending == "tar"), name
+    assert len(opened) == len(exports.writable())
+    assert opened["ratings.csv"].startswith("text/csv")

@@ -1,0 +1,144 @@
+"""A campaign planned, opened and judged by simulated raters, through the routes that any front-end uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import httpx
+
+from app import protocols
+from app.design.design import Controls
+from app.protocols._base import CampaignOptions
+from app.services import tokens
+from app.services.simulation import Forms, HandIn, Judge, Mind, PlantedText, model_of, read_task, sitting
+from app.services.simulation.seen import SeenTask
+from app.services.simulation.sitting import Beat, Compare
+from app.services.simulation.template import About
+from app.storage.db import Database
+
+SYSTEMS = ("sysA", "sysB")
+DOCUMENTS = ("d1", "d2", "d3")
+RATERS = ("r1", "r2", "r3")
+REFERENCE = "refA"
+KINDS = tuple(sorted(one.name for one in fields(Controls) if one.default == 0.0))
+"""Kinds of control items, by the members of a design that say how many there are."""
+CONTROLS: Mapping[str, dict[str, object]] = {kind: {"rate": 0.15} for kind in KINDS}
+
+
+def options_for(name: str) -> dict[str, object]:
+    """The options of the first example, with everything asked that can be asked."""
+    protocol = protocols.get(name)
+    declared: type[CampaignOptions] = protocol.options
+    asked = {"document_score": True, "preference": "ranking"}
+    extra = {member: value for member, value in asked.items() if member in declared.model_fields}
+    return {**protocol.examples[0].options, **extra}
+
+
+def ok(answer: httpx.Response) -> Any:
+    """The body of what went well."""
+    assert answer.is_success, f"{answer.request.method} {answer.request.url}: {answer.text}"
+    return answer.json() if answer.content else None
+
+
+def text_of(system: str, document: str, position: int) -> str:
+    """An output; on the first segment of the first document all systems wrote the same."""
+    who = "all" if (document, position) == ("d1", 1) else system
+    return f"The text of {who} for {document} has a place {position} and some more words."
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """A campaign, as its manager's client sees it. client: under the manager's credential."""
+
+    client: httpx.Client
+    database: Database
+    key: str
+    protocol: str
+
+    @property
+    def path(self) -> str:
+        """Where its routes begin."""
+        return f"/v1/campaigns/{self.key}"
+
+    def set_up(self, *, options: Mapping[str, object] | None = None, languages: bool = True) -> None:
+        """The campaign with its texts and raters: a draft."""
+        protocol = protocols.get(self.protocol)
+        made: dict[str, object] = {
+            "key": self.key,
+            "protocol": self.protocol,
+            "options": options_for(self.protocol) if options is None else dict(options),
+            "basis": protocol.bases[0],
+        }
+        made |= {"source_language": "en", "target_language": "de"} if languages else {}
+        made |= {"settings": {"prefill": "default"}} if protocol.accepts_prefill else {}
+        ok(self.client.post("/v1/campaigns", json=made))
+        for n, system in enumerate(SYSTEMS):
+            ok(self.client.put(f"{self.path}/systems/{system}", json={"kind": "human" if n else "mt"}))
+        for d, document in enumerate(DOCUMENTS, 1):
+            segments = [
+                {"source": f"Source {d} {s} is here.", "references": {REFERENCE: f"Reference {d} {s} stands here."}}
+                for s in (1, 2)
+            ]
+            ok(self.client.put(f"{self.path}/documents/{document}", json={"position": d, "segments": segments}))
+            for system in SYSTEMS:
+                outputs: dict[str, object] = {"segments": [text_of(system, document, s) for s in (1, 2)]}
+                if protocol.accepts_prefill:
+                    span = {"start": 0, "end": 4, "severity": "minor", "prefill": "p1"}
+                    outputs["prefill"] = [[span], [span]]
+                ok(self.client.put(f"{self.path}/systems/{system}/outputs/{document}", json=outputs))
+        for rater in RATERS:
+            ok(self.client.put(f"{self.path}/raters/{rater}", json={"attributes": {"note": rater}}))
+
+    def open(self, design: Mapping[str, object]) -> None:
+        """Plan and open."""
+        ok(self.client.post(f"{self.path}/plan", json={"seed": 3, "overlap": None, **design}))
+        ok(self.client.post(f"{self.path}/open"))
+
+    def judge(self, rater: str, *, most: int | None = None) -> int:
+        """Let a rater judge all that there is, or that many segments, handing nothing in after that; how many."""
+        with self.database.transaction() as opened:
+            secret = tokens.issue(opened, role="rater", campaign=self.key, rater=rater).secret
+        session = {"Authorization": f"Bearer {secret}"}
+        planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
+        view = ok(self.client.get(self.path))
+        about = About(self.key, self.protocol, view["options"], view["basis"])
+        model = model_of(about, planted, RATERS, seed=1)
+        mind, forms = Mind.of(model, rater), Forms.of(model)
+        while most is None or mind.judged < most:
+            told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
+            if told is None:
+                break
+            self._sit(mind, forms, read_task(told), session, most)
+        return mind.judged
+
+    def _sit(self, mind: Mind, forms: Forms, task: SeenTask, session: dict[str, str], most: int | None) -> None:
+        acts, came, here = sitting(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"
+        while most is None or mind.judged < most:
+            try:
+                act = acts.send(came)
+            except StopIteration:
+                return
+            came = None
+            match act:
+                case Judge():
+                    where = f"{here}/judgments/{act.item}" + (f"/{act.segment}" if act.segment else "")
+                    seen = {**session, "If-Match": f'"{act.seen}"'}
+                    came = ok(self.client.put(where, json=act.payload, headers=seen))["revision"]
+                case Compare():
+                    ok(self.client.put(f"{here}/judgments/screens/{act.screen}", json=act.payload, headers=session))
+                case Beat():
+                    ok(self.client.post(f"{here}/heartbeat", json={"events": list(act.events)}, headers=session))
+                case HandIn():
+                    ok(self.client.post(f"{here}/submit", headers=session))
+
+    def judgments(self, **query: str) -> Iterator[dict[str, Any]]:
+        """What the manager sees of every judgment."""
+        asked = {"limit": "200", **query}
+        while True:
+            page = ok(self.client.get(f"{self.path}/judgments", params=asked))
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            asked["cursor"] = page["next"]
