@@ -117,4 +117,6 @@ def _empty(folder: Path) -> Iterator[Database]:
 def _say(found: Verified) -> None:
     ranked = ", ".join(found.rankings) or "no recipe: nothing could be ranked"
     sys.stdout.write(f"{found.campaign}: {found.files:,} files are as they were released\n")
+    for what in found.beside:
+        sys.stdout.write(f"{what}: as released; it also says what is no part of the data, such as the plan\n")
     sys.stdout.write(f"{found.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")

@@ -20,6 +20,7 @@ from app.formats._base import Contents, JudgmentRow, OutputRow, RaterRow, Segmen
 from app.formats._esa_names import Names
 from app.formats._esa_write import PREFIX, TYPES
 from app.formats._json import dumps
+from app.formats._uncredited import shown_as
 
 BREAK = "<br>"
 
@@ -88,7 +89,7 @@ def _task(number: int, size: int, names: Names) -> dict[str, object]:
 
 
 def _item(number: int, row: ShownRow, names: Names, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system(key) for key in row.shown_as)
+    systems = sorted(names.system(key) for key in shown_as(row))
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

@@ -16,7 +16,6 @@ from app.domain.errors import Invalid, Place
 
 MOST_ERRORS = 100
 RoleName = Literal["rating", "repeat", "reference", "degraded", "calibration"]
-NO_SYSTEM = "that a reference in an output's place is of no system: its name instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +147,6 @@ class JudgmentRow:
         if not self.systems and self.role != "reference":
             raise ValueError("systems: must be a list of at least 1, unless the role is reference")
 
-    @property
-    def shown_as(self) -> tuple[str, ...]:
-        """The systems; of a reference that is credited to nobody its name, for formats where a row must name one."""
-        return self.systems or (str((self.item_meta or {}).get("reference") or self.role),)
-
 
 Given = tuple[str, str, int, Mapping[str, object]]
 """Who gave an answer, file and line where it stands, and the payload."""
@@ -239,11 +233,6 @@ class ShownRow:
     side_order: int | None = None
     of: str | None = None
     reference: str | None = None
-
-    @property
-    def shown_as(self) -> tuple[str, ...]:
-        """The systems; of a reference that is credited to nobody its name."""
-        return self.systems or (self.reference or self.role,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from app.formats._base import NO_SYSTEM, CampaignRow, JudgmentRow, Record
+from app.formats._base import CampaignRow, JudgmentRow, Record
 from app.formats._da_rows import COLUMNS, ROLES, UNKNOWN
 from app.formats._gather import Gathered, gather
+from app.formats._uncredited import NO_SYSTEM, shown_as
 
 _TYPES = {role: kind for kind, role in ROLES.items()}
 
@@ -31,7 +32,7 @@ def _rows(judgment: JudgmentRow, found: Gathered, lost: Counter[str]) -> Iterato
     _count_losses(judgment, lost)
     worker = found.raters.get(judgment.rater, judgment.rater)
     document = found.documents.get(judgment.document, judgment.document)
-    for key in judgment.shown_as:
+    for key in shown_as(judgment):
         system = found.systems.get(key, key)
         cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)

@@ -17,12 +17,13 @@ from itertools import groupby, pairwise
 
 from app.domain.keys import to_key
 from app.formats._appraise_marks import cell_of
-from app.formats._base import NO_SYSTEM, JudgmentRow, Record
+from app.formats._base import JudgmentRow, Record
 from app.formats._esa_names import Names
 from app.formats._gather import NOWHERE
 from app.formats._json import dumps
 from app.formats._records import decode, encode, identity
 from app.formats._sorting import Sorter
+from app.formats._uncredited import NO_SYSTEM, shown_as
 
 TYPES = {"rating": "TGT", "degraded": "BAD", "reference": "REF", "repeat": "CHK"}
 PROTOCOLS = ("esa", "mqm")
@@ -89,7 +90,7 @@ def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
 
 def _where(judgment: JudgmentRow, names: Names) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system(key) for key in judgment.shown_as)
+    systems = sorted(names.system(key) for key in shown_as(judgment))
     name = f"{names.document(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
     if copy:

@@ -18,7 +18,7 @@ class Stripper:
 
     def __init__(self, log: ReadLog) -> None:
         self._log = log
-        self._stripped: dict[Text, tuple[int, int]] = {}
+        self._stripped: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
     def __call__(self, record: Record) -> Record:
         """The record with its text stripped or its spans clipped."""
@@ -60,7 +60,7 @@ class Stripper:
             return record
         places = {
             "source": self._stripped.get(("", record.document, position)),
-            "target": self._stripped.get((record.shown_as[0], record.document, position)) if record.systems else None,
+            "target": self._stripped.get((*record.systems[:1], record.document, position)),
         }
         clipped = [self._clip(error, places) for error in errors]
         return replace(record, payload={**record.payload, "errors": clipped})

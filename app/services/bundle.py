@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 
 from app import formats
 from app.domain.errors import Conflict, Invalid
@@ -60,10 +59,32 @@ def archive(database: Database, campaign: str) -> Iterator[bytes]:
 
 def files(database: Database, campaign: str) -> Iterator[File]:
     """The bundle as files by their paths, each to be taken before the next. Raises as `archive`."""
+    making = _begun(database, campaign)
+    return _summed(making, _parts(making, _recipes(making), making.version))
+
+
+def made_again(
+    database: Database, campaign: str, recipes: Sequence[Recipe], version: int
+) -> Generator[File, None, None]:
+    """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""
+    making = _begun(database, campaign)
+    ranked = {recipe.name for recipe in recipes}
+    wanted = [*recipes, *(recipe for name, recipe in NAMED.items() if name not in ranked)]
+    return _parts(making, wanted, version)
+
+
+def _parts(making: _Making, recipes: Iterable[Recipe], version: int) -> Generator[File, None, None]:
+    """All files but the sums. Closing it closes what is under way."""
+    yield from _rankings(making, recipes)
+    yield from _papers(making)
+    yield from _data(making)
+    yield from _about(making, version)
+
+
+def _begun(database: Database, campaign: str) -> _Making:
     with database.transaction() as session:
         view = campaigns.get(session, campaign)
-    making = _Making(database, campaign, view.data_version, view.protocol)
-    return _summed(making, chain(_rankings(making), _papers(making), _data(making), _about(making)))
+    return _Making(database, campaign, view.data_version, view.protocol)
 
 
 def _summed(making: _Making, found: Iterator[File]) -> Iterator[File]:
@@ -80,22 +101,33 @@ def _hashed(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> Iterato
     sums[path] = digest.hexdigest()
 
 
-def _rankings(making: _Making) -> Iterator[File]:
+def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
     """By every recipe that fits: those of published practice, and the campaign's own."""
-    for recipe in _recipes(making):
+    for recipe in wanted:
         try:
             body = reports.ranking(making.database, making.campaign, recipe=recipe, as_of=making.version).body
         except Invalid as why:
             making.refused[recipe.name] = why.detail or why.title()
             continue
-        path = f"rankings/{recipe.name}"
-        making.rankings.append({"file": f"{path}.json", "recipe": recipe.as_json()})
-        yield f"{path}.json", (body,)
-        for kind in ("csv", "tex", "md"):
-            yield f"{path}.{kind}", (render(body, kind),)
-        yield f"{path}.pairs.csv", (render(body, "csv", "pairs"),)
-        yield f"figures/{recipe.name}.svg", (render(body, "svg"),)
-        yield f"figures/{recipe.name}.pairs.svg", (render(body, "svg", "pairs"),)
+        path = f"rankings/{recipe.name}.json"
+        making.rankings.append({"file": path, "recipe": recipe.as_json()})
+        yield path, (body,)
+        yield from renderings(path, body)
+
+
+def renderings(path: str, body: bytes) -> Iterator[File]:
+    """What is drawn from a ranking or a paper, the JSON of which stands at that path; nothing for other paths."""
+    folder, _, file = path.rpartition("/")
+    name = file.removesuffix(".json")
+    if folder == "rankings" and name != file:
+        for shape in ("csv", "tex", "md"):
+            yield f"rankings/{name}.{shape}", (render(body, shape),)
+        yield f"rankings/{name}.pairs.csv", (render(body, "csv", "pairs"),)
+        yield f"figures/{name}.svg", (render(body, "svg"),)
+        yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
+    elif folder == "papers" and name != file:
+        for shape in ("csv", "tex", "md", "svg"):
+            yield f"papers/{name}.{shape}", (asked_renderings.render(kinds.ALL[f"campaign/{name}"], body, shape),)
 
 
 def _recipes(making: _Making) -> Sequence[Recipe]:
@@ -118,8 +150,7 @@ def _papers(making: _Making) -> Iterator[File]:
         asking = asked.Asking(kind, (making.campaign,), asked.asked_of(kind, {}), as_of=making.version)
         body = asked.report(making.database, asking).body
         yield f"papers/{name}.json", (body,)
-        for shape in ("csv", "tex", "md", "svg"):
-            yield f"papers/{name}.{shape}", (asked_renderings.render(kind, body, shape),)
+        yield from renderings(f"papers/{name}.json", body)
 
 
 def _data(making: _Making) -> Iterator[File]:
@@ -156,8 +187,8 @@ def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterat
 
 
 def _contents(session: Session, campaign: str) -> Contents:
-    """All contents without what says who raters are."""
-    found = exports.contents(session, campaign)
+    """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
+    found = exports.contents(session, campaign, judged=True)
     return replace(found, records=partial(_nameless, found.records))
 
 
@@ -171,12 +202,12 @@ def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
             yield record
 
 
-def _about(making: _Making) -> Iterator[File]:
-    """What the bundle is, once everything else is known."""
+def _about(making: _Making, version: int) -> Iterator[File]:
+    """What the bundle is, once everything else is known. version: of the data that were released."""
     about = {
         "bundle": VERSION,
         "campaign": making.campaign,
-        "data_version": making.version,
+        "data_version": version,
         "protocol": making.protocol,
         "method_version": METHOD_VERSION,
         "rankings": making.rankings,
@@ -184,7 +215,12 @@ def _about(making: _Making) -> Iterator[File]:
         "left_out": making.left_out,
     }
     yield READ_ME, (_READ_ME.encode(),)
-    yield ABOUT, (json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n",)
+    yield ABOUT, (as_bytes(about),)
+
+
+def as_bytes(about: Mapping[str, object]) -> bytes:
+    """What a bundle says of itself, as its file has it."""
+    return json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 
 _READ_ME = f"""# A human evaluation, as it was released
@@ -194,5 +230,5 @@ _READ_ME = f"""# A human evaluation, as it was released
   hold.
 - `rankings/`, `figures/`: by every recipe that fits the data. `papers/`: data card, data sheet (HEDS 3.0), checklist.
 - `{SUMS}`: check with `sha256sum -c {SUMS}`, or with `plumbline bundle verify`, which also imports the data into an
-  empty database and ranks them to identical numbers.
+  empty database and makes every other file again.
 """

@@ -1,4 +1,4 @@
-"""Verifying a release bundle: every byte is as it was written, and the data rank to identical numbers."""
+"""Verifying a release bundle: every file is made again of the data in it, and comes out byte for byte."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ import json
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import from_json
+from app.domain.recipe import NAMED, from_json
 from app.formats._base import Input
-from app.services import imports, reports
+from app.services import bundle, imports
 from app.services.archives import BLOCK, tar
 from app.services.bundle import ABOUT, DATA, SUMS, VERSION
 from app.stats.result import METHOD_VERSION
 from app.storage.db import Database
 
 MOST_FILES, MOST_BYTES, MOST_ABOUT = 100_000, 1 << 37, 64 << 20
-OF_THE_DATABASE = ("data_version", "locked")  # of a ranking: how often a campaign was written to, and its lock
+OF_THE_DATABASE = ("locked",)  # of a ranking: whether it follows the lock, which is no part of the data
+REPORTS = ("rankings", "papers")
+BESIDE = {"papers/datasheet.json": frozenset({"heds", "checklist", "methods"})}
+"""Members of papers that also say what is no part of the data: the plan, the lock, the guidelines."""
 
 
 class Altered(Invalid):
@@ -30,12 +34,13 @@ class Altered(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found. rankings: names of those that came out identical."""
+    """What was found. rankings: names of those that came out identical. beside: what says more than data can tell."""
 
     campaign: str
     files: int
     judgments: int
     rankings: tuple[str, ...]
+    beside: tuple[str, ...]
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -59,9 +64,9 @@ def check_folder(folder: Path) -> None:
 
 
 def rank_again(folder: Path, database: Database) -> Verified:
-    """Import the data into a database that is empty, and rank them by every recipe of the bundle.
+    """Import the data into a database that is empty, and make every file of the bundle again.
 
-    Raises Altered, naming the ranking that came out otherwise, Invalid where another version of the program or of its
+    Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
     statistics made the bundle, and what imports raise.
     """
     about = _about(folder)
@@ -77,17 +82,114 @@ def rank_again(folder: Path, database: Database) -> Verified:
         skip_bad_lines=False,
         actor="bundle",
     )
-    for one in about["rankings"]:
-        released = json.loads((folder / one["file"]).read_bytes())
-        again = json.loads(reports.ranking(database, campaign, recipe=from_json(one["recipe"], {})).body)
-        for name in sorted((released.keys() | again.keys()) - set(OF_THE_DATABASE)):
-            if released.get(name) != again.get(name):
-                raise _altered(one["file"], f"{name} came out otherwise")
+    beside = compare(folder, database)
     stored = told["stored"]
     n = stored.get("judgments", 0) if isinstance(stored, Mapping) else 0
     names = tuple(str(one["recipe"]["name"]) for one in about["rankings"])
     n_files = len((folder / SUMS).read_text("utf-8").splitlines()) + 1
-    return Verified(campaign, n_files, n if isinstance(n, int) else 0, names)
+    return Verified(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
+
+
+def compare(folder: Path, database: Database) -> tuple[str, ...]:
+    """Make every file of a bundle again of the data that were imported, and compare them byte for byte.
+
+    What is drawn from a ranking or a paper is drawn again from the released one, which is held against the one made
+    again. Gives what says more than data can (the plan, the lock), and stands as it was released.
+
+    Raises Altered, naming the file that came out otherwise, and what rankings raise.
+    """
+    about, beside = _about(folder), list[str]()
+    recipes = [from_json(one["recipe"], {}) for one in about["rankings"]]
+    left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
+    drawn: set[str] = set()
+    with closing(bundle.made_again(database, str(about["campaign"]), recipes, about["data_version"])) as again:
+        for path, chunks in again:
+            left.discard(path)
+            if path in drawn:
+                continue
+            if path == ABOUT:
+                _check_about(about, json.loads(b"".join(chunks)))
+                _same(folder, path, (bundle.as_bytes(about),))
+            elif path.partition("/")[0] in REPORTS:
+                released = _report(folder, path, b"".join(chunks), about, beside)
+                for other, shape in bundle.renderings(path, released):
+                    drawn.add(other)
+                    _same(folder, other, shape)
+            else:
+                _same(folder, path, chunks)
+    for path in sorted(left):
+        raise _altered(path, "is no file of this bundle")
+    return tuple(beside)
+
+
+def _same(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
+    """Raise Altered where a file has other bytes."""
+    if not (folder / path).is_file():
+        raise _altered(path, "is missing")
+    with (folder / path).open("rb") as file:
+        for chunk in chunks:
+            if file.read(len(chunk)) != chunk:
+                raise _altered(path, "came out otherwise")
+        if file.read(1):
+            raise _altered(path, "came out otherwise: there is more in it")
+
+
+def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
+    """The released report at a path. Raises Altered where what the data tell is not as in the one made again."""
+    if not (folder / path).is_file():
+        raise _altered(path, "is missing")
+    body, version = (folder / path).read_bytes(), about["data_version"]
+    released, again = _object(path, body), json.loads(made)
+    expected = {**again, **{name: released[name] for name in OF_THE_DATABASE if name in released}}
+    if "data_version" in again:
+        expected["data_version"] = version
+    if "campaigns" in again:
+        (stored,) = again["campaigns"].values()
+        expected["campaigns"] = dict.fromkeys(again["campaigns"], version)
+        if "methods" in again:
+            told = f"Data version {version},"
+            expected["methods"] = again["methods"].replace(f"Data version {stored},", told)
+    for name in sorted(released.keys() | expected.keys()):
+        if _text(released.get(name)) != _text(expected.get(name)):
+            if name not in BESIDE.get(path, ()):
+                raise _altered(path, f"{name} came out otherwise")
+            beside.append(f"{path}: {name}")
+            expected[name] = released[name]
+    if _written(made, again, expected) != body:
+        raise _altered(path, "is written otherwise than this program writes")
+    return body
+
+
+def _written(made: bytes, again: Mapping[str, Any], expected: Mapping[str, Any]) -> bytes:
+    """What was made again, with other members put in its place; numbers stay as they are written."""
+    text = made.decode()
+    for name, value in expected.items():
+        if name in again and _text(value) != _text(again[name]):
+            text = text.replace(_text({name: again[name]})[1:-1], _text({name: value})[1:-1], 1)
+    return text.encode()
+
+
+def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+    """Raise Altered where the bundle says otherwise of itself; its own recipes that did not fit are not in the data."""
+    for name in sorted(about.keys() | again.keys()):
+        ours, theirs = again.get(name), about.get(name)
+        if name == "not_ranked_by" and isinstance(ours, dict) and isinstance(theirs, dict):
+            theirs = {recipe: why for recipe, why in theirs.items() if recipe in ours or recipe in NAMED}
+        if _text(ours) != _text(theirs):
+            raise _altered(ABOUT, f"{name} came out otherwise")
+
+
+def _object(path: str, body: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(body)
+        found.items()
+    except (ValueError, AttributeError):
+        raise _altered(path, "cannot be read") from None
+    return found
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _about(folder: Path) -> dict[str, Any]:

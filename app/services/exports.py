@@ -138,9 +138,12 @@ def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> 
     return found.write_book(contents(session, campaign), lost)
 
 
-def contents(session: Session, campaign: str) -> Contents:
-    """All that a campaign holds, as long as the transaction lasts. Raises NotFound."""
-    return Contents(partial(records, session, campaign), partial(shown, session, campaign))
+def contents(session: Session, campaign: str, *, judged: bool = False) -> Contents:
+    """All that a campaign holds, as long as the transaction lasts. Raises NotFound.
+
+    judged: of what tasks show only what was judged, which is what the records tell.
+    """
+    return Contents(partial(records, session, campaign), partial(shown, session, campaign, judged=judged))
 
 
 def records(session: Session, campaign: str) -> Iterator[Record]:
@@ -173,10 +176,10 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         yield from map(_judgment, counted or found)
 
 
-def shown(session: Session, campaign: str) -> Iterator[ShownRow]:
-    """What tasks show, task by task."""
+def shown(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
+    """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.get(session, campaign)
-    with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version)) as rows:
+    with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
         for found in rows:
             values: dict[str, Any] = dict(found._mapping)
             values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
@@ -227,15 +230,20 @@ def _rater(row: exports.Row) -> RaterRow:
 
 
 def _judgment(row: exports.Row) -> JudgmentRow:
-    """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is."""
+    """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is.
+
+    The text of a degraded copy goes with its judgments, because it is no output.
+    """
     values: dict[str, Any] = dict(row._mapping)
-    del values["surplus"], values["reference"]
-    shown = {} if row.reference is None else {"reference": row.reference}
+    del values["surplus"], values["reference"], values["shown"]
+    of_item = {} if row.reference is None else {"reference": row.reference}
+    of_answer = {} if row.shown is None else {"shown": row.shown}
     values.update(
         systems=tuple(row.systems or ()),
         role=ROLE_NAMES[row.role],
         task_meta=_said(row.task_meta),
-        item_meta=_said({**row.item_meta, **shown}),
+        item_meta=_said({**row.item_meta, **of_item}),
+        meta={**(row.meta or {}), **of_answer} or None,
     )
     return JudgmentRow(at=HERE, **values)
 

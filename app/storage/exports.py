@@ -41,10 +41,11 @@ ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
 RATERS = """
 SELECT r.key, r.name, p.key AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
+# A degraded copy is a text of its own, which no output holds.
 JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
        r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
-       t.meta AS task_meta, i.meta AS item_meta, i.reference,
+       t.meta AS task_meta, i.meta AS item_meta, i.reference, z.text AS shown,
        k.systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
 FROM judgments j LEFT JOIN scores x ON x.profile_id = :profile AND x.judgment_id = j.id
 JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
@@ -53,6 +54,12 @@ JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 LEFT JOIN {CREDITED} k ON k.item_id = i.id
+LEFT JOIN (SELECT DISTINCT ON (x.id) x.id, v.text FROM judgments x
+     JOIN items y ON y.campaign_id = :campaign AND y.id = x.item_id AND y.variant IS NOT NULL
+     JOIN credits c ON c.campaign_id = :campaign AND c.item_id = y.id
+     JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = x.segment_id
+     JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = y.variant AND v.kind <> 'prefill'
+     WHERE x.campaign_id = :campaign ORDER BY x.id, o.id) z ON z.id = j.id
 WHERE j.campaign_id = :campaign AND j.version <= :version
 ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
 VOIDS = """
@@ -78,38 +85,45 @@ ORDER BY m.metric COLLATE "C", s.key COLLATE "C", d.key COLLATE "C" NULLS FIRST,
 
 # A degraded copy is shown with its own text, a reference in an output's place with that, as `storage.tasks` shows them:
 # of an output that several systems gave, the first by id. Of imported tasks only what was judged is known to have been
-# shown. Segments are joined by position, not by range: a document may be as long as all others together.
+# shown, and of a degraded copy what its judgments say; `judged` asks the same of all tasks, as an import would have it.
+# Segments are joined by position, not by range: a document may be as long as all others together.
+QUEUE = "CASE WHEN NOT :judged THEN t.queue END"
 SHOWN = f"""
-SELECT DISTINCT ON (r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position)
+SELECT DISTINCT ON (r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position)
        t.public_id AS task, t.key AS task_key, r.key AS rater, i.key AS item, i.position AS item_position, i.role,
        k.systems,
        d.key AS document, g.position, g.source,
        CASE WHEN {REFERENCE} IS NOT NULL THEN
                 (SELECT f.text FROM reference_texts f WHERE f.segment_id = g.id AND f.name = {REFERENCE})
-            WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
+            WHEN i.variant IS NOT NULL THEN v.text
+            WHEN i.role = {Role.DEGRADED.value} THEN
+                (SELECT j.meta ->> 'shown' FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id
+                 ORDER BY j.id LIMIT 1)
+            ELSE o.text END AS text,
        i.side_order, b.key AS of, {REFERENCE} AS reference
 FROM tasks t LEFT JOIN raters r ON r.id = t.rater_id
 JOIN (SELECT x.*, generate_series(coalesce(x.first_segment, 1), least(x.last_segment, m.last)) AS shown
       FROM items x JOIN (SELECT document_id, max(position) AS last FROM segments WHERE campaign_id = :campaign
                          GROUP BY document_id) m ON m.document_id = x.document_id
-      WHERE x.campaign_id = :campaign AND x.surplus_from IS NULL) i ON i.task_id = t.id
+      WHERE x.campaign_id = :campaign AND (:judged OR x.surplus_from IS NULL)) i ON i.task_id = t.id
 LEFT JOIN items b ON b.campaign_id = :campaign AND b.id = i.of_item_id
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = i.shown
-     AND (t.state <> 'imported' OR EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id))
+     AND (NOT :judged AND t.state <> 'imported'
+          OR EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id))
 LEFT JOIN {CREDITED} k ON k.item_id = i.id
 LEFT JOIN credits c ON {ITS_CREDITS} AND c.item_id = i.id
 LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
 LEFT JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = i.variant AND v.kind <> 'prefill'
-WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn'
-ORDER BY r.key COLLATE "C", t.queue, t.key COLLATE "C", i.position, g.position, o.id"""
+WHERE t.campaign_id = :campaign AND (:judged OR t.state <> 'withdrawn')
+ORDER BY r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position, o.id"""
 
 
 def rows(
-    session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None
+    session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None, judged: bool = False
 ) -> Generator[Row, None, None]:
-    """Stream one of the queries above. profile: whose scores stand beside judgments."""
-    keys = {"campaign": campaign_id, "version": version, "profile": profile}
+    """Stream one of the queries above. profile: whose scores stand beside judgments. judged: only what was judged."""
+    keys = {"campaign": campaign_id, "version": version, "profile": profile, "judged": judged}
     yield from walk(session, query, keys, batch=BATCH)
 
 

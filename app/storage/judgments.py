@@ -160,10 +160,17 @@ WHERE NOT EXISTS (SELECT FROM resolved r WHERE r.id = j.id)
 ORDER BY t.file COLLATE "C", t.line, j.id"""
 
 
-ANSWERS = f"""SELECT j.id, j.payload, g.source, (SELECT o.text FROM credits c
-  JOIN outputs o ON o.campaign_id = j.campaign_id AND o.system_id = c.system_id AND o.segment_id = g.id
-  JOIN items i ON i.id = c.item_id WHERE c.item_id = j.item_id AND i.role NOT IN {OTHER_TEXT} LIMIT 1)
-FROM judgments j LEFT JOIN segments g ON g.id = j.segment_id
+_ITS_OUTPUTS = """FROM credits c
+  JOIN outputs o ON o.campaign_id = j.campaign_id AND o.system_id = c.system_id AND o.segment_id = g.id"""
+ANSWERS = f"""SELECT j.id, j.payload, g.source, CASE i.role
+  WHEN {Role.REFERENCE.value} THEN (SELECT f.text FROM reference_texts f WHERE f.campaign_id = j.campaign_id
+    AND f.segment_id = g.id AND f.name = coalesce(i.reference, i.meta ->> 'reference'))
+  WHEN {Role.DEGRADED.value} THEN coalesce(j.meta ->> 'shown', (SELECT v.text {_ITS_OUTPUTS}
+    JOIN variants v ON v.campaign_id = j.campaign_id AND v.output_id = o.id AND v.name = i.variant
+         AND v.kind <> 'prefill' WHERE c.item_id = j.item_id ORDER BY o.id LIMIT 1))
+  ELSE (SELECT o.text {_ITS_OUTPUTS} WHERE c.item_id = j.item_id LIMIT 1) END
+FROM judgments j JOIN items i ON i.campaign_id = j.campaign_id AND i.id = j.item_id
+LEFT JOIN segments g ON g.id = j.segment_id
 WHERE j.campaign_id = :campaign {{conditions}} ORDER BY j.id"""
 """A text is found by its judgment's campaign, not by the constant: of a campaign that statistics do not know yet the
 planner expects one row, and would read all its outputs for each judgment."""

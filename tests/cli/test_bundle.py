@@ -132,6 +132,52 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path) -> Non
     assert not (tmp_path / "outside").exists()
 
 
+def a_digit(body: bytes) -> bytes | None:
+    """The same with its last digit changed; None where there is none, or no text."""
+    at = max((n for n, byte in enumerate(body) if 48 <= byte <= 57), default=None)
+    return None if at is None else body[:at] + bytes([48 + (body[at] - 47) % 10]) + body[at + 1 :]
+
+
+def mended(folder: Path) -> None:
+    """Write the sums anew, as whoever changes a file would."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != bundle.SUMS)
+    sums = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    (folder / bundle.SUMS).write_text("".join(f"{digest}  {path}\n" for path, digest in sorted(sums.items())))
+
+
+def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
+    archive: Path, database_url: str, tmp_path: Path
+) -> None:
+    bundle_check.unpack(archive, tmp_path)
+    database = Database(database_url, size=2, role=APP_ROLE)
+    assert bundle_check.rank_again(tmp_path, database).beside == ()
+    tried, folders = 0, set()
+    every = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != bundle.SUMS)
+    kinds = {(file.parent, file.suffix): file for file in every}  # the last of each
+    for file in kinds.values():
+        body, path = file.read_bytes(), file.relative_to(tmp_path).as_posix()
+        changed = a_digit(body)
+        if changed is None:
+            continue
+        file.write_bytes(changed)
+        mended(tmp_path)
+        bundle_check.check_folder(tmp_path)
+        with pytest.raises(Invalid) as refused:
+            bundle_check.compare(tmp_path, database)
+        named = str(refused.value.places or refused.value.detail)
+        assert path in named or (path == bundle.ABOUT and "rankings/" in named), path
+        file.write_bytes(body)
+        tried += 1
+        folders.add(path.partition("/")[0])
+    mended(tmp_path)
+    (tmp_path / "rankings" / "more.csv").write_bytes(b"")
+    with pytest.raises(bundle_check.Altered, match=r"rankings/more\.csv"):
+        bundle_check.compare(tmp_path, database)
+    database.close()
+    assert tried > 10
+    assert {"rankings", "figures", "papers", "mtme", "data.jsonl", "wmt-da.tsv", "bundle.json"} <= folders
+
+
 @pytest.mark.soak
 def test_the_commands_release_and_verify(spine: Spine, command: Command, archive: Path, tmp_path: Path) -> None:
     released = command(spine.url, "release", "da", "-o", tmp_path / "out")
