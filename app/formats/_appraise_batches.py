@@ -22,18 +22,21 @@ COPIES = "control items (BAD, REF)"
 WHOLE = "items that stand for a whole document"
 MOST_SEGMENTS = 2_000_000
 LINE_END = re.compile(r"<br\s*/?>|</br>")
+OURS = "plumbline.source"
+PLACED = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}:([1-9][0-9]{0,8})")
 Languages = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item that shows an output. digest: of its source."""
+    """One item that shows an output. digest: of its source. position: of the segment, where the item says it."""
 
     document: str
     systems: tuple[str, ...]
     source: str
     text: str
     prefill: tuple[Mapping[str, object], ...] | None
+    position: int | None
 
     @property
     def digest(self) -> bytes:
@@ -58,7 +61,7 @@ class Batches:
             for piece in pieces(file, self._context.limits, quiet):
                 self.at = piece.at if not self.at.line else self.at
                 self._said.setdefault(_languages(piece.value), piece.at)
-                for run in _runs(_items(piece, quiet)):
+                for run in _runs(item for item in _items(piece, quiet) if item.position is None):
                     longest = self._longest.setdefault(run[0].document, [])
                     if len(run) > len(longest):
                         n += len(run) - len(longest)
@@ -79,7 +82,7 @@ class Batches:
         for piece in pieces(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
                 try:
-                    first = self._first(run)
+                    first = 0 if run[0].position is not None else self._first(run)
                 except ValueError as fault:
                     self._log.bad_line(piece.at, str(fault))
                     continue
@@ -100,7 +103,8 @@ class Batches:
         key, is_new = self._documents.of(document)
         if is_new:
             yield DocumentRow(at, key, document)
-        for position, item in enumerate(run, first + 1):
+        for n, item in enumerate(run, first + 1):
+            position = item.position or n
             yield SegmentRow(at, key, position, item.source)
             for name in item.systems:
                 system, is_new = self._systems.of(name)
@@ -111,7 +115,7 @@ class Batches:
 
 def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
     """Items one after another that show the same systems on the same document."""
-    for _, group in groupby(items, key=lambda item: (item.document, item.systems)):
+    for _, group in groupby(items, key=lambda item: (item.document, item.systems, item.position is None)):
         yield list(group)
 
 
@@ -150,8 +154,14 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
         systems = tuple(name for name in systems_of(target).split("+") if name)
         if not systems:
             raise ValueError("targetID names no system")
-        found.append(_Item(document, systems, source, text, _prefill(one.get("mqm"), text, log)))
+        found.append(_Item(document, systems, source, text, _prefill(one.get("mqm"), text, log), _position(one)))
     return found
+
+
+def _position(item: Mapping[str, object]) -> int | None:
+    """Of the segment in its document, as our own batches say it: their tasks may show parts, in any order."""
+    said = PLACED.fullmatch(str(item.get("_item")))
+    return int(said[1]) if said and item.get("sourceID") == OURS else None
 
 
 def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object], ...] | None:

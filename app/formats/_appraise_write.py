@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
 from app.formats import _esa_write
+from app.formats._appraise_batches import OURS
 from app.formats._appraise_untasked import untasked
 from app.formats._base import Contents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
 from app.formats._esa_names import Names
@@ -101,7 +102,7 @@ def _item(number: int, row: ShownRow, names: Names, lost: Counter[str]) -> dict[
         "itemID": number,
         "itemType": TYPES[row.role],
         "mqm": [],
-        "sourceID": f"{PREFIX}source",
+        "sourceID": OURS,
         "sourceText": _plain(row.source or "", lost),
         "targetID": "+".join(f"{PREFIX}{system}" for system in systems),
         "targetText": _plain(row.text or "", lost),

@@ -28,6 +28,7 @@ from app.formats._places import Aliases, in_line, in_path
 from app.formats._records import decode, encode
 from app.formats._sorting import Sorter
 
+CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
 RATED = ("rating", "repeat")
 HUMAN, METRICS = "human-scores/", "metric-scores/"
 BREAKS = str.maketrans("\n\r\0", "   ")
@@ -154,6 +155,9 @@ class _Lines:
 
     def _rating(self, n: int, system: str, place: tuple[int, int], judgment: JudgmentRow) -> None:
         if "scores" in judgment.payload:
+            return
+        if judgment.payload.keys() - CARRIED:
+            self._lost["judgments with more than a score and errors: means only"] += 1
             return
         name, rater = f"{self._known.protocol}-{n}", self._raters.of(judgment.rater)
         given = judgment.payload.get("score")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from app.formats._base import Contents, JudgmentRow
 from app.formats._json import dumps
@@ -22,10 +22,13 @@ Answer = tuple[int, str, JudgmentRow]
 
 
 def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """`campaign.json` and `annotations.jsonl`; what they have no place for is counted in `lost`."""
+    """`campaign.json` and, where anything was judged, `annotations.jsonl`; what has no place is counted in `lost`."""
     names = look(contents.records(), lost)
     yield "campaign.json", _campaign(contents, names, lost)
-    yield "annotations.jsonl", _log(contents, names, lost)
+    lines = _log(contents, names, lost)
+    first = next(lines, None)
+    if first is not None:
+        yield "annotations.jsonl", chain((first,), lines)
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 

@@ -24,7 +24,7 @@ from app.storage.db import Database
 MOST_FILES, MOST_BYTES, MOST_ABOUT = 100_000, 1 << 37, 64 << 20
 OF_THE_DATABASE = ("locked",)  # of a ranking: whether it follows the lock, which is no part of the data
 REPORTS = ("rankings", "papers")
-BESIDE = {"papers/datasheet.json": frozenset({"heds", "checklist", "methods"})}
+BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "methods"})}
 """Members of papers that also say what is no part of the data: the plan, the lock, the guidelines."""
 
 

@@ -117,13 +117,21 @@ def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] |
 def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -> Files:
     write = formats.get(format).write_tree
     with database.transaction(snapshot=True) as session:
+        _count_beside(session, campaign, lost)
         if write is not None:
             yield from write(contents(session, campaign), lost)
 
 
 def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
+        _count_beside(session, campaign, lost)
         yield from pieces(session, campaign, format, lost)
+
+
+def _count_beside(session: Session, campaign: str, lost: Counter[str]) -> None:
+    """Count what no format carries."""
+    row = campaigns.get(session, campaign)
+    lost.update(exports.beside(session, row.id, row.data_version))
 
 
 def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:

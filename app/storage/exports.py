@@ -127,6 +127,20 @@ def rows(
     yield from walk(session, query, keys, batch=BATCH)
 
 
+# What no file of judgments has a place for, by what it is called where losses are told.
+BESIDE = """
+SELECT 'exclusions that stand: make them again' AS what, count(*) AS n FROM exclusions
+WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)
+UNION ALL
+SELECT 'comparisons of columns', count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version"""
+
+
+def beside(session: Session, campaign_id: int, version: int) -> dict[str, int]:
+    """How much a campaign holds that no format carries, by what it is."""
+    found = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
+    return {row.what: row.n for row in found if row.n}
+
+
 def profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
     """The profile of that digest, where a judgment was scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"

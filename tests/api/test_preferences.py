@@ -122,3 +122,33 @@ def test_ties_throughout_prefer_nothing_in_every_shape(admin: httpx.Client, live
     for shape in ("csv", "md", "tex", "svg"):
         answer = admin.get(f"{REPORT}.{shape}")
         assert (answer.status_code, "nan" in answer.text.lower()) == (200, False)
+
+
+def test_a_comparison_sent_again_is_one_and_changes_nothing_and_another_one_needs_what_was_seen(
+    admin: httpx.Client, live: Collecting, ask_rows: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    task = admin.post("/v1/campaigns/live/lease", headers=live.auth("r1")).json()["task"]
+    url = f"/v1/tasks/{task['task']}/judgments/screens/{task['screens'][0]['screen']}"
+
+    def sent(preference: list[list[int]], seen: int | None) -> tuple[int, int | None]:
+        match = {} if seen is None else {"If-Match": f'"{seen}"'}
+        said = admin.put(url, json={"protocol": "da", "preference": preference}, headers={**live.auth("r1"), **match})
+        return said.status_code, said.json().get("revision")
+
+    def kept() -> tuple[object, ...]:
+        told = "SELECT revision, payload -> 'preference' FROM screen_judgments ORDER BY revision"
+        return (*ask_rows(told), ask_rows("SELECT data_version FROM campaigns"))
+
+    first, second = [[1], [2]], [[2], [1]]
+    assert sent(first, 0) == (200, 1)
+    assert sent(second, 1) == (200, 2)
+    stored = kept()
+    assert stored[:2] == ((1, first), (2, second))
+    for seen in (None, 2, 1):
+        assert sent(second, seen) == (200, 2)
+    assert kept() == stored
+    for answer, seen in ((second, 0), (second, 3), (first, 1), (first, 3)):
+        assert sent(answer, seen)[0] == 412, (answer, seen)
+    assert kept() == stored
+    assert sent(first, 2) == (200, 3)
+    assert [row[1] for row in kept()[:3]] == [first, second, first]
