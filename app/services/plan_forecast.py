@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plan_components import Known
-from app.stats.planning import Forecast, Layout, forecast
+from app.stats.planning import Forecast, Layout, fewest_documents, forecast
 from app.stats.planning_pilot import pilot, resampled_power
-from app.stats.planning_studies import Panel, StudyForecast, forecast_srp, raters_of
+from app.stats.planning_studies import ByRecipe, Panel, StudyForecast, forecast_srp, raters_of
 
+ALPHA = 0.05
 WORLDS = 6
 STUDIES = 100
 ONCE = "the pilot's outputs were not rated often enough to be dealt anew by this design"
@@ -37,9 +38,43 @@ def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -
         }
         return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
     made = forecast(known.components, layout, systems=len(plan.systems))
-    told = {**asdict(made), "layout": asdict(layout), "components": asdict(known.components)}
+    floor = _Floor.of(layout.documents, made.pairs)
+    laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
+    told = {
+        **asdict(made),
+        "smallest_p_adjusted": floor.smallest,
+        "documents_for_a_claim": floor.needed,
+        "layout": {**laid, "uneven": layout.uneven},
+        "components": asdict(known.components),
+    }
     both = {"forecast": told, "srp": _srp(plan, layout, known)}
     return both if known.told is None else {**both, "pilot": _piloted(plan, layout, known, made)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Floor:
+    """The smallest adjusted p that `recommended` can reach, and the documents a claim takes; None where there are."""
+
+    smallest: float
+    needed: int | None
+
+    @classmethod
+    def of(cls, documents: int, pairs: int) -> _Floor:
+        needed = fewest_documents(pairs, ALPHA)
+        return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
+
+
+def impossible(plan: Plan) -> list[str]:
+    """The ranking's own warning before a rating is bought: with so few documents it can claim nothing."""
+    documents, systems = sum(document.bucket is not None for document in plan.documents), len(plan.systems)
+    if systems < 2 or not documents:
+        return []
+    pairs = systems * (systems - 1) // 2
+    found = _Floor.of(documents, pairs)
+    if found.needed is None:
+        return []
+    smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {found.smallest:.3g}"
+    return [f"no pair can be significant: {smallest} after adjustment; {found.needed} documents would be needed"]
 
 
 def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:
@@ -75,6 +110,7 @@ def _layout(plan: Plan, found: Checks, lengths: Mapping[str, int]) -> Layout | N
     return Layout(
         documents=len(documents),
         segments=sum(lengths[key] for key in documents) / len(documents),
+        lengths=tuple(lengths[key] for key in documents),
         raters=max(used, 1),
         ratings_per_item=plan.design.ratings_per_item,
         grouping=plan.design.grouping,
@@ -92,6 +128,7 @@ def _srp(plan: Plan, layout: Layout, known: Known) -> dict[str, object]:
             between=known.between,
             systems=len(plan.systems),
             panel=_panel(plan),
+            rule=ByRecipe(),
             worlds=WORLDS,
             rng=np.random.default_rng([plan.seed, zlib.crc32(b"srp")]),
         )
@@ -111,6 +148,7 @@ def _told(made: StudyForecast, known: Known, systems: int) -> dict[str, object]:
         "source": source,
         "between_systems": known.between,
         "notes": [
+            "claims as `recommended` makes them: Holm over all pairs, and the smallest p of sign flips by document",
             "forecast from variance components, not simulated from judgments",
             "a fixed rater pool cannot show rater × system variance",
             "balance other than full, overlap and control items are left aside",

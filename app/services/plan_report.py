@@ -13,7 +13,7 @@ from app.design.plan import Plan
 from app.services.campaigns import CampaignView
 from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
 from app.services.plan_components import Known
-from app.services.plan_forecast import ahead
+from app.services.plan_forecast import ahead, impossible
 from app.services.plan_material import Material
 from app.stats.planning import Prices
 
@@ -46,7 +46,14 @@ def report(view: CampaignView, material: Material, plan: Plan, known: Known) -> 
         "recommendations": [asdict(departure) for departure in found.departures],
         "estimable": list(found.estimable),
         "unmet": [asdict(unmet) for unmet in plan.unmet],
-        "notes": [*plan.notes, *_seat_notes(material), *_judged_notes(material), *_warnings(found), *known.notes],
+        "notes": [
+            *plan.notes,
+            *_seat_notes(material),
+            *_judged_notes(material),
+            *_warnings(found),
+            *impossible(plan),
+            *known.notes,
+        ],
     }
     plain: dict[str, object] = json.loads(json.dumps(made))  # tuples as they come back from the store
     return plain

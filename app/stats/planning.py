@@ -7,8 +7,8 @@ from earlier campaigns of the same scale.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import ceil, sqrt
+from dataclasses import dataclass, replace
+from math import ceil, log2, sqrt
 from types import MappingProxyType
 from typing import Literal
 
@@ -86,7 +86,8 @@ ROUNDING = 1e-9
 class Layout:
     """What would be bought. documents, segments: documents and mean segments in each. ratings_per_item, raters.
 
-    fixed_panel: claims are about these raters only, so that rater × system counts nothing.
+    fixed_panel: claims are about these raters only, so that rater × system counts nothing. lengths: segments of the
+    documents that there are, from which studies draw theirs; none where all are as long.
     """
 
     documents: int
@@ -95,8 +96,17 @@ class Layout:
     ratings_per_item: int = 1
     grouping: Grouping = "psxs"
     fixed_panel: bool = False
+    lengths: tuple[int, ...] = ()
+
+    @property
+    def uneven(self) -> float:
+        """D·Σn²/(Σn)² of the lengths, 1 where documents are alike: so many documents tell as much as one even one."""
+        n = self.lengths
+        return len(n) * sum(one * one for one in n) / sum(n) ** 2 if n else 1.0
 
     def __post_init__(self) -> None:
+        if min(self.lengths, default=1) < 1:
+            raise Invalid("a document has at least one segment")
         if min(self.documents, self.segments, self.raters, self.ratings_per_item) <= 0:
             raise Invalid("documents, segments, raters and ratings per item must be above 0")
         if self.grouping not in GROUPINGS:
@@ -135,24 +145,31 @@ def contrast_variance(components: Components, layout: Layout) -> float:
     """Variance of the difference of two systems' means, new documents; new raters unless the panel is fixed.
 
     V = 2[σ²_SD/D + σ²_rs/R + σ²_rds/(DK) + σ²_e/(DKm)], σ²_SD = σ²_ds + σ²_gs/m; system-balanced adds
-    2σ²_RD(1−1/R)/(DK), σ²_RD = σ²_rd + σ²_rg/m; no grouping adds 2(σ²_r+σ²_rs)(1−1/R)/(DK) to that.
+    2σ²_RD(1−1/R)/(DK), σ²_RD = σ²_rd + σ²_rg/m; no grouping adds 2(σ²_r+σ²_rs)(1−1/R)/(DK) to that. Where documents
+    differ in length, what they and their raters do counts by D/uneven documents, and segments by their number; then
+    (uneven − 1)·2(σ²_rs + σ²_r where system-balanced)(1−1/R)/(DK) is added to the first two.
 
-    Source: PB-4; F17.
+    Source: PB-4; F17; Kish 1965, §11.7 (uneven weights).
 
     >>> c = Components(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
     >>> [round(contrast_variance(c, Layout(60, 5, 6, grouping=g)), 5) for g in GROUPINGS]
     [0.05693, 0.06388, 0.08416]
     """
     c, d, m, r = components, layout.documents, layout.segments, layout.raters
-    times = d * layout.ratings_per_item
-    variance = (c.doc_system + c.segment_system / m) / d + c.rater_doc_system / times + c.residual / (times * m)
+    times, u = d * layout.ratings_per_item, layout.uneven
+    variance = (u * c.doc_system + c.segment_system / m) / d
+    variance += (u * c.rater_doc_system + c.residual / m) / times
     if not layout.fixed_panel:
         variance += c.rater_system / r
     others = (1 - 1 / r) / times
+    if layout.grouping != "none":
+        # Whose documents are long counts for more than 1/R, and severity does not cancel over outputs of other lengths.
+        taste = 0.0 if layout.fixed_panel else c.rater_system
+        variance += (u - 1) * (taste + (c.rater if layout.grouping == "system_balanced" else 0.0)) * others
     if layout.grouping != "psxs":
-        variance += (c.rater_doc + c.rater_segment / m) * others
+        variance += (u * c.rater_doc + c.rater_segment / m) * others
     if layout.grouping == "none":
-        variance += (c.rater + c.rater_system) * others
+        variance += u * (c.rater + c.rater_system) * others
     return 2 * variance
 
 
@@ -218,11 +235,26 @@ def documents_needed(
     pairs = systems * (systems - 1) // 2
     wanted = (difference / detectable(1.0, alpha=alpha / pairs, power=power)) ** 2
     rest = wanted - floor(components, layout) ** 2
-    one = Layout(1, layout.segments, layout.raters, layout.ratings_per_item, layout.grouping, layout.fixed_panel)
+    one = replace(layout, documents=1)
     falling = contrast_variance(components, one) - floor(components, layout) ** 2
     if rest <= 0 or falling > MOST_DOCUMENTS * rest:
         return None
     return max(1, ceil(falling / rest * (1 - ROUNDING)))
+
+
+FEWEST_DOCUMENTS = 6
+"""Documents below which a ranking tests no pair."""
+
+
+def fewest_documents(pairs: int, alpha: float) -> int:
+    """Documents with which sign flips by document can make a pair significant: 1 + log₂(pairs/α), at least 6.
+
+    pairs : that p is multiplied by under Holm; 1 without correction.
+
+    >>> fewest_documents(3, 0.05), fewest_documents(45, 0.05), fewest_documents(1, 0.05)
+    (7, 11, 6)
+    """
+    return max(FEWEST_DOCUMENTS, ceil(1 + log2(pairs / alpha)))
 
 
 @dataclass(frozen=True, slots=True)

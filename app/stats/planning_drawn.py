@@ -17,8 +17,18 @@ from app.domain.recipe import ClusterRule
 from app.stats.clusters import clusters
 from app.stats.planning import Components, Layout
 from app.stats.planning_scores import Drawn
-from app.stats.planning_studies import MOST_DRAWN, MOST_HELD, Panel, TooLarge, contrasts, dealt, document_means, ratio
-from app.stats.ratings import Bools, Floats
+from app.stats.planning_studies import (
+    MOST_DRAWN,
+    MOST_HELD,
+    Panel,
+    TooLarge,
+    contrasts,
+    dealt,
+    document_means,
+    ratio,
+    significant,
+)
+from app.stats.ratings import Floats
 
 _AT_ONCE = 1_000_000
 Draw = Callable[[int, Floats, np.random.Generator], Floats]
@@ -141,22 +151,6 @@ def shaped_draw(scores: Drawn, layout: Layout) -> Draw:
     """Scores of a marginal of their own; means beyond its ends are at the ends."""
     panel = Panel.one(layout)
     return lambda n, means, rng: drawn_means(scores, layout, panel, shifts=scores.around(means), studies=n, rng=rng)
-
-
-def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
-    """Which pairs of each study are significant. p : shape (n, pairs); Holm's step-down stops at the first that fails.
-
-    >>> significant(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
-    [[True, False, False]]
-    """
-    if not holm:
-        return np.asarray(p <= alpha, dtype=np.bool_)
-    order = np.argsort(p, axis=1, kind="stable")
-    ranked = np.take_along_axis(p, order, axis=1)
-    kept = np.logical_and.accumulate(ranked <= alpha / np.arange(p.shape[1], 0, -1), axis=1)
-    found = np.zeros(p.shape, dtype=np.bool_)
-    np.put_along_axis(found, order, kept, axis=1)
-    return found
 
 
 def _counted(scores: Floats, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:

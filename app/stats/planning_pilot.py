@@ -18,7 +18,7 @@ from app.design.design import Grouping
 from app.design.simulate import simulate
 from app.domain.errors import Invalid
 from app.stats.aggregate import panel, segment_scores
-from app.stats.planning_studies import contrasts, critical, t_claims
+from app.stats.planning_studies import contrasts, critical, degrees_of, t_claims
 from app.stats.ratings import Floats, Ratings
 from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, multiply_rated
 from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of
@@ -161,9 +161,11 @@ def resampled_power(
     true, _ = contrasts(*source.full)
     shares = []
     for n in _batches(source, studies, documents):
-        apart, error = contrasts(*source.draw(rng, n, documents))
+        sums, counts = source.draw(rng, n, documents)
+        apart, error = contrasts(sums, counts)
         moved = apart - true + difference
-        shares.append(((moved > 0) & (moved >= critical(documents, alpha) * error)).mean(axis=1))
+        reach = critical(degrees_of(sums, counts), alpha)[:, None] * error
+        shares.append(((moved > 0) & (moved >= reach)).mean(axis=1))
     each = np.concatenate(shares)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0
 

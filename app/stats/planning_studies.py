@@ -20,8 +20,9 @@ from scipy import special
 from app.design.simulate import simulate
 from app.design.values import Codes
 from app.domain.errors import Invalid
-from app.stats.planning import Components, Layout
-from app.stats.ratings import Floats
+from app.stats.inference.by_document import degrees_of_freedom
+from app.stats.planning import FEWEST_DOCUMENTS, Components, Layout
+from app.stats.ratings import Bools, Floats
 from app.stats.stability.srp import Group, compare, monte_carlo_error, order_of, srp_of
 from app.stats.stability.testing import Claims
 
@@ -77,25 +78,45 @@ class StudyForecast:
     studies: int
 
 
+def lengths_of(layout: Layout, studies: int, rng: np.random.Generator) -> Floats:
+    """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or all the mean."""
+    own = np.asarray(layout.lengths, dtype=np.float64)
+    if not own.size:
+        return np.full((studies, layout.documents), layout.segments)
+    if own.size == layout.documents:
+        return np.broadcast_to(own, (studies, own.size))
+    return np.asarray(rng.choice(own, size=(studies, layout.documents)), dtype=np.float64)
+
+
 def document_means(
-    components: Components, layout: Layout, panel: Panel, *, means: Floats, studies: int, rng: np.random.Generator
+    components: Components,
+    layout: Layout,
+    panel: Panel,
+    *,
+    means: Floats,
+    studies: int,
+    rng: np.random.Generator,
+    lengths: Floats | None = None,
 ) -> Floats:
     """Document scores of every system in studies on new documents with new raters each, shape (studies, S, D).
 
-    means : true score of each system, shape (S,).
+    means : true score of each system, shape (S,). lengths : from `lengths_of`; all as long by default.
     """
-    c, m, n_systems = components, layout.segments, len(means)
+    c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
+    m = np.full((1, layout.documents), layout.segments) if lengths is None else lengths
     raters = dealt(layout, panel, n_systems, studies, rng)
     n, documents = np.arange(studies)[:, None, None, None], np.arange(layout.documents)[:, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
-    by_document = rng.normal(0.0, sqrt(c.rater_doc + c.rater_segment / m), (studies, layout.documents, panel.n_raters))
+    by_document = rng.normal(size=(studies, layout.documents, panel.n_raters))
+    by_document *= np.sqrt(c.rater_doc + c.rater_segment / m)[:, :, None]
     rated = severity[n, raters] + by_document[n, documents, raters]
     if not layout.fixed_panel:
         by_system = rng.normal(0.0, sqrt(c.rater_system), (studies, n_systems, panel.n_raters))
         rated += by_system[n, np.arange(n_systems)[:, None], raters]
-    rated += rng.normal(0.0, sqrt(c.rater_doc_system + c.residual / m), raters.shape)
-    own = rng.normal(0.0, sqrt(c.doc_system + c.segment_system / m), (studies, n_systems, layout.documents))
+    rated += rng.normal(size=raters.shape) * np.sqrt(c.rater_doc_system + c.residual / m)[:, :, None, None]
+    own = rng.normal(size=(studies, n_systems, layout.documents))
+    own *= np.sqrt(c.doc_system + c.segment_system / m)[:, None, :]
     return np.asarray(own + rated.mean(axis=3).transpose(0, 2, 1) + means[:, None], dtype=np.float64)
 
 
@@ -109,6 +130,7 @@ def forecast_srp(
     panel: Panel | None = None,
     pool: Pool = "same",
     alpha: float = 0.05,
+    rule: ByRecipe | None = None,
     worlds: int = WORLDS,
     studies: int = STUDIES,
     rng: np.random.Generator,
@@ -125,6 +147,7 @@ def forecast_srp(
     panel : buckets and their raters; all raters for all documents by default.
     alpha : of the paired t-test over documents that makes a claim, unadjusted as in the paper; it stands for the
         permutation test, with which it agrees from some ten documents on.
+    rule : how the ranking that is forecast corrects and claims, in place of each pair at alpha.
 
     Raises
     ------
@@ -141,9 +164,12 @@ def forecast_srp(
     groups, made, wrong = [], [], 0
     for _ in range(worlds):
         true = rng.normal(0.0, sqrt(between), n_systems) if means is None else means
-        scores = _world(components, layout, panel, true, studies, pool, rng)
-        claimed, order = t_claims(scores, alpha), order_of(scores.mean(axis=2), 1)
-        groups.append(compare(scores.mean(axis=2), claimed, order))
+        counts = lengths_of(layout, 1, rng)[0]
+        scores = _world(components, layout, panel, true, studies, pool, counts, rng) * counts
+        means_of = scores.sum(axis=2) / counts.sum()
+        claimed = t_claims(scores, alpha, counts[None], rule)
+        order = order_of(means_of, 1)
+        groups.append(compare(means_of, claimed, order))
         made.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
         wrong += int(((claimed * order_of(true[None], 1)) < 0).sum())
     return _summed(groups, np.concatenate(made), wrong, pool)
@@ -167,19 +193,62 @@ def _summed(groups: list[Group], made: Codes, wrong: int, pool: Pool) -> StudyFo
     )
 
 
-def t_claims(sums: Floats, alpha: float, counts: Floats | None = None) -> Claims:
+def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: ByRecipe | None = None) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
     sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); 1 each by
-    default. Two-sided at alpha, with the linearized standard error of decisions §4. Returns shape (n, S(S−1)/2).
+    default. Two-sided at alpha, with the errors and degrees of `inference.by_document`. rule : how a ranking will
+    correct; each pair at alpha by default. Returns shape (n, S(S−1)/2).
     """
     apart, error = contrasts(sums, counts)
-    return np.asarray(np.sign(apart) * (ratio(apart, error) >= critical(sums.shape[2], alpha)), dtype=np.int8)
+    if rule is None:
+        reached = ratio(apart, error) >= critical(degrees_of(sums, counts), alpha)[:, None]
+        return np.asarray(np.sign(apart) * reached, dtype=np.int8)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    return np.asarray(np.sign(apart) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
-def critical(documents: int, alpha: float) -> float:
-    """What |t| over so many documents must reach, two-sided."""
-    return float(special.stdtrit(documents - 1, 1 - alpha / 2))
+@dataclass(frozen=True, slots=True)
+class ByRecipe:
+    """How the ranking will claim. holm: over all pairs. flips: by sign flips of documents, which have a smallest p."""
+
+    holm: bool = True
+    flips: bool = True
+
+    def significant(self, p: Floats, documents: int, alpha: float) -> Bools:
+        """Which pairs of each study are. p : by t, which stands for the flips; shape (n, pairs)."""
+        if self.flips:
+            p = np.maximum(p, 2.0 ** (1 - documents) if documents >= FEWEST_DOCUMENTS else 1.0)
+        return significant(p, alpha, holm=self.holm)
+
+
+def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
+    """Which pairs of each study are significant. p : shape (n, pairs); Holm's step-down stops at the first that fails.
+
+    >>> significant(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
+    [[True, False, False]]
+    """
+    if not holm:
+        return np.asarray(p <= alpha, dtype=np.bool_)
+    order = np.argsort(p, axis=1, kind="stable")
+    ranked = np.take_along_axis(p, order, axis=1)
+    kept = np.logical_and.accumulate(ranked <= alpha / np.arange(p.shape[1], 0, -1), axis=1)
+    found = np.zeros(p.shape, dtype=np.bool_)
+    np.put_along_axis(found, order, kept, axis=1)
+    return found
+
+
+def degrees_of(sums: Floats, counts: Floats | None) -> Floats:
+    """Degrees of freedom of each study's contrasts, shape (n,)."""
+    n, _, documents = sums.shape
+    if counts is None:
+        return np.full(n, documents - 1.0)
+    return np.broadcast_to(degrees_of_freedom(counts), (n,))
+
+
+def critical(degrees: Floats, alpha: float) -> Floats:
+    """What |t| must reach, two-sided."""
+    return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
 def ratio(apart: Floats, error: Floats) -> Floats:
@@ -190,18 +259,21 @@ def ratio(apart: Floats, error: Floats) -> Floats:
 
 
 def contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
-    """Difference of the means of every pair in every study, and its standard error over documents, (n, pairs) each."""
+    """Difference of the means of every pair in every study, and its standard error over documents, (n, pairs) each.
+
+    The error is corrected for leverage, as in `inference.by_document`.
+    """
     n, n_systems, documents = sums.shape
     weight = np.ones((n, documents)) if counts is None else counts
     first, second = np.triu_indices(n_systems, k=1)
     total = weight.sum(axis=1)[:, None]
     mean = sums.sum(axis=2) / total
-    off = sums - mean[:, :, None] * weight[:, None, :]
+    left = 1 - weight / total
+    off = (sums - mean[:, :, None] * weight[:, None, :]) / np.sqrt(np.where(left > 0, left, 1.0))[:, None, :]
     products = off @ off.transpose(0, 2, 1)
     squares = np.einsum("nii->ni", products)
     spread = np.maximum(squares[:, first] + squares[:, second] - 2 * products[:, first, second], 0.0)
-    error = np.sqrt(spread * documents / (documents - 1)) / total
-    return mean[:, first] - mean[:, second], error
+    return mean[:, first] - mean[:, second], np.sqrt(spread) / total
 
 
 def _check(held: int) -> None:
@@ -216,9 +288,9 @@ class _Outputs:
     effect: Floats
 
     @classmethod
-    def drawn(cls, components: Components, layout: Layout, systems: int, rng: np.random.Generator) -> _Outputs:
-        spread = sqrt(components.doc_system + components.segment_system / layout.segments)
-        return cls(rng.normal(0.0, spread, (systems, layout.documents)))
+    def drawn(cls, components: Components, counts: Floats, systems: int, rng: np.random.Generator) -> _Outputs:
+        spread = np.sqrt(components.doc_system + components.segment_system / counts)
+        return cls(rng.normal(size=(systems, counts.size)) * spread)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,11 +301,12 @@ class _Ratings:
 
     @classmethod
     def drawn(
-        cls, components: Components, layout: Layout, panel: Panel, systems: int, rng: np.random.Generator
+        cls, c: Components, layout: Layout, panel: Panel, counts: Floats, systems: int, rng: np.random.Generator
     ) -> _Ratings:
-        c, m, r = components, layout.segments, panel.n_raters
-        effect = rng.normal(0.0, sqrt(c.rater_doc_system + c.residual / m), (layout.documents, systems, r))
-        effect += rng.normal(0.0, sqrt(c.rater_doc + c.rater_segment / m), (layout.documents, 1, r))
+        """By components c, on documents of so many segments."""
+        m, r = counts[:, None, None], panel.n_raters
+        effect = rng.normal(size=(layout.documents, systems, r)) * np.sqrt(c.rater_doc_system + c.residual / m)
+        effect += rng.normal(size=(layout.documents, 1, r)) * np.sqrt(c.rater_doc + c.rater_segment / m)
         effect += rng.normal(0.0, sqrt(c.rater), (1, 1, r))
         if not layout.fixed_panel:
             effect += rng.normal(0.0, sqrt(c.rater_system), (1, systems, r))
@@ -267,17 +340,18 @@ def _world(
     true: Floats,
     studies: int,
     pool: Pool,
+    counts: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """Document scores of the studies of one world, shape (studies, S, D)."""
-    own = _Outputs.drawn(components, layout, len(true), rng)
-    given = _Ratings.drawn(components, layout, panel, len(true), rng)
+    """Document scores of the studies of one world, shape (studies, S, D). counts: segments of its documents, (D,)."""
+    own = _Outputs.drawn(components, counts, len(true), rng)
+    given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
     held = layout.documents * len(true) * layout.ratings_per_item
     step = 1 if pool == "new" else max(1, _AT_ONCE // held)
     parts = []
     for start in range(0, studies, step):
         if pool == "new" and start:
-            given = _Ratings.drawn(components, layout, panel, len(true), rng)
+            given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
         parts.append(_scores(own, given, dealt(layout, panel, len(true), min(step, studies - start), rng)))
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
@@ -305,8 +379,9 @@ def simulated_power(
     step = max(1, _AT_ONCE // each)
     for start in range(0, wanted, step):
         n = min(step, wanted - start)
-        scores = document_means(components, layout, panel, means=means, studies=n, rng=rng)
-        found += int((t_claims(scores, alpha)[:, 0] > 0).sum())
+        counts = lengths_of(layout, n, rng)
+        scores = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        found += int((t_claims(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
     return found, wanted
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
+from app.domain.recipe import NAMED
 from app.services.kinds import components, forecast, power
 from app.services.kinds._modelled import Modelled, drawn
 from app.services.kinds._power_asked import PowerAsked
@@ -30,7 +31,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> Modelled:
         data_hash="sha256:x",
         hash_of=lambda recipe: recipe.hash,
         about=SimpleNamespace(campaign=SimpleNamespace(basis="source", key="c")),
-        recipe=SimpleNamespace(name="recommended", hash="h", seed=1),
+        recipe=replace(NAMED["recommended"], seed=1),
         documents=documents,
     )
     return Modelled(cast("Material", given), ratings, (), draws)
@@ -223,3 +224,37 @@ def test_components_that_are_not_the_campaigns_own_are_told_and_its_own_are_not(
     given = planned(crossed(3, documents=12), difference=1.0, documents="10", components="residual=2").warnings
     assert "components: given, not the campaign's own; no interval from them" in given
     assert ONCE not in planned(nobody(), difference=2.0, documents="20").warnings
+
+
+def test_a_planner_promises_nothing_where_the_ranking_can_claim_nothing() -> None:
+    found = planned(nobody(), difference=20.0, documents="6,7", systems=3, groupings="psxs", ratings="1", raters=3)
+    six, seven = found.designs[0].points
+    assert (six.power, six.simulated, six.significant_pairs, six.size) == (0.0, 0.0, 0.0, 0.0)
+    assert seven.power > 0.99
+    assert seven.simulated > 0.9
+    assert found.designs[0].documents_needed == 7
+    told = "below 7 documents no pair can be significant under recommended: power is 0 there"
+    assert told in found.warnings
+    enough = planned(nobody(), difference=20.0, documents="7", systems=3, groupings="psxs", ratings="1", raters=3)
+    assert told not in enough.warnings
+
+
+def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_test() -> None:
+    uneven = crossed(3, documents=12, segments=9)
+    lengths = np.bincount(uneven.labels.segment_document)
+    one = {"difference": 1.0, "documents": "12", "groupings": "psxs", "ratings": "1"}
+    given, mean = "doc_system=1,residual=2,rater_system=0.5", float(lengths.mean())
+    own, even = planned(uneven, components=given, **one), planned(uneven, components=given, segments=mean, **one)
+    assert own.segments == even.segments == mean
+    spread = (lengths**2).sum() * 12 / lengths.sum() ** 2
+    taste = 0.5 / own.raters + 0.5 * (spread - 1) * (1 - 1 / own.raters) / 12
+    wide = 2 * (spread / 12 + taste + 2 / lengths.sum())
+    assert spread > 1.1
+    assert own.designs[0].points[0].standard_error == pytest.approx(np.sqrt(wide))
+    assert even.designs[0].points[0].standard_error < own.designs[0].points[0].standard_error
+    size = own.designs[0].points[0]
+    assert size.size > own.alpha_each + 3 * size.size_error, "new raters' tastes are not in the test"
+    assert any("the test counts documents only, so of new raters" in one for one in own.warnings)
+    fixed = planned(uneven, components=given, fixed_panel=True, **one)
+    assert fixed.designs[0].points[0].size <= fixed.alpha_each + 3 * max(size.size_error, 0.007)
+    assert not any("the test counts documents only" in one for one in fixed.warnings)

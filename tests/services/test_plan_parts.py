@@ -60,3 +60,19 @@ def test_a_calibration_set_that_was_not_taken_in_is_refused() -> None:
     for there in ((), ("cal2:1",), ("cal:1",)):
         with pytest.raises(SetNotTakenIn):
             calibrated(material(*there), "ca")
+
+
+@pytest.mark.parametrize(
+    ("documents", "systems", "needed"),
+    [(6, 3, 7), (7, 3, None), (6, 2, None), (5, 2, 6), (10, 10, 11), (11, 10, None), (3, 1, None), (0, 3, None)],
+)
+def test_the_rankings_own_warning_stands_in_the_plan(documents: int, systems: int, needed: int | None) -> None:
+    plan = SimpleNamespace(
+        documents=[SimpleNamespace(key=f"d{n}", bucket=0) for n in range(documents)]
+        + [SimpleNamespace(key="cal:1", bucket=None)],
+        systems=tuple("abcdefghij"[:systems]),
+    )
+    found = plan_forecast.impossible(cast("Plan", plan))
+    assert len(found) == (needed is not None)
+    if needed is not None:
+        assert f"{needed} documents would be needed" in found[0]

@@ -14,9 +14,9 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.stats.clusters import clusters
 from app.stats.planning import EN_DE, GROUPINGS, Components, Grouping, Layout
-from app.stats.planning_drawn import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw, significant
+from app.stats.planning_drawn import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning_scores import Drawn, NoSuchScores, drawn, latent, marginal
-from app.stats.planning_studies import Panel, TooLarge, dealt, simulated_power
+from app.stats.planning_studies import Panel, TooLarge, dealt, significant, simulated_power
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import needs_public_data, side_by_side
 

@@ -13,11 +13,13 @@ from app.domain.errors import Invalid
 from app.stats.planning import EN_DE, GROUPINGS, Components, Grouping, Layout, contrast_variance, power
 from app.stats.planning_pilot import TooFewDocuments, forecast_bootstrap, pilot, resampled_power
 from app.stats.planning_studies import (
+    ByRecipe,
     Panel,
     TooLarge,
     contrasts,
     document_means,
     forecast_srp,
+    lengths_of,
     raters_of,
     simulated_power,
     t_claims,
@@ -72,6 +74,64 @@ def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
     )
     assert found / n == pytest.approx(power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
+
+
+LONG = (60, *(3,) * 19)
+"""One document has 60 of 117 segments."""
+COMPONENTS = Components(0.36, 0.5, 0.64, 0.09, 0.25, 0.3, 0.16, 1.44)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("lengths", [LONG, (5,) * 20], ids=["uneven", "even"])
+def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Grouping, lengths: tuple[int, ...]) -> None:
+    """3,000 drawn studies; with lengths left aside the promised error of the uneven ones was .4 of what it is."""
+    layout = Layout(20, sum(lengths) / 20, 6, grouping=grouping, lengths=lengths)
+    rng = np.random.default_rng(7)
+    counts = lengths_of(layout, 3000, rng)
+    means = document_means(
+        COMPONENTS, layout, Panel.one(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
+    )
+    apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
+    promised = np.sqrt(contrast_variance(COMPONENTS, layout))
+    assert apart.std() == pytest.approx(promised, rel=0.06)
+    blind = np.sqrt(contrast_variance(COMPONENTS, replace(layout, lengths=())))
+    assert (apart.std() > 1.2 * blind) == (lengths == LONG)
+
+
+def test_lengths_of_other_numbers_of_documents_are_drawn_from_those_there_are() -> None:
+    layout = Layout(8, 4, 3, lengths=(2, 6))
+    assert set(lengths_of(layout, 50, np.random.default_rng(1)).ravel()) == {2, 6}
+    assert (lengths_of(replace(layout, documents=2), 3, np.random.default_rng(1)) == [2, 6]).all()
+    assert (lengths_of(replace(layout, lengths=()), 3, np.random.default_rng(1)) == 4).all()
+    assert (layout.uneven, replace(layout, lengths=()).uneven, replace(layout, lengths=(5, 5)).uneven) == (1.25, 1, 1)
+    with pytest.raises(Invalid):
+        replace(layout, lengths=(3, 0))
+
+
+def test_a_test_of_uneven_documents_claims_as_much_as_it_says() -> None:
+    """4,000 studies of equal systems by a fixed panel; with documents − 1 degrees it claimed .13."""
+    layout = Layout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
+    rng = np.random.default_rng(3)
+    found, n = simulated_power(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
+    assert 2 * found / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
+    """Three systems far apart: over 6 documents sign flips reach 3/32 after Holm, over 7 3/64."""
+    c = replace(COMPONENTS, rater_system=0.0)
+    found = {
+        documents: forecast_srp(
+            c, Layout(documents, 5, 3), means=np.array([0.0, 40, 80]), rule=ByRecipe(), rng=np.random.default_rng(1)
+        ).mean_significant_pairs
+        for documents in (5, 6, 7)
+    }
+    assert found == {5: 0, 6: 0, 7: 3}
+    alone = ByRecipe(holm=False, flips=True)
+    p = np.array([[1e-6, 1e-6, 0.04]])
+    assert alone.significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert alone.significant(p, 5, 0.05).tolist() == [[False, False, False]]
+    assert ByRecipe(holm=True, flips=False).significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert ByRecipe(holm=True, flips=False).significant(p + 0.011, 6, 0.05).tolist() == [[True, True, False]]
 
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:

@@ -54,6 +54,15 @@ class Shaped:
         share = found / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
+    def size(self, layout: Layout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
+        """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
+        if self.why is not None or layout.documents < 2:
+            return {}
+        # A study that finds the first better is as likely as one that finds the second.
+        found, n = simulated_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
+        share = 2 * found / n
+        return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
+
     def clusters(
         self,
         asked: PowerAsked,

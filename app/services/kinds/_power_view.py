@@ -51,6 +51,10 @@ class PointLine(_Line):
     interval: tuple[float, float] | None = Field(description="95 %, from the uncertainty of the components.")
     simulated: float | None = Field(description="Studies drawn from the components, by the campaign's allocator.")
     simulated_error: float | None
+    size: float | None = Field(
+        None, description="Share of simulated studies that claim a difference of equal systems, by the same test."
+    )
+    size_error: float | None = None
     resampled: float | None = Field(description="Documents of the campaign drawn again.")
     resampled_error: float | None
     srp: float | None = Field(description="Forecast of Stable Ranking Probability, fixed rater pool.")
@@ -173,6 +177,7 @@ def _points(view: PowerView) -> Table:
         ("Power", "right"),
         ("95 % interval", "left"),
         ("Simulated", "right"),
+        ("Size", "right"),
         ("Resampled", "right"),
         ("SRP", "right"),
         ("Significant pairs", "right"),
@@ -184,12 +189,17 @@ def _points(view: PowerView) -> Table:
     for design in view.designs:
         for one in design.points:
             span = "–" if one.interval is None else " to ".join(_share(end) for end in one.interval)
-            found = (_share(one.power), span, _share(one.simulated), _share(one.resampled), _share(one.srp))
+            found = (_share(one.power), span, _share(one.simulated), _size(one), _share(one.resampled), _share(one.srp))
             pairs = "–" if one.significant_pairs is None else captions.number(one.significant_pairs, 1)
             detectable = captions.number(one.detectable, captions.decimals([one.detectable]))
             last = (pairs, detectable, _enough(one.raters_needed), _amount(one.hours))
             rows.append((design_name(design), f"{one.documents:,}", *found, *last))
     return aligned(heads, rows)
+
+
+def _size(one: PointLine) -> str:
+    """Three places: it is small."""
+    return "–" if one.size is None else captions.number(one.size, 3)
 
 
 def _clusters(view: PowerView) -> Table:
@@ -239,6 +249,8 @@ CSV = (
     "clusters",
     "clusters_error",
     "raters_needed",
+    "size",
+    "size_error",
 )
 
 
@@ -272,6 +284,8 @@ def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
                     one.clusters,
                     one.clusters_error,
                     one.raters_needed,
+                    one.size,
+                    one.size_error,
                 )
             )
     return CSV, rows

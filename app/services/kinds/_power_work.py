@@ -21,8 +21,11 @@ from app.stats.components.generalizability import components_of, of_contrasts, p
 from app.stats.planning import Components, Grouping, Layout, NoComponents, Prices
 from app.stats.planning_pilot import Pilot, pilot, resampled_power
 from app.stats.planning_raters import raters_at_least, raters_needed
-from app.stats.planning_studies import TooLarge, forecast_srp
+from app.stats.planning_studies import ByRecipe, TooLarge, forecast_srp
 from app.stats.ratings import Floats
+
+FEWEST_FOR_SIZE = 1_000
+"""Studies of equal systems: what they claim is rare, so it takes more of them than power does."""
 
 SRP_WORLDS, SRP_WORLDS_OF_MANY, MANY_ITEMS = 6, 3, 10_000
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
@@ -149,7 +152,29 @@ class Planner:
     def layout(self, design: tuple[Grouping, int], documents: int) -> Layout:
         """One size of one design."""
         grouping, each = design
-        return Layout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel)
+        return Layout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
+        rows = self._sized.rows
+        if self.asked.segments is not None or not len(rows) or not rows.documents_known:
+            return ()
+        there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments
+        return tuple(np.bincount(there, minlength=rows.n_units).tolist())
+
+    @property
+    def rule(self) -> ByRecipe:
+        """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
+        recipe = self.data.given.recipe
+        return ByRecipe(self.asked.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
+
+    @property
+    def fewest(self) -> int:
+        """Documents below which that recipe can claim nothing."""
+        if not self.rule.flips:
+            return 1
+        return planning.fewest_documents(self.pairs if self.asked.adjust == "holm" else 1, self.asked.alpha)
 
     @cached_property
     def difference(self) -> float:
@@ -217,6 +242,9 @@ class Planner:
             return {}
         try:
             found = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
+            size = self.shaped.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
+            if layout.documents < self.fewest:
+                found, size = dict.fromkeys(found, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(
                 components,
                 layout,
@@ -224,6 +252,7 @@ class Planner:
                 between=self.between,
                 systems=self.systems,
                 alpha=self.asked.alpha,
+                rule=self.rule,
                 worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
             )
@@ -231,6 +260,7 @@ class Planner:
             return {}
         return {
             **found,
+            **size,
             "srp": ahead.srp,
             "srp_error": ahead.mc_error,
             "significant_pairs": ahead.mean_significant_pairs,
@@ -240,6 +270,8 @@ class Planner:
         source = self.source(layout)
         if source is None or layout.documents < 2:
             return {}
+        if layout.documents < self.fewest:
+            return {"resampled": 0.0, "resampled_error": 0.0}
         power, error = resampled_power(
             source,
             difference=self.difference,
@@ -319,7 +351,8 @@ class Planner:
         )
 
     def _needed(self, components: Components, base: Layout) -> int | None:
-        return planning.documents_needed(components, base, **self._aim)
+        found = planning.documents_needed(components, base, **self._aim)
+        return None if found is None else max(found, self.fewest)
 
     @property
     def _aim(self) -> _Aim:
@@ -339,14 +372,14 @@ class Planner:
 
     def _point(self, components: Components, draws: Sequence[Components], layout: Layout, made: Drawing) -> PointLine:
         variance = planning.contrast_variance(components, layout)
-        powers = [self._power(planning.contrast_variance(draw, layout)) for draw in draws]
+        powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
         bill = self._cost(layout)
         drawn_here = {name: made.get(name) for name in _DRAWN}
         return PointLine(
             documents=layout.documents,
             standard_error=sqrt(variance),
             detectable=planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power),
-            power=self._power(variance),
+            power=self._power(layout, variance),
             interval=_interval(powers),
             raters_needed=raters_needed(components, layout, **self._aim).least,
             hours=bill.judging_hours + bill.onboarding_hours,
@@ -354,7 +387,9 @@ class Planner:
             **drawn_here,
         )
 
-    def _power(self, variance: float) -> float:
+    def _power(self, layout: Layout, variance: float) -> float:
+        if layout.documents < self.fewest:
+            return 0.0
         return planning.power(self.difference, variance, alpha=self.alpha_each)
 
     def components_line(self) -> ComponentsLine | None:
@@ -366,6 +401,8 @@ CLUSTERS = ("clusters", "clusters_error")
 _DRAWN = (
     "simulated",
     "simulated_error",
+    "size",
+    "size_error",
     "resampled",
     "resampled_error",
     "srp",

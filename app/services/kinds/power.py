@@ -11,7 +11,7 @@ from app.domain.errors import Invalid, Place
 from app.services.kinds._base import Kind, Work
 from app.services.kinds._modelled import modelled
 from app.services.kinds._power_asked import PowerAsked
-from app.services.kinds._power_view import PowerView, caption, csv, design_name, tables
+from app.services.kinds._power_view import DesignLine, PowerView, caption, csv, design_name, tables
 from app.services.kinds._power_work import Planner
 from app.services.pictures.curves import Curve, Step, curves
 from app.services.reports import Question
@@ -106,7 +106,24 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
         said.append("the largest designs are not simulated")
+    said += _beyond(planner, lines)
     said += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
+    return said
+
+
+def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
+    """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
+    said, points = [], [one for line in lines for one in line.points]
+    if any(one.documents < planner.fewest for one in points):
+        named = planner.data.given.recipe.name
+        said.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
+    each = planner.alpha_each
+    over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
+    if over:
+        said.append(
+            f"the test counts documents only, so of new raters it claims up to {max(over):.3f} of equal pairs where "
+            f"{each:.2g} is said: power is that of such a test; ask for more raters, or with `fixed_panel` about these"
+        )
     return said
 
 
