@@ -30,9 +30,6 @@ BAD: Mapping[int, str] = {
     20: "copy:21",
     21: "copy:20",
 }
-ANY = 0.05
-"""Chance of an honest rater to be flagged or failed by anything: 1 in 100 for drift, far less for the others, and 1 in
-20 at most by control items."""
 
 
 def report(seed: int, protocol: str, design: Design, kinds: Mapping[int, str] | None = None) -> QualityReport:
@@ -59,12 +56,6 @@ def found_of(seeds: range, protocol: str) -> tuple[int, int, int]:
 @pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
 def test_honest_raters_are_left_alone(protocol: str) -> None:
     assert len(flagged(report(1, protocol, PLAIN))) <= 1
-
-
-def test_twelve_bad_raters_of_forty_are_found() -> None:
-    found, honest, bad = found_of(range(2), "esa")
-    assert found / (found + honest) >= 0.9
-    assert found / bad >= 0.8
 
 
 @pytest.mark.soak
