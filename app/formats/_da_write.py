@@ -26,7 +26,8 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
 
 def _rows(judgment: JudgmentRow, found: Gathered, lost: Counter[str]) -> Iterator[bytes]:
     kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
-    if kind is None or isinstance(score, bool) or not isinstance(score, int | float):
+    by = judgment.payload.get("protocol", "da")
+    if by != "da" or kind is None or isinstance(score, bool) or not isinstance(score, int | float):
         lost["judgments that are no direct assessments"] += 1
         return
     _count_losses(judgment, lost)
