@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import design_checks, rank_sets, resampling
+from app.stats import design_checks, rank_sets, recipe_caveats, resampling
 from app.stats.aggregate import Panel
 from app.stats.inference.by_document import effective_documents, largest_share
 from app.stats.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
@@ -81,7 +81,7 @@ def find(
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
         return ("nothing is rated yet that this recipe counts",)
-    found = [*_systems(ratings, panel), *_raters(ratings)]
+    found = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
     if not ratings.documents_known:
         found.append("documents are unknown: no intervals, and segments are tested as independent")
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
@@ -93,7 +93,7 @@ def find(
         found += [*_few_raters(ratings), *_few_domains(panel)]
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
-            found += _documents(panel, recipe)
+            found += [*_documents(panel, recipe), *recipe_caveats.of_segments(panel, recipe)]
         found += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
         found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
         found += [*_overlap(shared), *_untested(tests, shared, recipe)]

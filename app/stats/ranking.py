@@ -8,12 +8,12 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
-from app.stats import assemble, caveats, design_checks, influence, rater_moments
+from app.stats import assemble, caveats, design_checks, influence, rater_moments, recipe_caveats
 from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
 from app.stats.influence import LeftOut
 from app.stats.normalize import Normalized
 from app.stats.pair_rows import on_common_segments, pair_rows
-from app.stats.pair_tests import PAIRED_TESTS
+from app.stats.pair_tests import PAIRED_TESTS, SIGN_TESTS
 from app.stats.rank_sets import RankSets, rank_sets
 from app.stats.ratings import Bools, Codes, Ratings
 from app.stats.result import Ranking
@@ -87,7 +87,7 @@ def rank(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
             *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),
         ),
-        notes=NOTES,
+        notes=(*NOTES, recipe_caveats.SHAPES) if resolved.test in SIGN_TESTS else NOTES,
         segments=assemble.segment_table(scored, scores, raw),
     )
 
