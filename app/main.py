@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -63,7 +59,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.acquaintances = Acquaintances()
     app.state.remembered = Remembered()
     app.state.live = Live()
-    app.state.desk = Desk(Recorder(database.url, role=database.role), database, Sheets())
+    app.state.desk = Desk(Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets())
     app.state.keeper = Keeper(app.state.desk.recorder)
     app.middleware_stack = EdgeLayer(HeadLayer(app.build_middleware_stack()), app.state.metrics)
     return app
@@ -78,21 +74,12 @@ def from_environment() -> FastAPI:
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
     role = settings.database_role or None
-    database = Database(settings.database_url, size=settings.pool_size, role=role, timeout=HURRIED)
+    database = Database(settings.database_url, size=settings.pool_size, role=role, timeout=HURRIED, watched=True)
     app = create_app(database, options(settings))
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)
     return app
-
-
-def _end_with_parent() -> None:
-    """Stop as if told to once the process that started this one is gone, however it went."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def options(settings: Settings) -> Options:

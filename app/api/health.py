@@ -11,8 +11,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
+from app.domain.errors import AppError
 from app.services import readiness
 from app.stats.result import METHOD_VERSION
+from app.web import parts
 from app.web.access import Public
 from app.web.deps import DatabaseDep
 from app.web.examples import sends, shows
@@ -38,11 +40,27 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
+class PartOfService(BaseModel):
+    """One part of the service: a web process, the worker, the embedded Postgres. reason: why it does not run."""
+
+    state: Literal["starting", "running", "restarting"]
+    reason: str = ""
+
+
+class Readiness(Health):
+    """Requests can be served. parts: of the service, by name; empty where nobody supervises this process."""
+
+    parts: dict[str, PartOfService] = {}
+
+
 class Version(BaseModel):
     """version: of the program. method_version: of the statistics; reports of one are comparable."""
 
     version: str
     method_version: str
+
+
+READY = Readiness(parts={"postgres": PartOfService(state="running"), "web": PartOfService(state="running")})
 
 
 @router.get("/livez", summary="Is the process alive", responses=shows(200, Health()))
@@ -51,11 +69,19 @@ async def livez(_: Public) -> Health:
     return Health()
 
 
-@router.get("/readyz", summary="Can requests be served", responses=shows(200, Health()))
-async def readyz(_: Public, database: DatabaseDep) -> Health:
-    """Asks the database; 503 while it cannot be reached or has the schema of another version."""
-    await to_thread.run_sync(readiness.check, database, limiter=_asking())
-    return Health()
+@router.get("/readyz", summary="Can requests be served", responses=shows(200, READY))
+async def readyz(_: Public, database: DatabaseDep) -> Readiness:
+    """Asks the database; 503 while it cannot be reached or has the schema of another version.
+
+    Either says how the parts of the service are: an embedded Postgres that is started again, with the reason, or a
+    worker that has ended. A worker that is away hinders no request.
+    """
+    try:
+        await to_thread.run_sync(readiness.check, database, limiter=_asking())
+    except AppError as error:
+        error.members = {"parts": parts.told()} if parts.told() else {}
+        raise
+    return Readiness(parts={name: PartOfService.model_validate(part) for name, part in parts.told().items()})
 
 
 @router.get(

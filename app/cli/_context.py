@@ -16,23 +16,30 @@ from app.storage.server_checks import check_url
 @contextmanager
 def owner_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
-    settings = Settings.load()
-    if settings.database_url:
-        with translating():
-            yield settings.database_url
-        return
-    with embedded.start(settings.data_dir) as server, translating():
-        yield server.url("owner")
+    with own_database() as (url, _):
+        yield url
 
 
 @contextmanager
-def database() -> Iterator[Database]:
-    """The database under the serving role, its schema brought up to this version first."""
+def own_database() -> Iterator[tuple[str, embedded.Server | None]]:
+    """The same, and the embedded Postgres; None where the settings name another."""
+    settings = Settings.load()
+    if settings.database_url:
+        with translating():
+            yield settings.database_url, None
+        return
+    with embedded.start(settings.data_dir) as server, translating():
+        yield server.url("owner"), server
+
+
+@contextmanager
+def database(*, watched: bool = False) -> Iterator[Database]:
+    """The database under the serving role, its schema brought up to this version first. watched: as `Database` says."""
     with owner_url() as url:
         role = prepare_roles(url)
         check_url(url, serving_role=role)
         migrate.upgrade(url)
-        handle = Database(url, size=2, role=role and APP_ROLE)
+        handle = Database(url, size=2, role=role and APP_ROLE, watched=watched)
         try:
             yield handle
         finally:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,10 +16,10 @@ from multiprocessing.context import SpawnProcess
 
 import httpx
 
-from app.cli import serve
+from app.cli import _web, serve
 from app.domain.errors import Unavailable
 
-READY_WITHIN, ANSWER_WITHIN, LOOK_EVERY = 30.0, 2.0, 0.05  # seconds
+ANSWER_WITHIN, LOOK_EVERY, SAY_EVERY = 2.0, 0.05, 10.0  # seconds
 END_WITHIN = 10.0
 
 
@@ -54,8 +55,10 @@ def own_server(url: str, role: str | None) -> Iterator[str]:
 def _serve(url: str, role: str | None, listener: socket.socket) -> None:
     """In the child: quiet but for what goes wrong, since the command has its own things to say."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    serve.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in serve.LOGGING["loggers"].items()}
-    serve.run(url, role, listener, workers=1)
+    os.environ["PLUMBLINE_DATABASE_URL"] = url
+    os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
+    _web.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in _web.LOGGING["loggers"].items()}
+    _web.answer(listener)
 
 
 def _end_with_parent() -> None:
@@ -66,12 +69,24 @@ def _end_with_parent() -> None:
 
 
 def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
-    until = time.monotonic() + READY_WITHIN
-    while time.monotonic() < until and process.is_alive():
-        try:
-            if httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN).status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            pass
+    """Wait as long as the machine needs, and say now and then what for. Raises NotStarted where the process ends."""
+    begun, say_at = time.monotonic(), SAY_EVERY
+    while process.is_alive():
+        why = _not_ready(origin)
+        if not why:
+            return
+        waited = time.monotonic() - begun
+        if waited >= say_at:
+            say_at += SAY_EVERY
+            print(f"plumbline: waiting for the server for {waited:.0f} s: {why}", file=sys.stderr)  # noqa: T201  (this is the command line)
         time.sleep(LOOK_EVERY)
-    raise NotStarted(f"{origin} is not ready")
+    raise NotStarted(f"{origin}: its process ended with exit code {process.exitcode}")
+
+
+def _not_ready(origin: str) -> str:
+    """Why a server is not ready, as far as it says; nothing where it is."""
+    try:
+        answer = httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN)
+        return "" if answer.status_code == httpx.codes.OK else str(answer.json()["title"])
+    except (httpx.TransportError, ValueError, KeyError):
+        return "its process is still starting"

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import os
+import logging.config
 import signal
 import socket
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import uvicorn
-from uvicorn.supervisors import Multiprocess
 
-from app.cli import _context
+from app.cli import _context, _supervisor
+from app.cli._parts import Limits, Part, Postgres, Process
+from app.cli._web import GRACE, LOGGING
 from app.config import Settings
 from app.domain.errors import AppError
 from app.services import tokens
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database, Session
 from app.storage.server_checks import check_url
-from app.web.protocol import BoundedProtocol
 
-FACTORY = "app.main:from_environment"
 LINK_FILE = "first-admin-link"
 ENDS = "It ends in a day. Make a token of your own by it, under Tokens; without one the next start makes a new link."
 BACKLOG = 2048
-GRACE = 8  # seconds that requests under way have to finish
-LOOK_EVERY, LONGEST_PAUSE = 0.2, 30.0  # seconds, at the worker beside us, and before it gets a successor
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "app.web.logs.JsonLines"}},
-    "handlers": {"err": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
-    "loggers": {name: {"handlers": ["err"], "level": "INFO"} for name in ("uvicorn", "plumbline")},
-}
 
 
 class CannotListen(AppError):
@@ -57,48 +45,49 @@ def serve(
     no_migrate: Annotated[bool, typer.Option("--no-migrate", help="Refuse a schema that is behind.")] = False,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave the background work to others.")] = False,
 ) -> None:
-    """Serve until told to stop, with one worker beside it."""
+    """Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again."""
     settings = Settings.load()
-    with stoppable(), _context.owner_url() as url:
+    with stoppable(), _context.own_database() as (url, own):
         role = prepare(url, upgrade=not no_migrate)
         with listening(host or settings.host, settings.port if port is None else port) as server:
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
-            with nullcontext() if no_worker else worker(url):
-                run(url, role, server, workers=workers or settings.workers)
+            n = workers or settings.workers
+            parts: list[Part] = [Postgres(embedded.Tender(own.cluster))] if own else []
+            parts += [_web(url, role, server, f"web {i}" if n > 1 else "web") for i in range(1, n + 1)]
+            run([*parts, *([] if no_worker else [_worker(url)])], server)
 
 
 @contextmanager
 def worker(url: str) -> Iterator[None]:
-    """One worker as a process of its own, so that background work never slows an answer; however we end, it ends.
+    """One worker beside a command, for the length of a block; one that ends before gets a successor."""
+    parts, stopping = [_worker(url)], threading.Event()
 
-    One that ends before us gets a successor.
-    """
-    stopping = threading.Event()
-    keeper = threading.Thread(target=_keep_worker, args=(url, stopping), name="worker")
+    def keep() -> None:
+        while not stopping.wait(_supervisor.LOOK_EVERY):
+            parts[0].look(_supervisor.LOOK_EVERY, may_start=True)
+
+    keeper = threading.Thread(target=keep, name="worker")
     keeper.start()
     try:
         yield
     finally:
         stopping.set()
         keeper.join()
+        _supervisor.end(parts, GRACE)
 
 
-def _keep_worker(url: str, stopping: threading.Event) -> None:
-    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url}
-    command = [sys.executable, "-m", "app.cli", "worker", "--parent", str(os.getpid())]
-    pause = LOOK_EVERY
-    while not stopping.wait(pause):
-        process = subprocess.Popen(command, env=environment)
-        while process.poll() is None and not stopping.wait(LOOK_EVERY):
-            pass
-        pause = min(2 * pause, LONGEST_PAUSE)
-        process.terminate()
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+def _worker(url: str) -> Process:
+    """One worker as a process of its own, so that background work never slows an answer; however we end, it ends."""
+    command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
+    # It waits for the database, and then does nothing: that is no sign of death.
+    return Process("worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=Limits(idle=None))
+
+
+def _web(url: str, role: str | None, server: socket.socket, name: str) -> Process:
+    command = [sys.executable, "-m", "app.cli._web", "{line}", str(server.fileno())]
+    environment = {"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""}
+    return Process(name, command, environment=environment, descriptors=[server.fileno()])
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:
@@ -192,23 +181,11 @@ def _hand_over(link: str, data_dir: Path) -> str:
     return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 
-def run(url: str, role: str | None, server: socket.socket, *, workers: int) -> None:
-    """Answer requests on a listening socket until told to stop."""
-    os.environ["PLUMBLINE_DATABASE_URL"] = url
-    os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
-    config = uvicorn.Config(
-        FACTORY,
-        factory=True,
-        http=BoundedProtocol,
-        workers=workers,
-        access_log=False,
-        log_config=LOGGING,
-        server_header=False,
-        ws="none",
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=GRACE,
-    )
-    if workers == 1:
-        uvicorn.Server(config).run(sockets=[server])
-    else:
-        Multiprocess(config, sockets=[server]).run()
+def run(parts: Sequence[Part], server: socket.socket) -> None:
+    """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
+    logging.config.dictConfig(LOGGING)
+    try:
+        _supervisor.keep(parts)
+    finally:
+        server.close()
+        _supervisor.end(parts, GRACE + 1)

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from app.cli import _context
+from app.cli._line import Line
 from app.config import Settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
@@ -24,7 +25,6 @@ from app.storage.embedded import write_private
 BEAT_FILE = "worker.beat"
 EVERY = 60.0
 PATIENCE = 3 * EVERY
-PARENT_EVERY = 1.0  # seconds between looks at whether the parent is still there
 
 
 class NotAlive(Unavailable):
@@ -45,7 +45,7 @@ def worker(
     keen: Annotated[
         bool, typer.Option("--keen", help="Take a share of busy processors too: for machines that serve nobody.")
     ] = False,
-    parent: Annotated[int | None, typer.Option(hidden=True, help="End with this process, the parent.")] = None,
+    line: Annotated[int | None, typer.Option(hidden=True, help="Descriptor of the line to the supervisor.")] = None,
 ) -> None:
     """Compute reports that take long, and let go of what has outlived its use, until told to stop."""
     if alive:
@@ -55,17 +55,25 @@ def worker(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent, stop), name="parent", daemon=True).start()
+    supervisor = None if line is None else Line(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
-    with _context.database() as database:
+    with _context.database(watched=True) as database:
         if once:
             sweep(database)
             return None
         beat = _beat()
-        n = processes or computing(os.cpu_count() or 1, beside=parent is not None)
-        loop.run(database, stop=stop, every=EVERY, beat=lambda: _sign(beat), processes=n, yielding=not keen)
+        n = processes or computing(os.cpu_count() or 1, beside=supervisor is not None)
+        alive_now = supervisor.beat if supervisor else lambda: None
+        loop.run(
+            database,
+            stop=stop,
+            every=EVERY,
+            beat=lambda: _sign(beat),
+            alive=alive_now,
+            processes=n,
+            yielding=not keen,
+        )
     return None
 
 
@@ -78,13 +86,6 @@ def computing(cores: int, *, beside: bool) -> int:
     (4, 3, 1)
     """
     return max(1, cores - 1) if beside else cores
-
-
-def _end_with(parent: int, stop: threading.Event) -> None:
-    """Stop once the parent is gone: a killed one tells nobody, but its children then have another."""
-    while not stop.wait(PARENT_EVERY):
-        if os.getppid() != parent:
-            stop.set()
 
 
 def _sign(beat: Path) -> None:

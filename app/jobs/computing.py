@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -23,13 +22,15 @@ from app.jobs.short_turns import take_short_turns
 from app.services.job_work import Computer
 from app.storage.db import Database
 from app.storage.jobs_queue import Entry
+from app.storage.processes import Stillness
 
-NICE, NICEST = 10, 19
+NICE = 10  # a weight of 110, where a process that answers raters has 1024: about a tenth of a busy processor
 AUTOGROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
 AUTOGROUP = Path("/proc/self/autogroup")  # the nice value of the session
 TOLD_WITHIN = 10.0
 ASK_EVERY = 0.5  # seconds between questions whether the work is still wanted
 END_WITHIN = 5.0
+STOPPED_FOR = 4.0  # seconds after which one that a signal has stopped is given up
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 Ending = Literal["done", "unwanted", "stopped"]
 
@@ -61,6 +62,7 @@ class Process:
         Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
         """
         line = self._begun()
+        still = Stillness(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
         line.send((entry.task, entry.job_id, entry.n))
         asked = time.monotonic()
@@ -70,6 +72,11 @@ class Process:
                 return "stopped"
             if time.monotonic() - asked >= ASK_EVERY:
                 asked = time.monotonic()
+                if still is not None:
+                    still.look(ASK_EVERY)
+                    if still.stopped >= STOPPED_FOR:
+                        self.end()
+                        raise ComputingFailed("a signal that stopped it")
                 if not wanted():
                     self.end()
                     return "unwanted"
@@ -151,29 +158,28 @@ class Processes:
 
 
 def _step_back(*, yielding: bool) -> None:
-    """Be nice; or take only what raters leave of the processors: a nice process takes a share of every moment."""
-    if yielding and _weighs_least():
-        return
-    os.nice(NICE)
-    if yielding and hasattr(os, "SCHED_IDLE"):
-        with suppress(OSError):  # a container may forbid it
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    """Be nice: take what others leave of the processors, and about a tenth where all of them are busy.
+
+    Less would be none: beside a few busy processes a job of the idle class, or of the least weight, stands for minutes.
+    """
+    if not (yielding and _has_own_weight()):
+        os.nice(NICE)
 
 
-def _weighs_least() -> bool:
-    """Where the kernel weighs sessions before the processes in them: a session of the least weight, for this one alone.
+def _has_own_weight() -> bool:
+    """Where the kernel weighs sessions before the processes in them: a session of that weight, for this one alone.
 
-    There the idle class only counts within a session, and keeps others waiting for some milliseconds (docs/jobs.md).
+    There a nice value only counts within a session, and one session's work keeps others waiting (docs/jobs.md).
     """
     try:
         if AUTOGROUPS.read_text(encoding="ascii").strip() != "1":
             return False
         with AUTOGROUP.open("wb") as weight:  # first: in a session that weighs as all do it would take more
             os.setsid()
-            _tell(weight.fileno(), str(NICEST).encode())
+            _tell(weight.fileno(), str(NICE).encode())
     except OSError:  # no Linux, one without groups, or a container that may not write there
         return False
-    os.nice(NICEST)
+    os.nice(NICE)
     return True
 
 

@@ -28,14 +28,15 @@ def run(
     stop: threading.Event,
     every: float,
     beat: Callable[[], None],
+    alive: Callable[[], None] = lambda: None,
     processes: int = 1,
     yielding: bool = True,
 ) -> None:
     """Compute reports and sweep every so many seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
-    A database that is away for a while, or full, is waited for. yielding: compute with what others leave of the
-    processors.
+    alive: called before each round. A database that is away for a while, or full, is waited for. yielding: compute
+    with what others leave of the processors.
 
     Raises NothingComputes where the thread that computes ends unasked: whoever keeps this worker starts another.
     """
@@ -47,6 +48,7 @@ def run(
         while not stop.is_set():
             if not computing.is_alive():
                 raise NothingComputes
+            alive()
             try:
                 jobs.sweep(database)
                 if time.monotonic() >= due:

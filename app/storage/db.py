@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, StorageFull, Unavailable
+from app.storage.pulse import SILENT, Connection, Pulse
 
 __all__ = ["Database", "Session", "driver", "sqlalchemy_url", "translating"]
 
@@ -72,21 +73,31 @@ class Database:
     size: connections kept; as many threads can be in a transaction at once.
     role: role to serve under, so that the process lacks what only the owner may do; None keeps the login role.
     timeout: seconds after which a statement is stopped.
+    watched: whether a server that does not answer any more, frozen or cut off, is noticed within two seconds; then
+    nobody waits for it longer (`app.storage.pulse`).
     """
 
-    def __init__(self, url: str, *, size: int = 10, role: str | None = None, timeout: float = UNHURRIED) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        size: int = 10,
+        role: str | None = None,
+        timeout: float = UNHURRIED,
+        watched: bool = False,
+    ) -> None:
         self.url = url
         self.size = size
         self.role = role
         self.timeout = timeout
+        self.pulse = Pulse(_libpq(url), _options(role)) if watched else None
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
 
     def _pool(self, size: int, role: str | None) -> sa.Engine:
         limit = f"-c statement_timeout={round(self.timeout * 1000)}"
-        options = f"-c timezone=UTC {limit}" + (f" -c role={role}" if role else "")
-        return sa.create_engine(
+        engine = sa.create_engine(
             sqlalchemy_url(self.url),
             poolclass=_Pool,
             pool_size=size,
@@ -95,13 +106,29 @@ class Database:
             pool_pre_ping=True,
             hide_parameters=True,  # a traceback in the log shows no values
             connect_args={
-                "options": options,
+                "options": f"{_options(role)} {limit}",
                 "connect_timeout": CONNECT_TIMEOUT,
                 # Each statement is planned for its own values: a plan for any, which the server keeps for a statement
                 # that a connection has prepared, may read all that there is.
                 "prepare_threshold": None,
             },
         )
+        if self.pulse is not None:
+            sa.event.listen(engine, "do_connect", self._connected)
+        return engine
+
+    def _connected(self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]) -> Connection:
+        """A new connection that waits no longer than the pulse beats."""
+        if self.pulse is not None:
+            self.pulse.expect()
+        made = Connection.connect(*given, **named)
+        made.pulse = self.pulse
+        return made
+
+    def _expect_answers(self) -> None:
+        """Raise DatabaseDown at once where nobody answers."""
+        if self.pulse is not None and self.pulse.silent:
+            raise DatabaseDown(SILENT, retry_after=1)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
@@ -111,6 +138,7 @@ class Database:
 
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
         """
+        self._expect_answers()
         with translating(), Session(self._engine, expire_on_commit=False) as session, session.begin():
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
@@ -133,6 +161,7 @@ class Database:
 
         Asked on a connection of its own, so that the answer does not wait for requests. Raises Unavailable.
         """
+        self._expect_answers()
         with translating(), self._probe.connect() as connection:
             there = connection.execute(sa.text("SELECT to_regclass('alembic_version')")).scalar()
             found = sa.text("SELECT version_num FROM alembic_version")
@@ -140,8 +169,18 @@ class Database:
 
     def close(self) -> None:
         """Close every connection, those in use when their transaction ends. A later transaction opens new ones."""
+        if self.pulse is not None:
+            self.pulse.close()
         self._engine.dispose()
         self._probe.dispose()
+
+
+def _options(role: str | None) -> str:
+    return "-c timezone=UTC" + (f" -c role={role}" if role else "")
+
+
+def _libpq(url: str) -> str:
+    return sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def sqlalchemy_url(url: str) -> sa.URL:

@@ -118,6 +118,11 @@ def head() -> str | None:
     return ScriptDirectory.from_config(config()).get_current_head()
 
 
+def known() -> set[str | None]:
+    """Every revision that this version knows, and none at all."""
+    return {None, *(script.revision for script in ScriptDirectory.from_config(config()).walk_revisions())}
+
+
 def require_head(connection: sa.Connection) -> None:
     """Raise SchemaBehind unless the database is at this version's head."""
     current = MigrationContext.configure(connection).get_current_revision()

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import psycopg
-from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
 from app.storage import answers
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
+from app.storage.pulse import SILENT, AsyncConnection, Pulse
 from app.storage.recorder_judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
-RAW = AsyncConnectionPool[psycopg.AsyncConnection[TupleRow]]
+RAW = AsyncConnectionPool[AsyncConnection]
 T = TypeVar("T")
 M = TypeVar("M")
 
@@ -82,10 +82,13 @@ class Lane(Generic[M, T]):
 
 
 class Recorder:
-    """Writes what the hot routes bring. size: connections. most: members of one flush."""
+    """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server."""
 
-    def __init__(self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST) -> None:
+    def __init__(
+        self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST, pulse: Pulse | None = None
+    ) -> None:
         self.most = most
+        self.pulse = pulse
         self.flushes = 0
         self.members = 0
         self._lanes: dict[tuple[str, int], Lane[Any, Any]] = {}
@@ -108,10 +111,17 @@ class Recorder:
             timeout=POOL_TIMEOUT,
             reconnect_timeout=POOL_TIMEOUT,
             max_waiting=WAITING,
-            configure=_prepare,
+            connection_class=AsyncConnection,
+            configure=self._prepare,
             kwargs=self._given,
         )
         await self._opened.open(wait=False)
+
+    async def _prepare(self, connection: AsyncConnection) -> None:
+        """Make a new connection fit for what is done on it."""
+        connection.pulse = self.pulse
+        await prepare(connection)
+        await answers.prepare(connection)
 
     @property
     def _pool(self) -> RAW:
@@ -119,6 +129,11 @@ class Recorder:
         if self._opened is None:
             raise ShuttingDown(retry_after=2)
         return self._opened
+
+    def _expect_answers(self) -> None:
+        """Raise DatabaseDown at once where nobody answers."""
+        if self.pulse is not None and self.pulse.silent:
+            raise DatabaseDown(SILENT, retry_after=1)
 
     async def close(self) -> None:
         """Write what waits, then let the connections go."""
@@ -229,6 +244,7 @@ class Recorder:
                 state = error.sqlstate or "08"
                 if not state.startswith(("08", "57P", AGAINST_EACH_OTHER)):
                     raise
+                self._expect_answers()
             if state.startswith(AGAINST_EACH_OTHER):
                 await asyncio.sleep(OTHERS_TURN)
             else:
@@ -259,18 +275,13 @@ class Recorder:
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit, for reading."""
         pool = self._pool  # which closes what comes back to it after it was closed
+        self._expect_answers()
         with _no_connection():
             connection = await pool.getconn()
         try:
             yield connection
         finally:
             await pool.putconn(connection)
-
-
-async def _prepare(connection: Connection) -> None:
-    """Make a new connection fit for what is done on it."""
-    await prepare(connection)
-    await answers.prepare(connection)
 
 
 class _no_connection:  # noqa: N801  (a context manager, like contextlib's)

@@ -19,7 +19,7 @@ from tests.patience import as_served, soon
 
 def test_health_needs_no_credential(anonymous: httpx.Client) -> None:
     assert anonymous.get("/livez").json() == {"status": "ok"}
-    assert anonymous.get("/readyz").json() == {"status": "ok"}
+    assert anonymous.get("/readyz").json() == {"status": "ok", "parts": {}}
     assert set(anonymous.get("/version").json()) == {"version", "method_version"}
 
 

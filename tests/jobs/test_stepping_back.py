@@ -1,17 +1,20 @@
-"""P12: who computes takes what raters leave, and where the kernel weighs sessions, in a session that weighs least."""
+"""Who computes takes what raters leave, and never nothing: where the kernel weighs sessions, one of that weight."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from app.jobs import computing
+from tests.working import until
 
 
 def stepped_back(*, yielding: bool) -> tuple[int, int, bool]:
@@ -39,10 +42,10 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_where_sessions_are_weighed_who_computes_has_one_of_the_least_weight(groups: Path) -> None:
+def test_where_sessions_are_weighed_who_computes_has_one_of_its_own(groups: Path) -> None:
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICEST - os.nice(0), os.SCHED_OTHER, True)
-    assert (groups / "session").read_text() == str(computing.NICEST)
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
+    assert (groups / "session").read_text() == str(computing.NICE)
 
 
 def test_where_several_are_told_at_once_the_kernel_is_told_again(groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,14 +53,14 @@ def test_where_several_are_told_at_once_the_kernel_is_told_again(groups: Path, m
     busy, write = [BlockingIOError] * 2, os.write
 
     def told(line: int, data: bytes) -> int:
-        if data == str(computing.NICEST).encode() and busy:
+        if data == str(computing.NICE).encode() and busy:
             raise busy.pop()
         return write(line, data)
 
     monkeypatch.setattr(os, "write", told)
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICEST - os.nice(0), os.SCHED_OTHER, True)
-    assert (groups / "session").read_text() == str(computing.NICEST)
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
+    assert (groups / "session").read_text() == str(computing.NICE)
 
 
 def test_a_session_that_cannot_be_made_to_weigh_less_is_not_begun(
@@ -65,14 +68,14 @@ def test_a_session_that_cannot_be_made_to_weigh_less_is_not_begun(
 ) -> None:
     monkeypatch.setattr(computing, "AUTOGROUP", groups / "read-only" / "session")
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_IDLE, False)
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, False)
 
 
 @pytest.mark.parametrize("said", ["0\n", None])
-def test_elsewhere_who_computes_is_of_the_idle_class(groups: Path, said: str | None) -> None:
+def test_elsewhere_who_computes_is_nice(groups: Path, said: str | None) -> None:
     if said is not None:
         (groups / "enabled").write_text(said)
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_IDLE, False)
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, False)
     assert not (groups / "session").exists()
 
 
@@ -88,15 +91,16 @@ def weighed() -> None:
 
 
 def test_the_kernel_takes_the_weight_of_a_session(weighed: None) -> None:
-    assert stepped_back(yielding=True) == (computing.NICEST - os.nice(0), os.SCHED_OTHER, True)
+    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
 
 
 THREE_AT_ONCE = """
 import os
 from app.jobs import computing
+from tests.working import until
 for _ in range(3):
     if not os.fork():
-        os._exit(not computing._weighs_least())
+        os._exit(not computing._has_own_weight())
 print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(3)])
 """
 
@@ -107,3 +111,47 @@ def test_the_kernel_takes_the_weights_of_sessions_that_begin_at_once_also_of_oth
         pytest.skip("no setpriv here, by which root lays its rights aside")
     done = subprocess.run([*less, sys.executable, "-c", THREE_AT_ONCE], capture_output=True, text=True, check=True)
     assert done.stdout == "[0, 0, 0]\n"
+
+
+def burn(report: int, *, nice: bool) -> None:
+    """In a child: compute on one processor together with the other, and say now and then how much time that was."""
+    try:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        if nice:
+            computing._step_back(yielding=True)
+        while True:
+            until = time.process_time() + 0.01
+            while time.process_time() < until:
+                pass
+            os.pwrite(report, f"{time.process_time():020.4f}".encode(), 20 if nice else 0)
+    finally:
+        os._exit(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor can be shared on purpose here")
+def test_beside_a_busy_process_who_computes_has_its_share(tmp_path: Path) -> None:
+    """A tenth as the weights say; of the idle class it was a three-hundredth, of the least weight a seventieth."""
+    report = os.open(tmp_path / "report", os.O_RDWR | os.O_CREAT)
+    os.pwrite(report, b"0" * 40, 0)
+    children = []
+    for nice in (True, False):
+        child = os.fork()
+        if child == 0:
+            burn(report, nice=nice)
+        children.append(child)
+
+    def had() -> tuple[float, float]:
+        text = os.pread(report, 40, 0)
+        return float(text[:20]), float(text[20:])
+
+    try:
+        until(lambda: min(had()) > 0, "both have begun")
+        begun = had()
+        until(lambda: had()[0] - begun[0] > 1.5, "the busy one has had its time")
+        busy, computed = (now - then for now, then in zip(had(), begun, strict=True))
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.close(report)
+    assert 0.04 < computed / busy < 0.5

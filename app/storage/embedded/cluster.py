@@ -8,6 +8,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from app.storage.embedded import binaries
 from app.storage.embedded.account import Account, initdb_account
@@ -21,6 +22,7 @@ PAUSE = 0.05
 PID_FILE = "postmaster.pid"
 LOG = "postgres.log"
 LOG_LIMIT = 16 << 20
+Answer = Literal["accepts", "rejects", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +97,34 @@ def _initdb(cluster: Cluster, maker: Account, scratch: Path, passwords: dict[str
         raise NotStarting(f"initdb: {_tail(answer.stdout)}")
 
 
+def made_by(folder: Path) -> str | None:
+    """The major version of the Postgres that made a cluster; None where there is no cluster."""
+    file = folder / "PG_VERSION"
+    return file.read_text(encoding="ascii").strip() if file.exists() else None
+
+
 def _require_major(cluster: Cluster) -> None:
-    made_by = (cluster.folder / "PG_VERSION").read_text(encoding="ascii").strip()
+    by = made_by(cluster.folder)
     ours = binaries.major(cluster.programs)
-    if made_by != str(ours):
+    if by != str(ours):
         raise OtherMajor(
-            f"{cluster.home} was made by Postgres {made_by}, this is Postgres {ours}. To move it: run "
-            f"`plumbline db backup FILE` with the Postgres {made_by} that made it, start with an empty data folder, "
+            f"{cluster.home} was made by Postgres {by}, this is Postgres {ours}. To move it: run "
+            f"`plumbline db backup FILE` with the Postgres {by} that made it, start with an empty data folder, "
             f"and run `plumbline db restore FILE`"
         )
 
 
+def ask(cluster: Cluster) -> Answer:
+    """What a server says on our socket: accepts connections, rejects them for now, or does not answer within 3 s."""
+    command: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
+    command += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
+    answers: dict[int, Answer] = {0: "accepts", 1: "rejects"}
+    return answers.get(cluster.account.run(command).returncode, "silent")
+
+
 def is_ready(cluster: Cluster) -> bool:
     """Whether a server accepts connections on our socket."""
-    ask: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
-    ask += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
-    return cluster.account.run(ask).returncode == 0
+    return ask(cluster) == "accepts"
 
 
 def processes(cluster: Cluster) -> set[int]:
@@ -126,6 +140,20 @@ def processes(cluster: Cluster) -> set[int]:
         except OSError:
             continue  # ended meanwhile, or another user's
     return found
+
+
+def postmaster(cluster: Cluster, found: set[int]) -> int | None:
+    """The one of the cluster's processes that began the others and takes connections; None where it is gone."""
+    pid = _first_number(cluster.folder / PID_FILE)
+    return pid if pid in found else None
+
+
+def launch(cluster: Cluster) -> None:
+    """Begin to start the server unless a process of it is there; waits for nothing. The caller holds the lock."""
+    if not processes(cluster):
+        _drop_foreign_pids(cluster)
+        rotate_log(cluster)
+        _pg_ctl(cluster, "start", "-W", "-l", LOG)
 
 
 def bring_up(cluster: Cluster) -> bool:
@@ -193,7 +221,7 @@ def bring_down(cluster: Cluster) -> None:
 
 def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
     """Run pg_ctl; True if it did what was asked. Names go by environment and folder, for it passes them to a shell."""
-    command: list[str | Path] = [cluster.programs / "pg_ctl", "-w", "-s", *arguments]
+    command: list[str | Path] = [cluster.programs / "pg_ctl", "-s", "-w", *arguments]
     try:
         answer = cluster.account.run(
             command, cwd=cluster.home, environment={"PGDATA": str(cluster.folder)}, timeout=START_SECONDS + 30
@@ -210,8 +238,12 @@ def rotate_log(cluster: Cluster) -> None:
 
 
 def _log_tail(cluster: Cluster) -> str:
-    text = cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log"
-    return f"{_tail(text)} (see {cluster.log})"
+    return f"{last_words(cluster)} (see {cluster.log})"
+
+
+def last_words(cluster: Cluster) -> str:
+    """The end of the server's log, in one line."""
+    return _tail(cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log")
 
 
 def _tail(text: str, lines: int = 5) -> str:

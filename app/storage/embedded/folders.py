@@ -13,6 +13,7 @@ from app.storage.embedded.errors import BadDataFolder
 LOCK, USERS = "start.lock", "users.lock"  # the first is also the sign that a folder is ours
 BESIDE = ("worker.beat", "first-admin-link")  # what commands leave here although their database is another
 SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un, without the final NUL
+NOTE = "socket-folder"  # where the socket is, if it cannot be in the data folder
 PORT = 5432  # only a suffix of the socket's name
 
 
@@ -119,7 +120,7 @@ def socket_folder(home: Path, account: Account) -> Path:
         inside.chmod(0o700)
         give(inside, account)
         return inside
-    note = home / "socket-folder"
+    note = home / NOTE
     if note.exists():
         noted = Path(note.read_text(encoding="utf-8"))
         if _is_private(noted, account):
@@ -128,6 +129,12 @@ def socket_folder(home: Path, account: Account) -> Path:
     give(short, account)
     write_private(note, str(short))
     return short
+
+
+def noted_socket_folder(home: Path) -> Path:
+    """Where starters have put the socket; nothing is made or looked at."""
+    note = home / NOTE
+    return Path(note.read_text(encoding="utf-8")) if note.exists() else home / "run"
 
 
 def _is_private(folder: Path, account: Account) -> bool:

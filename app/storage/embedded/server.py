@@ -14,6 +14,7 @@ from urllib.parse import quote
 from app.storage.embedded import binaries, cluster, folders, roles, settings
 from app.storage.embedded.account import server_account
 from app.storage.embedded.cluster import Cluster
+from app.storage.processes import is_stopped
 
 Role = Literal["owner", "app", "admin"]
 _LOGINS: dict[Role, str] = {"owner": settings.OWNER, "app": settings.APP, "admin": settings.ADMIN}
@@ -113,6 +114,23 @@ def stop(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     with _locked(home):
         if cluster.folder_in(home).exists():
             _take_down(_open(home, tools))
+
+
+def running(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
+    """The owner's address of a server that takes connections; None where there is none. Starts and changes nothing."""
+    home = data_dir.expanduser().resolve()
+    if not (home / folders.LOCK).exists() or not cluster.folder_in(home).exists():
+        return None
+    found = Cluster(
+        home,
+        folders.noted_socket_folder(home),
+        binaries.server_programs(bin_dir),
+        server_account(cluster.folder_in(home)),
+    )
+    there = cluster.processes(found)
+    if not there or any(map(is_stopped, there)) or not cluster.is_ready(found):
+        return None
+    return Server(found, started=False, _users=-1).url("owner")
 
 
 def _open(home: Path, tools: Path) -> Cluster:

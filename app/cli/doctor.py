@@ -1,0 +1,111 @@
+"""`plumbline doctor`: what is wrong with an installation, and what to do."""
+
+from __future__ import annotations
+
+import errno
+import json
+import platform
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import httpx
+import typer
+
+from app.cli.worker import BEAT_FILE, PATIENCE
+from app.config import Settings
+from app.domain.findings import Finding
+from app.storage import embedded
+from app.storage.embedded import examining as embedded_examining
+from app.storage.examining import examine
+
+ANSWER_WITHIN = 5.0  # seconds
+SHOWN = {"ok": "ok", "warning": "look", "wrong": "WRONG"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
+    """Say what is wrong here and what to do; start, stop and change nothing. Exit code 1 where anything is wrong."""
+    settings = Settings.load()
+    found = list(findings(settings))
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found]))
+    else:
+        for one in found:
+            typer.echo(f"{SHOWN[one.state]:6}{one.what}: {one.said}" + (f"\n      → {one.do}" if one.do else ""))
+    if any(one.state == "wrong" for one in found):
+        sys.exit(1)
+
+
+def findings(settings: Settings) -> Iterator[Finding]:
+    """Everything that is looked at, one after another."""
+    yield Finding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
+    if settings.database_url:
+        yield from examine(settings.database_url)
+    else:
+        yield from embedded_examining.examine(settings.data_dir)
+        yield from _own_database(settings.data_dir)
+    yield _beat(settings.data_dir)
+    yield from _port(settings.host, settings.port)
+
+
+def _own_database(data_dir: Path) -> Iterator[Finding]:
+    """What the embedded database says, where it takes connections."""
+    url = embedded.running(data_dir)
+    if url is not None:
+        yield from examine(url)
+
+
+def _beat(data_dir: Path) -> Finding:
+    beat = data_dir / BEAT_FILE
+    if not beat.is_file():
+        return Finding("worker", "warning", "no sign of life in this data folder", "`plumbline serve` has a worker")
+    age = time.time() - beat.stat().st_mtime
+    if age > PATIENCE:
+        do = "see the log of `plumbline serve`, which starts it again by itself"
+        return Finding("worker", "warning", f"its last sign of life is {age:.0f} s old", do)
+    return Finding("worker", "ok", f"its last sign of life is {max(age, 0):.0f} s old")
+
+
+def _port(host: str, port: int) -> Iterator[Finding]:
+    """Who listens on the port: we, nobody, or somebody else."""
+    shown = f"{host}:{port}"
+    try:
+        with socket.create_server((host, port)):
+            yield Finding("port", "ok", f"{shown} is free: nobody serves there")
+            return
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            do = "name another address in PLUMBLINE_HOST and PLUMBLINE_PORT"
+            yield Finding("port", "wrong", f"{shown} cannot be listened on: {error.strerror}", do)
+            return
+    yield from _service(f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}", shown)  # noqa: S104  (asked, not bound)
+
+
+def _service(origin: str, shown: str) -> Iterator[Finding]:
+    try:
+        answer = httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN, trust_env=False)
+        told = answer.json()
+        parts = told.get("parts", {})
+    except (httpx.HTTPError, ValueError, AttributeError):
+        do = "stop it, or name another port in PLUMBLINE_PORT"
+        yield Finding("port", "wrong", f"another program holds {shown}, or a service that does not answer", do)
+        return
+    ready = answer.status_code == httpx.codes.OK
+    title = str(told.get("title", told.get("status", "")))
+    yield Finding(
+        "service", "ok" if ready else "wrong", f"{shown} says: {title}", "" if ready else "see what is wrong above"
+    )
+    for name, part in parts.items():
+        if part["state"] != "running":
+            said = f"{part['state']}: {part['reason']}" if part["reason"] else part["state"]
+            yield Finding(name, "warning", said, "it is started again by itself; the log says more")

@@ -1,0 +1,142 @@
+"""Keep an embedded server running: one that ends is started again, one that stands still is set going or ended.
+
+Nothing here can lose what was confirmed: a killed server replays its log, as after a power cut. A server whose disk is
+full cannot start, and is tried again until there is space.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from app.storage.embedded import cluster
+from app.storage.embedded.cluster import Cluster
+from app.storage.embedded.folders import LOCK
+from app.storage.processes import Stillness, is_stopped
+
+LOOK_EVERY = 1.0  # seconds
+ASK_EVERY = 3.0  # seconds between two questions to a server that answers
+STOPPED_FOR, ORPHANED_FOR = 3.0, 3.0  # seconds
+SILENT_FOR, COMPUTING_FOR = 12.0, 120.0  # seconds without an answer: of a server that does nothing, and of any
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 8.0  # seconds between two starts
+ROOM = 32 << 20  # bytes: two files of the log, without which it cannot start
+State = Literal["starting", "running", "restarting"]
+log = logging.getLogger("plumbline.postgres")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How a part of the service is. reason: why it does not run, for everybody to read."""
+
+    state: State
+    reason: str = ""
+
+
+class Tender:
+    """Looks after one server. `look` is to be called every second, by one thread."""
+
+    def __init__(self, found: Cluster) -> None:
+        self._cluster = found
+        self._looked = time.monotonic()
+        self._asked = 0.0  # seconds since the last question
+        self._stopped: dict[int, float] = {}
+        self._orphaned = self._silent = 0.0
+        self._main: tuple[int, Stillness] | None = None
+        self._pause, self._paused = FIRST_PAUSE, FIRST_PAUSE
+        self._said = ""
+
+    def look(self) -> Condition:
+        """Look once, and do what is needed. Raises OSError or SubprocessError where a look fails."""
+        now = time.monotonic()
+        seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
+        found = cluster.processes(self._cluster)
+        self._wake(found, seconds)
+        main = cluster.postmaster(self._cluster, found)
+        if main is None:
+            return self._absent(found, seconds)
+        self._orphaned = 0.0
+        return self._present(main, found, seconds)
+
+    def _wake(self, found: set[int], seconds: float) -> None:
+        """Let those go on that a signal has stopped for a while."""
+        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in found if is_stopped(pid)}
+        for pid, stopped in self._stopped.items():
+            if stopped >= STOPPED_FOR:
+                log.warning("process %d of Postgres was stopped by a signal; it goes on", pid)
+                _signal([pid], signal.SIGCONT)
+
+    def _absent(self, found: set[int], seconds: float) -> Condition:
+        """There is no server; what it began may still be there."""
+        self._main, self._silent = None, 0.0
+        if found:
+            self._orphaned += seconds
+            if self._orphaned >= ORPHANED_FOR:
+                log.warning("Postgres has ended and left processes %s; they are ended, too", sorted(found))
+                _signal(found, signal.SIGKILL)
+            return Condition("restarting", "it ended")
+        full = shutil.disk_usage(self._cluster.home).free < ROOM
+        reason = "it ended, and its disk is full" if full else "it ended"
+        self._say(reason)
+        self._paused += seconds
+        if self._paused >= self._pause and self._launch():
+            self._paused, self._pause = 0.0, min(2 * self._pause, LONGEST_PAUSE)
+        return Condition("restarting", reason)
+
+    def _launch(self) -> bool:
+        """Start it, unless another command is at it."""
+        handle = os.open(self._cluster.home / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        else:
+            cluster.launch(self._cluster)
+            return True
+        finally:
+            os.close(handle)
+
+    def _present(self, main: int, found: set[int], seconds: float) -> Condition:
+        if self._main is None or self._main[0] != main:
+            self._main, self._asked = (main, Stillness(main)), ASK_EVERY
+        still = self._main[1]
+        still.look(seconds)
+        self._asked += seconds
+        if not self._silent and not self._said and self._asked < ASK_EVERY:
+            return Condition("running")
+        self._asked = 0.0
+        answer = cluster.ask(self._cluster)
+        if answer == "accepts":
+            if self._said:
+                log.warning("Postgres runs again")
+            self._silent, self._said = 0.0, ""
+            self._pause = self._paused = FIRST_PAUSE
+            return Condition("running")
+        if answer == "rejects":  # it recovers, which takes as long as it takes
+            self._silent = 0.0
+            return Condition("starting", "it makes good what its end left undone")
+        self._say("it does not answer")
+        self._silent += max(seconds, LOOK_EVERY)
+        if self._silent >= COMPUTING_FOR or min(self._silent, still.idle) >= SILENT_FOR:
+            log.warning("Postgres has not answered for %d s; it is ended and started again", self._silent)
+            _signal(found, signal.SIGKILL)
+        return Condition("restarting", "it does not answer")
+
+    def _say(self, reason: str) -> None:
+        """Log why it does not run: once, with what it said itself."""
+        if self._said != reason:
+            self._said = reason
+            log.warning("Postgres: %s; its last words: %s", reason, cluster.last_words(self._cluster))
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,0 +1,83 @@
+"""What is wrong with a database that is named by its address: found without changing anything, and without waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+
+from app.domain.errors import Conflict
+from app.domain.findings import Finding
+from app.storage import migrate, server_checks
+from app.storage.db import sqlalchemy_url
+
+PATIENCE = 5  # seconds for a connection, and for each statement
+QUIET_AFTER = 60  # seconds
+_CONNECTIONS = "SELECT count(*), current_setting('max_connections')::int FROM pg_stat_activity"
+_WAITING = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+AND wait_event_type = 'Lock' AND state = 'active' AND now() - query_start > interval '5 seconds'"""
+_WORKERS = """SELECT count(*) FILTER (WHERE last_heartbeat > now() - make_interval(secs => %s)), count(*)
+FROM procrastinate.procrastinate_workers"""
+_TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
+
+
+def examine(url: str) -> Iterator[Finding]:
+    """Whether it answers and keeps what it confirms, its schema, its connections, who waits, and the workers."""
+    address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
+    try:
+        with psycopg.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options) as connection:
+            number = connection.info.server_version
+            yield Finding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")
+            yield _durable(connection)
+            yield from _schema(connection)
+            yield from _load(connection)
+    except psycopg.Error as error:
+        said = str(error).strip().splitlines()[0]
+        yield Finding("database", "wrong", said, "is it started, and is PLUMBLINE_DATABASE_URL right?")
+
+
+def _durable(connection: psycopg.Connection) -> Finding:
+    try:
+        server_checks.check_server(connection)
+    except Conflict as error:
+        return Finding("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
+    return Finding("durability", "ok", "what is confirmed is on disk")
+
+
+def _schema(connection: psycopg.Connection) -> Iterator[Finding]:
+    there = connection.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()
+    found = connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
+    now, needed = found[0] if found else None, migrate.head()
+    if now == needed:
+        yield Finding("schema", "ok", str(now))
+        yield from _workers(connection)
+    elif now in migrate.known():
+        yield Finding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
+    else:
+        yield Finding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
+
+
+def _load(connection: psycopg.Connection) -> Iterator[Finding]:
+    used, most = connection.execute(_CONNECTIONS).fetchone() or (0, 0)
+    said = f"{used} of {most} connections"
+    if used > 0.9 * most:
+        yield Finding("connections", "warning", said, "raise max_connections, or lower PLUMBLINE_POOL_SIZE")
+    else:
+        yield Finding("connections", "ok", said)
+    (waiting,) = connection.execute(_WAITING).fetchone() or (0,)
+    if waiting:
+        do = "see pg_stat_activity and pg_blocking_pids() for who holds it; pg_terminate_backend(PID) ends that"
+        yield Finding("locks", "warning", f"{waiting} statements have waited for a lock for more than 5 s", do)
+    else:
+        yield Finding("locks", "ok", "nobody waits for one")
+
+
+def _workers(connection: psycopg.Connection) -> Iterator[Finding]:
+    alive, known = connection.execute(_WORKERS, [QUIET_AFTER]).fetchone() or (0, 0)
+    (todo,) = connection.execute(_TODO).fetchone() or (0,)
+    if alive:
+        yield Finding("workers", "ok", f"{alive} alive, {todo} entries in the queue")
+    else:
+        said = f"none alive, {known} known, {todo} entries in the queue: reports that take long are not made"
+        yield Finding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")

@@ -1,0 +1,50 @@
+"""What the system tells of a process: Linux's /proc. Where there is none, nothing is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+STOPPED = "T"
+AT_WORK = frozenset("RD")  # runs or wants to, or waits for a disk
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A process at one moment. state: one letter, as in proc(5). ticks: of processor time that it has had so far."""
+
+    state: str
+    ticks: int
+
+
+def seen(pid: int) -> Seen | None:
+    """How a process is; None where it is gone, or where the system does not tell."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = told.rpartition(")")[2].split()  # a name may hold anything
+    return Seen(fields[0], int(fields[11]) + int(fields[12]))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped it, so that it does nothing until another lets it go on."""
+    found = seen(pid)
+    return found is not None and found.state == STOPPED
+
+
+class Stillness:
+    """For how long a process has done nothing, by looks: a pause of whoever looks is nobody's fault."""
+
+    def __init__(self, pid: int) -> None:
+        self.stopped = 0.0  # seconds
+        self.idle = 0.0  # seconds without processor time, and without wanting any
+        self._pid, self._ticks = pid, -1
+
+    def look(self, seconds: float) -> None:
+        """Look again, so many seconds after the last look."""
+        found = seen(self._pid)
+        self.stopped = self.stopped + seconds if found and found.state == STOPPED else 0.0
+        still = found is not None and found.ticks == self._ticks and found.state not in AT_WORK
+        self.idle = self.idle + seconds if still else 0.0
+        self._ticks = found.ticks if found else -1
