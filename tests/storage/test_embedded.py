@@ -15,6 +15,8 @@ import pytest
 
 from app.cli import serve, worker
 from app.storage import embedded
+from app.storage.embedded import folders
+from app.storage.embedded.account import server_account
 from app.storage.embedded.cluster import Cluster, processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,3 +177,33 @@ def test_a_folder_that_held_only_signs_of_another_database_takes_a_server(data_d
         assert ask(server.url(), "SELECT 1") == 1
     assert {name for name in signs if (data_dir / name).read_text() == name} == signs
     assert mode(data_dir) == 0o700
+
+
+@pytest.mark.parametrize("now", ["gone", "a file", "open to others", "a link"])
+def test_a_socket_folder_that_is_not_private_any_more_is_not_used_again(data_dir: Path, now: str) -> None:
+    """What the data folder remembers lies where others can write; it is made anew under another name."""
+    deep = data_dir.parent / ("d" * 100)
+    deep.mkdir(mode=0o700)
+    account = server_account(deep / "postgres")
+    noted = folders.socket_folder(deep, account)
+    assert folders.socket_folder(deep, account) == noted, "what is well is used again"
+    noted.rmdir()
+    if now == "a file":
+        noted.touch(mode=0o700)
+        folders.give(noted, account)
+    elif now == "open to others":
+        noted.mkdir()
+        noted.chmod(0o755)
+        folders.give(noted, account)
+    elif now == "a link":
+        noted.symlink_to(deep)
+        folders.give(noted, account)
+    fresh = folders.socket_folder(deep, account)
+    assert fresh != noted
+    assert (mode(fresh), fresh.lstat().st_uid) == (0o700, account.uid)
+    assert folders.socket_folder(deep, account) == fresh
+    for left in (noted, fresh):
+        if left.is_dir() and not left.is_symlink():
+            left.rmdir()
+        else:
+            left.unlink(missing_ok=True)
