@@ -89,8 +89,12 @@ def computing(cores: int, *, beside: bool) -> int:
 
 
 def _sign(beat: Path) -> None:
-    beat.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(beat, f"{time.time()}\n")
+    """Leave a sign of life; on a disk that is full, or may not be written to, there is none, and the work goes on."""
+    try:
+        beat.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(beat, f"{time.time()}\n")
+    except OSError as error:
+        loop.log.warning("no sign of life can be left in %s: %s", beat, error.strerror)
 
 
 def _beat() -> Path:

@@ -180,7 +180,7 @@ def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tu
     monkeypatch.delenv("PLUMBLINE_DATABASE_URL", raising=False)
 
     def run_it(*options: str) -> tuple[int, str]:
-        answer = CliRunner().invoke(build("doctor"), list(options))
+        answer = CliRunner().invoke(build("doctor"), ["doctor", *options])
         return answer.exit_code, answer.output
 
     return run_it

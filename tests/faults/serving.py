@@ -113,7 +113,10 @@ Place = tuple[str, int, int]  # rater, item, segment
 
 @dataclass
 class Raters:
-    """Raters in threads, each with a task of its own. acked: scores by address, in the order of their revisions."""
+    """Raters in threads, each with a task of its own. acked: scores by address, in the order of their revisions.
+
+    pause: seconds that each thinks between two answers.
+    """
 
     run: Service
     live: Collecting
@@ -121,6 +124,7 @@ class Raters:
     statuses: Counter[int] = field(default_factory=Counter)
     stopping: threading.Event = field(default_factory=threading.Event)
     threads: list[threading.Thread] = field(default_factory=list)
+    pause: float = 0.0
 
     def begin(self) -> None:
         for rater in self.live.secrets:
@@ -150,6 +154,7 @@ class Raters:
                 if answer.status_code == 200:
                     assert answer.json()["revision"] == len(history) + 1
                     history.append(score)
+                self.stopping.wait(self.pause)
 
     def _until(self, web: httpx.Client, method: str, url: str, body: object, seen: int | None) -> httpx.Response | None:
         """Send the same request until it is answered for good; None where it is time to stop."""

@@ -123,7 +123,10 @@ def supervised(data_dir: Path, home: Path, *options: str, workers: int = 1, **mo
     environment |= {"PLUMBLINE_DATA_DIR": str(data_dir), **more}
     command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--workers", str(workers), *options]
     with log.open("ab") as errors:
-        process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors)
+        # In a session of its own: where the kernel weighs sessions, it does not share with those who use it.
+        process = subprocess.Popen(
+            command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
     try:
         assert process.stdout is not None
         found = ORIGIN.search(process.stdout.readline())

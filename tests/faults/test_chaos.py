@@ -40,7 +40,8 @@ EVERY = float(os.environ.get("CHAOS_EVERY", "20"))
 SEED = int(os.environ.get("CHAOS_SEED", "20261122"))
 DISK = "1500m"
 FULL_FOR = 5.0  # seconds
-RATERS = 16
+RATERS, PAUSE = 16, 0.2  # and the seconds that each thinks
+PATIENCE = 900.0  # seconds, on the slowest machine
 HEALS_WITHIN = 30.0
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
 # Asked from a process of its own, which goes before others: how long the answer takes is then the service's doing.
@@ -282,9 +283,11 @@ class Chaos:
     def strike(self, fault: Fault, draw: random.Random) -> None:
         fault.do(self.run, self.disk, draw)
         ended, judged = time.monotonic(), self.raters.statuses[200]
-        until(lambda: self.raters.statuses[200] > judged + RATERS, f"nobody judges after: {fault.name}")
+        until(
+            lambda: self.raters.statuses[200] > judged + RATERS, f"nobody judges after: {fault.name}", within=PATIENCE
+        )
         served = time.monotonic() - ended
-        until(self.run.runs, f"after: {fault.name}; {self.run.ready()}")
+        until(self.run.runs, f"after: {fault.name}; {self.run.ready()}", within=PATIENCE)
         self.healed.append((fault.name, round(served, 1), round(time.monotonic() - ended, 1)))
 
     def figures(self, alive: Path) -> dict[str, Any]:
@@ -326,7 +329,7 @@ def begun(run: Supervised) -> tuple[Raters, Desk]:
     with database.transaction() as session:
         secret = tokens.issue(session, role="admin").secret
     database.close()
-    return Raters(run, live), Desk(run.origin, secret)  # type: ignore[arg-type]  # it asks only where it is
+    return Raters(run, live, pause=PAUSE), Desk(run.origin, secret)  # type: ignore[arg-type]  # it asks only where it is
 
 
 def stored_once(run: Supervised, desk: Desk) -> list[str]:
