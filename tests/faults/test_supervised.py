@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -39,21 +40,6 @@ def _goes_on(pid: int) -> bool:
         return True
 
 
-def test_what_is_killed_or_stopped_comes_back_and_the_log_says_why(data_dir: Path, tmp_path: Path) -> None:
-    """The small twin of the matrix below: each part once, two web processes."""
-    with supervised(data_dir, tmp_path, workers=2) as run:
-        for part, number in (("postgres", KILL), ("web", KILL), ("worker", STOP), ("postgres", STOP)):
-            suffer(run, part, number)
-        assert run.said("Postgres: it ended")
-        assert run.said("web 1: it ended by signal 9")
-        assert run.said("web 2: it ended by signal 9")
-        assert run.said("worker: it was stopped by a signal")
-        assert run.said("of Postgres was stopped by a signal")
-        assert set(run.statuses) <= {200, 503}
-    assert run.process.returncode == 0
-    assert not run.postgres()
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [KILL, STOP], ids=lambda number: number.name)
 def test_every_part_comes_back_from_every_fault(data_dir: Path, tmp_path: Path, number: signal.Signals) -> None:
@@ -74,7 +60,8 @@ if any(word in " ".join(sys.orig_argv) for word in ("app.cli._web", "multiproces
 LONGER = 7  # seconds: more than a check of five would bear
 
 
-def test_a_web_process_that_starts_slowly_or_computes_for_long_is_not_ended(data_dir: Path, tmp_path: Path) -> None:
+def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_dir: Path, tmp_path: Path) -> None:
+    """The small twin of the matrix above. That a worker has a successor is a test of the worker."""
     (tmp_path / "sitecustomize.py").write_text(SLOW.format(start=LONGER, held=LONGER))
     with supervised(data_dir, tmp_path, "--no-worker", workers=2, PYTHONPATH=str(tmp_path)) as run:
         before = run.web()
@@ -84,3 +71,15 @@ def test_a_web_process_that_starts_slowly_or_computes_for_long_is_not_ended(data
         run.healed("they answer again")
         assert run.web() == before
         assert not run.said("started again")
+
+        suffer(run, "postgres", STOP)
+        suffer(run, "postgres", KILL)
+        os.kill(before[0], KILL)
+        until(lambda: before[0] not in run.web(), "it is gone")
+        run.healed("a web process after SIGKILL")
+        assert run.web()[0] == before[1], "the other is left alone"
+        for word in ("of Postgres was stopped by a signal", "Postgres: it ended", "web 1: it ended by signal 9"):
+            assert run.said(word)
+        assert set(run.statuses) <= {200, 503}
+    assert run.process.returncode == 0
+    assert not run.postgres()
