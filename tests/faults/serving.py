@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import psutil
 import psycopg
 
 from app.storage import embedded, migrate
@@ -26,6 +27,12 @@ from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGIN = re.compile(rb"Plumbline at (http://[\d.]+:(\d+))")
+
+
+def web_process(service: int) -> int:
+    """The process that answers for a service that has one."""
+    (found,) = [one for one in psutil.Process(service).children() if "app.cli._web" in one.cmdline()]
+    return found.pid
 
 
 @dataclass

@@ -19,7 +19,7 @@ from app.services import tokens
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.faults.again import Again
-from tests.faults.serving import Service, service
+from tests.faults.serving import Service, service, web_process
 from tests.patience import soon
 from tests.working import LIMIT
 
@@ -201,7 +201,7 @@ def test_memory_stays_flat(run: Service, warm: int, requests: int) -> None:
 
     assert run.process is not None
     asyncio.run(some(warm))
-    before = resident(run.process.pid)
+    before = resident(web_process(run.process.pid))
     asyncio.run(some(requests))
     again.check()
-    assert resident(run.process.pid) < before * GROWTH
+    assert resident(web_process(run.process.pid)) < before * GROWTH

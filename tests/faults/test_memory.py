@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.faults.serving import web_process
 from tests.spine import plumbline
 from tests.working import LIMIT, until
 
@@ -28,14 +29,15 @@ JUDGED = (
 )
 BINARY = {"Content-Type": "application/octet-stream"}
 SERVE = "from app.cli import main; main()"
-CARELESS = f"""
-import gzip
-from app.formats import _reading
-def careless(raw, name, limits, log):
-    data = raw.read()
-    yield gzip.decompress(data) if data[:2] == _reading.GZIP_MAGIC else data
-_reading._text_blocks = careless
-{SERVE}
+CARELESS = """
+import sys
+if "app.cli._web" in sys.orig_argv:
+    import gzip
+    from app.formats import _reading
+    def careless(raw, name, limits, log):
+        data = raw.read()
+        yield gzip.decompress(data) if data[:2] == _reading.GZIP_MAGIC else data
+    _reading._text_blocks = careless
 """
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="/proc is not here, so the memory of another process is unknown"
@@ -72,13 +74,16 @@ class Server:
 
 
 @contextmanager
-def serving(url: str, script: str = SERVE) -> Iterator[Server]:
-    """A server on a free port that has taken a normal upload by each way, so that what those need is held already."""
+def serving(url: str, first: Path | None = None) -> Iterator[Server]:
+    """A server on a free port that has taken a normal upload by each way, so that what those need is held already.
+
+    first: folder whose `sitecustomize` each of its processes carries out before all else.
+    """
     issued = plumbline(url, "token", "create", "--role", "admin")
     token = re.search(rb"plb_\S+", issued.stdout)
     assert token, issued.stderr
-    command = [sys.executable, "-c", script, "serve", "--port", "0", "--workers", "1", "--no-worker"]
-    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url}
+    command = [sys.executable, "-c", SERVE, "serve", "--port", "0", "--workers", "1", "--no-worker"]
+    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, **({"PYTHONPATH": str(first)} if first else {})}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -89,7 +94,8 @@ def serving(url: str, script: str = SERVE) -> Iterator[Server]:
             assert origin, said
             headers = {"Authorization": f"Bearer {token[0].decode()}"}
             with httpx.Client(base_url=origin[0], headers=headers, timeout=LIMIT, trust_env=False) as http:
-                server = Server(process.pid, http)
+                assert http.get("/livez").status_code == 200
+                server = Server(web_process(process.pid), http)
                 new = b'{"key": "c", "protocol": "mqm", "target_language": "de"}'
                 assert server.body("/v1/campaigns", new).status_code == 201
                 for send in (server.at_once, server.in_steps):
@@ -184,9 +190,10 @@ def test_no_upload_costs_much_more_memory_than_a_normal_one(database_url: str) -
             assert server.peak() < before + MOST, name
 
 
-def test_a_reader_that_unpacks_at_once_is_caught(database_url: str) -> None:
+def test_a_reader_that_unpacks_at_once_is_caught(database_url: str, tmp_path: Path) -> None:
     """The negative control."""
-    with serving(database_url, CARELESS) as server:
+    (tmp_path / "sitecustomize.py").write_text(CARELESS)
+    with serving(database_url, tmp_path) as server:
         before = server.peak()
         assert server.at_once(_bomb(b"x", 192), "mqm-tsv").status_code == 422
         assert server.peak() > before + MOST
