@@ -27,6 +27,7 @@ import pytest
 from app.services import tokens
 from app.storage import embedded
 from app.storage.db import Database
+from app.storage.processes import is_stopped
 from tests.collecting import collect
 from tests.faults.serving import Raters
 from tests.faults.supervised import Supervised, send, supervised
@@ -68,7 +69,7 @@ while True:
 
 @dataclass
 class Fault:
-    """What is done to the service. lasts: until the cause has ended, which the function then returns."""
+    """What is done to the service, until its cause has ended; returned are the processes that were sent a signal."""
 
     name: str
     do: Callable[[Supervised, Path, random.Random], object]
@@ -281,12 +282,14 @@ class Chaos:
     healed: list[tuple[str, float, float]] = field(default_factory=list)
 
     def strike(self, fault: Fault, draw: random.Random) -> None:
-        fault.do(self.run, self.disk, draw)
+        struck = fault.do(self.run, self.disk, draw)
         ended, judged = time.monotonic(), self.raters.statuses[200]
         until(
             lambda: self.raters.statuses[200] > judged + RATERS, f"nobody judges after: {fault.name}", within=PATIENCE
         )
         served = time.monotonic() - ended
+        if isinstance(struck, list):
+            until(lambda: not any(map(is_stopped, struck)), f"stands still after: {fault.name}", within=PATIENCE)
         until(self.run.runs, f"after: {fault.name}; {self.run.ready()}", within=PATIENCE)
         self.healed.append((fault.name, round(served, 1), round(time.monotonic() - ended, 1)))
 

@@ -6,9 +6,12 @@ import os
 import signal
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.faults.supervised import Supervised, send, supervised
+from tests.faults.test_full_disk import LOGGED, fill
+from tests.faults.test_full_disk import small_disk as small_disk  # a fixture
 from tests.working import LIMIT, until
 
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
@@ -48,6 +51,43 @@ def test_every_part_comes_back_from_every_fault(data_dir: Path, tmp_path: Path, 
             took = suffer(run, part, number)
             print(f"{part} after {number.name}: {took:.1f} s")  # noqa: T201  (a figure)
             assert took < LIMIT
+
+
+# What needs space in each kind of file; of the log, until it has ended.
+NEEDING = {
+    "data": "CREATE UNLOGGED TABLE large AS SELECT repeat('x', 500) AS text FROM generate_series(1, 400000)",
+    "temp": """SET work_mem = '64kB'; SELECT count(*) FROM
+               (SELECT repeat('x', 200) || i AS t FROM generate_series(1, 1000000) AS i ORDER BY 1 OFFSET 0) AS sorted""",
+    "log": LOGGED,
+}
+
+
+def exhaust(run: Supervised, statement: str) -> None:
+    """Carry out a statement until it fails."""
+    with psycopg.connect(run.server.url("admin")) as db:
+        while True:
+            db.execute(statement.encode())
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
+@pytest.mark.parametrize("kind", sorted(NEEDING))
+def test_what_a_full_disk_ends_comes_back_once_there_is_space(small_disk: Path, tmp_path: Path, kind: str) -> None:
+    with supervised(small_disk / "data", tmp_path, "--no-worker") as run:
+        filler = fill(small_disk)
+        with pytest.raises(psycopg.Error) as found:
+            exhaust(run, NEEDING[kind])
+        if kind == "log":
+            until(lambda: run.ready().get("http") == 503, "it is told")
+            until(lambda: run.said("its disk is full"), "and why")
+        else:
+            assert found.value.sqlstate == "53100"
+        filler.unlink()
+        took = run.healed(f"after want of space for {kind}")
+        print(f"{kind}: {took:.1f} s")  # noqa: T201  (a figure)
+        with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
+            db.execute("CREATE TABLE room AS SELECT 1 AS one")
+        assert set(run.statuses) <= {200, 503}
 
 
 SLOW = """
