@@ -57,7 +57,7 @@ def test_every_part_comes_back_from_every_fault(data_dir: Path, tmp_path: Path, 
 NEEDING = {
     "data": "CREATE UNLOGGED TABLE large AS SELECT repeat('x', 500) AS text FROM generate_series(1, 400000)",
     "temp": """SET work_mem = '64kB'; SELECT count(*) FROM
-               (SELECT repeat('x', 200) || i AS t FROM generate_series(1, 1000000) AS i ORDER BY 1 OFFSET 0) AS sorted""",
+               (SELECT repeat('x', 200) || i AS t FROM generate_series(1, 1000000) AS i ORDER BY 1 OFFSET 0) AS s""",
     "log": LOGGED,
 }
 
