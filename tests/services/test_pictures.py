@@ -129,3 +129,20 @@ def test_importing_the_service_does_not_import_matplotlib():
     code = "import sys, app.services.renderings; sys.exit('matplotlib' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_a_picture_keeps_its_looks_under_a_policy_that_forbids_styles(system, report):
+    """No style sheet and no `style`: an SVG that is opened alone has only what its attributes say."""
+    picture = ET.fromstring(render(report([system(f"S{i}", i) for i in range(1, 5)]), "svg"))  # noqa: S314, our own
+    elements = list(picture.iter())
+    assert [one.tag for one in elements if one.tag == f"{SVG}style" or "style" in one.attrib] == []
+    assert (picture.get("stroke-linejoin"), picture.get("stroke-linecap")) == ("round", "butt")
+    assert all(one.get("font-size") and one.get("font-family") for one in picture.iter(f"{SVG}text"))
+    assert any(one.get("fill") == "none" and one.get("stroke") for one in picture.iter(f"{SVG}path"))
+
+
+def test_every_picture_is_saved_in_one_place():
+    """So each chart that there is, and each to come, has its styles as attributes."""
+    folder = Path(captions.__file__).parent
+    saving = {path.name for path in folder.rglob("*.py") if "savefig" in path.read_text(encoding="utf-8")}
+    assert saving == {"_canvas.py"}
