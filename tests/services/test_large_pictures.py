@@ -46,6 +46,6 @@ def test_a_series_names_every_system_even_those_that_only_a_middle_ranking_has(v
 def test_rankings_of_the_same_systems_are_lines_and_neighbours_have_different_colours(view):
     names = [f"s{i}" for i in range(6)]
     svg = render_beside(beside(view, names, names[::-1], names), "svg").decode()
-    strong = re.findall(r"stroke: (#[0-9a-f]{6}); stroke-width: 1.8", svg)
+    strong = re.findall(r'stroke="(#[0-9a-f]{6})" stroke-width="1.8"', svg)
     assert len(set(strong)) == 5
     assert "mean" not in texts(svg)
