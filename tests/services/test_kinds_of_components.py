@@ -20,7 +20,7 @@ from app.services.plan_components import MOST_ROWS, _part
 from app.stats.planning import DEFAULTS
 from app.stats.ratings import Ratings, Scale
 from app.stats.side_tables import Documents
-from tests.stats.components.worlds import crossed
+from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
 def modelled(ratings: Ratings, draws: int = 0) -> Modelled:
@@ -258,3 +258,40 @@ def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_tes
     fixed = planned(uneven, components=given, fixed_panel=True, **one)
     assert fixed.designs[0].points[0].size <= fixed.alpha_each + 3 * max(size.size_error, 0.007)
     assert not any("the test counts documents only" in one for one in fixed.warnings)
+
+
+def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
+    """Means and components that were taken for the truth gave an SRP with hardly an error."""
+    ratings = crossed(4, documents=10, systems=3, variance={"rater": 1.0, "doc_system": 1.0, "residual": 4.0})
+    ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(ratings), "mqm")
+    found = [forecast._STUDIES.validate_json(ahead.chunk(n)) for n in (1, 2)]
+    for one in found:
+        assert one.low is not None
+        assert one.low <= one.srp <= one.high
+        assert one.studies == 500
+        assert one.high > one.low
+    planner = Planner(PowerAsked(), modelled(ratings), "mqm")
+    worlds = ahead._worlds(planner, planner.components, np.random.default_rng(1))
+    assert len({one[0].residual for one in worlds}) == len(worlds) == 10
+    assert np.ptp([one[1][0] for one in worlds]) > 0.1
+    published = forecast.Ahead(forecast.ForecastAsked(), modelled(nobody()), "mqm")
+    none = Planner(PowerAsked(), modelled(nobody()), "mqm")
+    assert published._worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
+
+
+class TestOnPublicData:
+    pytestmark = needs_public_data
+
+    def test_the_back_test_on_data_rated_by_three_finds_their_real_stability(self) -> None:
+        """Side-by-side MQM, en-de, 30 documents: studies of one rating an item, dealt from its three, agree by .950.
+
+        With the three ratings an item that the campaign has, studies agree more: that is another question.
+        """
+        ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(side_by_side()), "mqm")
+        once = ahead._parametric("same", 1)
+        assert once["srp"] == pytest.approx(0.950, abs=0.04)
+        assert once["high"] - once["low"] > 0.02
+        assert once["mc_error"] > 0.003
+        view = forecast._view(ahead, [])
+        told = "these studies have 3 ratings an item, as the campaign has; those of one rating an item agree less"
+        assert any(told in one for one in view.warnings)

@@ -31,6 +31,10 @@ class StudiesLine(_Line):
     method: Method
     what: str
     srp: float | None = None
+    low: float | None = Field(
+        None, description="With `high`: nine in ten SRP lie between, as components and true scores may be."
+    )
+    high: float | None = None
     mc_error: float | None = None
     mean_significant_pairs: float | None = None
     share_without_significance: float | None = None
@@ -88,6 +92,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
     heads: list[tuple[str, Alignment]] = [
         ("Forecast by", "left"),
         ("SRP", "right"),
+        ("90 % interval", "left"),
         ("MC error", "right"),
         ("Significant pairs", "right"),
         ("Studies without any", "right"),
@@ -98,6 +103,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
         (
             one.what,
             _share(one.srp, 3),
+            "–" if one.low is None else f"{_share(one.low, 3)} to {_share(one.high, 3)}",
             _share(one.mc_error, 3),
             _share(one.mean_significant_pairs, 1),
             _share(one.share_without_significance),

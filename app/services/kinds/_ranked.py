@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import Exclusion, Recipe
+from app.domain.recipe import Exclusion, Recipe, from_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.services import recipes
 from app.services.registered import applied, registered
@@ -74,6 +74,8 @@ def material(session: Session, about: Question, asked: RecipeAsked) -> Material:
     recipe = recipes.named(session, about.campaign.key, asked.recipe)
     if asked.seed:
         recipe = replace(recipe, seed=asked.seed)
+    if scoring := getattr(asked, "scoring", ""):
+        recipe = from_options(recipe, {"scoring": [scoring]})
     found = load_marked(session, about, recipe)
     rows = found.rows
     counting = applied(recipe, registered(session, about.campaign_id, about.version))

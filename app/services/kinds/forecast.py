@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid
 from app.services.kinds._base import Kind, Work
@@ -29,12 +29,14 @@ from app.services.kinds._ranked import RecipeAsked
 from app.services.pictures.components import chances
 from app.services.reports import Question
 from app.stats.aggregate import Panel, panel, rounded, segment_scores
-from app.stats.components.generalizability import ratings_per_item
+from app.stats.components.bootstrap import Redraw
+from app.stats.components.generalizability import of_contrasts, planned, ratings_per_item
 from app.stats.design_checks import unpaired
 from app.stats.gate import difference_by_document
-from app.stats.planning import Layout
+from app.stats.planning import Components, Layout
 from app.stats.planning_pilot import forecast_bootstrap, pilot
-from app.stats.planning_studies import Pool, forecast_srp
+from app.stats.planning_studies import WORLDS, Pool, StudyForecast, forecast_srp
+from app.stats.ratings import Floats
 from app.stats.replication import bootstrapped, replication
 from app.storage.db import Session
 
@@ -43,6 +45,8 @@ FIXED = "a fixed rater pool cannot show rater × system variance"
 LABEL = "a forecast: nothing of it was simulated from repeated judgments of the same outputs"
 DRAWS = 1000
 MOST_PAIRS = 2_000
+MOST_REDRAWN = 60_000
+"""Ratings beyond which components are known so well that drawing them again tells nothing more."""
 
 _STUDIES: TypeAdapter[StudiesLine] = TypeAdapter(StudiesLine)
 _PAIRS: TypeAdapter[list[RerunLine]] = TypeAdapter(list[RerunLine])
@@ -53,6 +57,9 @@ class ForecastAsked(RecipeAsked):
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Drawn of documents.")
+    scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
+        "", description="In place of the recipe's own, as the option `scoring` of a ranking."
+    )
 
 
 @dataclass(frozen=True)
@@ -86,24 +93,46 @@ class Ahead:
         source = pilot(self.data.ratings)
         return asdict(forecast_bootstrap(source, alpha=self.asked.alpha, studies=self.asked.studies, rng=self._rng(0)))
 
-    def _parametric(self, pool: Pool) -> dict[str, Any]:
+    def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
+        """Studies from components, with as many ratings an item as the campaign has, or so many."""
         planner = Planner(PowerAsked(recipe=self.asked.recipe, seed=self.asked.seed), self.data, self.protocol)
         if isinstance(planner.components, str):
             return {"why": planner.components}
         rows = self.data.rows
-        each = max(1, round(ratings_per_item(self.data.fitted))) if self.data.fitted else 1
+        if each is None:
+            each = max(1, round(ratings_per_item(self.data.fitted))) if self.data.fitted else 1
         layout = Layout(max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters))
-        made = forecast_srp(
-            planner.components,
-            layout,
-            means=planner.true_means,
-            between=planner.between,
-            systems=planner.systems,
-            pool=pool,
-            alpha=self.asked.alpha,
-            rng=self._rng(1 if pool == "same" else 2),
-        )
-        return {**asdict(made), "studies": made.worlds * made.studies}
+        layout = replace(layout, lengths=planner.lengths)
+        rng = self._rng(1 if pool == "same" else 2)
+        made = [
+            forecast_srp(
+                components,
+                layout,
+                means=means,
+                between=planner.between,
+                systems=planner.systems,
+                pool=pool,
+                alpha=self.asked.alpha,
+                worlds=worlds,
+                rng=rng,
+            )
+            for components, means, worlds in self._worlds(planner, planner.components, rng)
+        ]
+        return {**averaged(made), "studies": sum(one.worlds * one.studies for one in made)}
+
+    def _worlds(
+        self, planner: Planner, components: Components, rng: np.random.Generator
+    ) -> list[tuple[Components, Floats | None, int]]:
+        """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
+        fitted, means = self.data.fitted, planner.true_means
+        if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
+            return [(components, means, WORLDS)]
+        redraw, error = Redraw(fitted), fitted.typical_error() ** 2 / 2
+        between = planner.between
+        spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
+        drawn = [planned(of_contrasts(fitted, redraw.draw(rng)), source=components.source) for _ in range(WORLDS)]
+        # The truth lies around what is known of it as the judgments leave open.
+        return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
     def pairs(self) -> list[RerunLine]:
         """Every pair of systems that share segments, the better first; of many systems those next to each other."""
@@ -140,6 +169,26 @@ class Ahead:
             bootstrap_significant_again=again.significant_again,
             why=found.why,
         )
+
+
+def averaged(made: Sequence[StudyForecast]) -> dict[str, Any]:
+    """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
+    if len(made) == 1:
+        return asdict(made[0])
+    told = {name: [getattr(one, name) for one in made] for name in asdict(made[0])}
+    srp = np.array(told["srp"])
+    taus = [tau for tau in told["kendall_tau"] if tau is not None]
+    low, high = np.quantile(srp, [0.05, 0.95])
+    return {
+        **{name: float(np.mean(told[name])) for name in AVERAGED},
+        "mc_error": float(srp.std(ddof=1) / np.sqrt(srp.size)),
+        "kendall_tau": float(np.mean(taus)) if taus else None,
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
 def _prepare(session: Session, about: tuple[Question, ...], asked: ForecastAsked) -> Work[ForecastView]:
@@ -179,6 +228,8 @@ def _warnings(found: Ahead, each: float | None) -> list[str]:
         said.append(found.data.why)
     if each is not None and each > 1.5:
         said.append("outputs were rated several times: the stability report simulates studies from them")
+        own = f"these studies have {round(each)} ratings an item, as the campaign has"
+        said.append(f"{own}; those of one rating an item agree less")
     elif each is not None:
         said.append(
             "rated once: what other raters would have given is unknown, and components take it in part for more"
