@@ -67,7 +67,8 @@ def answering(process: subprocess.Popen[str]) -> Iterator[httpx.Client]:
 
 
 def running(client: httpx.Client) -> set[str]:
-    """The parts of the service that run, as one of them says."""
+    """The parts of the service that run, as one of them says: asked once a second, as nobody reads the log yet."""
+    time.sleep(1)
     parts = client.get("/readyz").json()["parts"]
     return {name for name, part in parts.items() if part["state"] == "running"}
 
