@@ -11,6 +11,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.services import asked, kinds
 from app.storage import embedded
+from tests.services.test_imports import MQM
 from tests.spine import Spine, fresh
 
 
@@ -47,6 +48,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         for key, shift in (("one", 0), ("two", 5)):
             found.take(key, "jsonl", campaign(shift))
         found.take("again", "jsonl", campaign(0, again=30))
+        found.take("mqm", "mqm-tsv", MQM.encode())
         yield found
 
 
@@ -95,3 +97,15 @@ def test_of_a_document_scored_twice_counts_what_is_asked(spine: Spine, repeats: 
     assert view["n"] == 4
     assert counts in view["points"]
     assert report(spine, "campaign/document_scores", "again", **how)["points"][0] == [31.5, 30.0]
+
+
+def test_a_forecast_takes_the_scoring_that_it_is_asked_for_and_refuses_what_is_none(spine: Spine) -> None:
+    own, capped = (report(spine, "campaign/forecast", "mqm", studies="20", **more) for more in ({}, CAPPED))
+    assert own["pairs"][0]["difference"] > capped["pairs"][0]["difference"] > 0
+    assert (own["recipe"], capped["recipe"]) == ("recommended", "recommended+scoring")
+    with pytest.raises(Invalid) as refused:
+        report(spine, "campaign/forecast", "mqm", scoring="nothing")
+    assert refused.value.places[0].loc == ("query", "scoring")
+
+
+CAPPED = {"scoring": "spans:freitag2021:3"}
