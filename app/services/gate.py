@@ -160,6 +160,7 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
         difference=found.difference,
         interval=None if found.low is None or found.high is None else [found.low, found.high],
         interval_level=1 - 2 * rule.alpha,
+        new_raters_interval=None if found.difference is None else _of_new_raters(ranking, asked),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=apart is not None and apart.paired,
@@ -289,6 +290,16 @@ def _replication(again: Replication) -> ReplicationView:
         studies=gate_replication.STUDIES if simulated else None,
         why=again.why,
     )
+
+
+def _of_new_raters(ranking: Ranking, asked: GateAsked) -> list[float] | None:
+    """The ranking's interval for new raters, turned so that it is positive where the candidate is better."""
+    both = {asked.candidate, asked.baseline}
+    row = next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
+    if row is None or row.new_raters_interval is None:
+        return None
+    low, high = row.new_raters_interval
+    return [low, high] if row.better == asked.candidate else [-high, -low]
 
 
 def _by_recipe(ranking: Ranking, asked: GateAsked) -> ByRecipe | None:

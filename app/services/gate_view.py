@@ -100,6 +100,9 @@ class GateView(KindView):
     difference: float | None = Field(description="Positive where the candidate is better.")
     interval: Two | None = Field(description="Its ends are the one-sided bounds at alpha.")
     interval_level: float
+    new_raters_interval: Two | None = Field(
+        None, description="Of the difference for new raters, too, two-sided at 1 − alpha; null where it is unknown."
+    )
     unit: str = Field(description="raw, the protocol's unit, or z.")
     higher_is_better: bool
     paired: bool = Field(description="Over segments that both have.")
@@ -157,6 +160,7 @@ def tables(view: GateView) -> Sequence[Shown]:
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
         ("Difference", captions.number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
+        (f"{1 - view.alpha:.0%} interval, new raters too", _ends(view.new_raters_interval, places)),
         ("p", captions.p_text(view.p_value)),
         *_failures(view),
         ("Level", _level(view)),
@@ -170,9 +174,13 @@ def tables(view: GateView) -> Sequence[Shown]:
 
 
 def _interval(view: GateView, places: int) -> str:
-    if view.interval is None:
+    return _ends(view.interval, places)
+
+
+def _ends(interval: Sequence[float] | None, places: int) -> str:
+    if interval is None:
         return "–"
-    return f"{captions.number(view.interval[0], places)} to {captions.number(view.interval[1], places)}"
+    return f"{captions.number(interval[0], places)} to {captions.number(interval[1], places)}"
 
 
 def _failures(view: GateView) -> list[tuple[str, str]]:

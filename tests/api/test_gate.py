@@ -198,6 +198,14 @@ def test_before_the_look_that_was_fixed_nothing_is_told(world: World) -> None:
     assert answered(world, "grown", normalize="none", documents=15)["verdict"] == "no_data"
 
 
+def test_new_raters_stand_beside_these_raters_turned_as_the_difference_is(world: World) -> None:
+    found, turned = (answered(world, "grown", normalize="none", candidate=a, baseline=b) for a, b in ("AB", "BA"))
+    low, high = found["new_raters_interval"]
+    assert low < found["difference"] < high
+    assert turned["new_raters_interval"] == pytest.approx([-high, -low])
+    assert high - low > found["interval"][1] - found["interval"][0], "two-sided, and of more"
+
+
 @pytest.mark.parametrize("recipe", ["recommended", "srp-paper", "google-mqm", "nllb-xsts"])
 def test_systems_that_no_rater_links_are_not_told_apart_by_any_recipe(world: World, recipe: str) -> None:
     found = answered(world, "apart", recipe=recipe, normalize="none")
