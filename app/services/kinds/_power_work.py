@@ -12,13 +12,13 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.services.kinds._modelled import Draw, Modelled, drawn
-from app.services.kinds._power_asked import PowerAsked
+from app.services.kinds._modelled import Draw, drawn
 from app.services.kinds._power_scores import Shaped, shaped
+from app.services.kinds._power_sizes import Sized
 from app.services.kinds._power_view import ComponentsLine, DesignLine, PointLine
 from app.stats import planning
 from app.stats.components.generalizability import components_of, of_contrasts, planned, system_variance
-from app.stats.planning import Components, Grouping, Layout, NoComponents, Prices
+from app.stats.planning import Components, Grouping, Layout, NoComponents
 from app.stats.planning_pilot import Pilot, pilot, resampled_power
 from app.stats.planning_raters import raters_at_least, raters_needed
 from app.stats.planning_studies import ByRecipe, TooLarge, forecast_srp
@@ -28,9 +28,6 @@ FEWEST_FOR_SIZE = 1_000
 """Studies of equal systems: what they claim is rare, so it takes more of them than power does."""
 
 SRP_WORLDS, SRP_WORLDS_OF_MANY, MANY_ITEMS = 6, 3, 10_000
-SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
-"""Of a campaign that says nothing of them."""
-
 Drawing = dict[str, float | None]
 
 
@@ -42,23 +39,8 @@ class _Aim(TypedDict):
 
 
 @dataclass(frozen=True)
-class Planner:
+class Planner(Sized):
     """A question about a campaign, with all that follows from both without drawing."""
-
-    asked: PowerAsked
-    data: Modelled
-    protocol: str
-    pilot: Modelled | None = None
-
-    @property
-    def judged(self) -> Modelled:
-        """The judgments that are planned from: the pilot's, else the campaign's own."""
-        return self.pilot or self.data
-
-    @property
-    def _sized(self) -> Modelled:
-        """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
-        return self.data if len(self.data.ratings) else self.judged
 
     @cached_property
     def components(self) -> Components | str:
@@ -86,53 +68,10 @@ class Planner:
         """The components are the campaign's own."""
         return self.measured and self.pilot is None
 
-    @cached_property
-    def systems(self) -> int:
-        """Asked for, else the campaign's, else a usual number."""
-        own = len(self._sized.rows.systems)
-        return self.asked.systems or (own if own > 1 else SYSTEMS)
-
-    @property
-    def pairs(self) -> int:
-        """Of systems."""
-        return self.systems * (self.systems - 1) // 2
-
     @property
     def alpha_each(self) -> float:
         """Alpha of one pair."""
         return self.asked.alpha / self.pairs if self.asked.adjust == "holm" else self.asked.alpha
-
-    @cached_property
-    def raters(self) -> int:
-        """Asked for, else the campaign's."""
-        return self.asked.raters or len(self._sized.rows.raters) or RATERS
-
-    @cached_property
-    def own_documents(self) -> int:
-        """Documents that a system was judged on, mean; segments where there are no documents."""
-        return self._sized.rows.n_units_of_a_system
-
-    @cached_property
-    def segments(self) -> float:
-        """Of a document."""
-        rows = self._sized.rows
-        own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
-        return self.asked.segments or own
-
-    @cached_property
-    def words(self) -> float:
-        """Of a segment, source and output together: twice those of the source."""
-        known = self._sized.given.documents
-        there = (known.words > 0) & (known.segments > 0)
-        total = int(known.segments[there].sum())
-        own = 2.0 * float(known.words[there].sum()) / total if total else WORDS
-        return self.asked.words or own
-
-    @property
-    def prices(self) -> Prices:
-        """What a rating costs."""
-        asked = self.asked
-        return Prices(asked.seconds_per_word, asked.overhead, asked.onboarding_hours, asked.hourly)
 
     @cached_property
     def designs(self) -> tuple[tuple[Grouping, int], ...]:
@@ -153,15 +92,6 @@ class Planner:
         """One size of one design."""
         grouping, each = design
         return Layout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
-
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
-        rows = self._sized.rows
-        if self.asked.segments is not None or not len(rows) or not rows.documents_known:
-            return ()
-        there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments
-        return tuple(np.bincount(there, minlength=rows.n_units).tolist())
 
     @property
     def rule(self) -> ByRecipe:
