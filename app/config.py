@@ -11,8 +11,10 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
+from app.web.by_address import Allowance
 
 SECRETS = Path("/run/secrets")
+USUAL = Allowance()
 
 
 def default_data_dir() -> Path:
@@ -29,6 +31,10 @@ class Settings(BaseSettings):
     database_role: role to serve under after connecting as the owner; `plumbline serve` finds it out.
     pool_size: database connections of one process; it lets four requests at once in for each.
     public_url: address under which browsers reach the service, where a proxy stands before it.
+    allowed_hosts: names under which the service is asked for; `*` for any. With none given: any where `public_url` is
+        set, for no link is then made of the name, else this machine's names and `host`. Numbers always count.
+    trusted_proxies: addresses of proxies whose `X-Forwarded-For` is believed.
+    stranger_rate, failed_sign_ins: of one address and who has not signed in: requests a second, refused ones a minute.
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
     session_hours: how long a browser stays signed in.
@@ -48,6 +54,10 @@ class Settings(BaseSettings):
     pool_size: Annotated[int, Field(ge=2, le=500)] = 10
     public_url: str | None = None
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    stranger_rate: Annotated[float, Field(gt=0)] = USUAL.rate
+    failed_sign_ins: Annotated[int, Field(ge=1)] = USUAL.failures
     body_limit: Annotated[int, Field(ge=1024)] = 1 << 20
     upload_limit: Annotated[int, Field(ge=1024)] = 1 << 30
     body_timeout: Annotated[float, Field(gt=0)] = 30.0
@@ -65,10 +75,10 @@ class Settings(BaseSettings):
             places = tuple(Place((f"PLUMBLINE_{name.upper()}",), msg) for name, msg in wrong)
             raise Invalid("the settings are not valid", places=places) from None
 
-    @field_validator("cors_origins", mode="before")
+    @field_validator("cors_origins", "allowed_hosts", "trusted_proxies", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """Origins stand in one variable, with commas."""
+        """Those of which there may be several stand in one variable, with commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("public_url")

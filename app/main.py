@@ -12,6 +12,7 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from app import api, ui
 from app.config import Settings
@@ -21,15 +22,18 @@ from app.services.remembered import Remembered
 from app.services.tasks_sheets import Sheets
 from app.storage.db import HURRIED, Database
 from app.storage.recorder import Recorder
-from app.web import cors, openapi, problems
+from app.web import cors, hosts, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
+from app.web.by_address import Allowance
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
 from app.web.head import HeadLayer
+from app.web.hosts import HostsLayer
 from app.web.hot import Acquaintances, Direct
 from app.web.live import STOPPING, Live
 from app.web.metrics import Metrics
 from app.web.remembering import Remembering
+from app.web.strangers import Familiar, StrangersLayer
 
 COLLECT_AFTER = 50_000  # objects
 
@@ -61,8 +65,17 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets())
     app.state.keeper = Keeper(app.state.desk.recorder)
-    app.middleware_stack = EdgeLayer(HeadLayer(app.build_middleware_stack()), app.state.metrics)
+    app.middleware_stack = EdgeLayer(_guarded(HeadLayer(app.build_middleware_stack()), app), app.state.metrics)
     return app
+
+
+def _guarded(layers: ASGIApp, app: FastAPI) -> ASGIApp:
+    """What stands before everything else: under which name we are asked, and what strangers may cost."""
+    options: Options = app.state.options
+    app.state.familiar = Familiar()
+    if options.strangers is not None:
+        layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.problem_page)
+    return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)
 
 
 def from_environment() -> FastAPI:
@@ -91,7 +104,17 @@ def options(settings: Settings) -> Options:
         session_lifetime=timedelta(hours=settings.session_hours),
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
+        allowed_hosts=_hosts(settings),
+        strangers=Allowance(
+            rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
+        ),
     )
+
+
+def _hosts(settings: Settings) -> frozenset[str] | None:
+    if settings.allowed_hosts:
+        return frozenset(hosts.name_of(name) for name in settings.allowed_hosts)
+    return None if settings.public_url else hosts.own_names(settings.host)
 
 
 @asynccontextmanager
@@ -113,10 +136,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
 
 def _document(app: FastAPI) -> Any:
     built: dict[str, Any] = {}
+    building = threading.Lock()
 
     def document() -> dict[str, Any]:
-        if not built:
-            built.update(openapi.document(app))
-        return built
+        with building:
+            if not built:
+                built.update(openapi.document(app))
+            return built
 
     return document

@@ -15,6 +15,7 @@ from app.web.bodies import Input, json_body
 from app.web.cookies import Who, check_not_cross_site, clear_session_cookie, either_cookie, set_session_cookie
 from app.web.deps import SessionDep, get_options
 from app.web.examples import shows
+from app.web.strangers import recognized
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
@@ -83,6 +84,7 @@ def open_session(
     check_not_cross_site(request)
     opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
+    recognized(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)
     return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 

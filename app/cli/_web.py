@@ -6,6 +6,7 @@ python -m app.cli._web LINE LISTENER    # the descriptors of the line and of the
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import sys
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import uvicorn
 
 from app.cli._line import Line
-from app.web.protocol import BoundedProtocol
+from app.config import Settings
+from app.web.protocol import MOST_FILES, BoundedProtocol, files
 
 FACTORY = "app.main:from_environment"
 GRACE = 8  # seconds that requests under way have to finish
@@ -29,6 +31,8 @@ LOGGING: dict[str, Any] = {
 
 def config(**more: Any) -> uvicorn.Config:
     """How requests are answered. more: what else uvicorn is told."""
+    _allow_files()
+    proxies = Settings.load().trusted_proxies
     return uvicorn.Config(
         FACTORY,
         factory=True,
@@ -39,8 +43,19 @@ def config(**more: Any) -> uvicorn.Config:
         ws="none",
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         **more,
     )
+
+
+def _allow_files() -> None:
+    """Have as many connections as the system allows, up to what is reckoned with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    BoundedProtocol.idle.most = files() // 2
 
 
 def answer(listener: socket.socket) -> None:

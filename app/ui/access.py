@@ -13,6 +13,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.web.access import NoCredential, RoleLacksIt
 from app.web.cookies import Who, session_cookie
 from app.web.deps import DatabaseDep
+from app.web.strangers import recognized
 
 
 def reader(request: Request, database: DatabaseDep) -> Caller:
@@ -39,7 +40,9 @@ def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:
     if cookie is None:
         raise NoCredential
     with database.transaction() as session:
-        return sessions.caller(session, cookie)
+        caller = sessions.caller(session, cookie)
+    recognized(request, cookie)
+    return caller
 
 
 Reader = Annotated[Caller, Depends(reader)]

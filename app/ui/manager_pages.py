@@ -19,6 +19,7 @@ from app.ui.pages import page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
 from app.web.deps import DatabaseDep
+from app.web.strangers import recognized
 
 VIEWER: frozenset[Role] = frozenset({"viewer"})
 COORDINATOR: frozenset[Role] = frozenset({"coordinator"})
@@ -92,6 +93,7 @@ class Needs:
             raise NoCredential
         with database.transaction() as session:
             caller = sessions.caller(session, cookie)
+        recognized(request, cookie)
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
         if not any(caller.may(role) for role in self.roles):

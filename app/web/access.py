@@ -22,6 +22,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.web.cookies import Who, check_same_origin, either_cookie, session_cookie
 from app.web.deps import database_of
 from app.web.queries import check_query
+from app.web.strangers import recognized
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 RATER_HEADER = "Plumbline-Rater"
@@ -158,12 +159,15 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
         if len(given) > 1 or scheme.lower() != "bearer":
             raise NoCredential
         with database.transaction() as session:
-            return tokens.authenticate(session, secret.strip(" "))
+            caller = tokens.authenticate(session, secret.strip(" "))
+        recognized(request, secret.strip(" "))
+        return caller
     cookie = _cookie(request, who)
     if cookie is None:
         raise NoCredential
     with database.transaction() as session:
         caller = sessions.caller(session, cookie)
+    recognized(request, cookie)
     if request.method not in SAFE:
         check_same_origin(request, cookie)
     return caller

@@ -9,31 +9,73 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.domain.errors import Unavailable
 from app.web.problems import Shown, problem
 
 PER_CONNECTION = 4  # requests at once for each database connection
 RETRY_AFTER = 1  # seconds
 PLACE = "place"
+STRANGER = "stranger"  # in the state of a request of who has not shown who they are
+STRANGERS = 4  # they have one place in so many
+ARRIVING = 16  # bodies that arrive, for each place
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/version"})
 
 
-class Place:
-    """The place of one request among those that are let in. Who leaves it early has a bound of its own."""
+class TooBusy(Unavailable):
+    """Too many requests at once."""
 
-    def __init__(self, layer: AdmissionLayer) -> None:
+
+class Place:
+    """The place of one request among those that are let in. Who leaves it early has a bound of its own.
+
+    of_stranger: whoever asks shows no credential at all; they have a part of the places only.
+    """
+
+    def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
         self._layer: AdmissionLayer | None = layer
-        layer.in_flight += 1
+        self._of_stranger, self._aside = of_stranger, False
+        layer.take(1, of_stranger=of_stranger)
 
     def leave(self) -> None:
         """Make room for the next; once, however often it is said."""
-        if self._layer is not None:
-            self._layer.in_flight -= 1
-            self._layer = None
+        if self._layer is None:
+            return
+        if self._aside:
+            self._layer.arriving -= 1
+        else:
+            self._layer.take(-1, of_stranger=self._of_stranger)
+        self._layer = None
+
+    def stand_aside(self) -> None:
+        """Make room while the body arrives. Raises TooBusy where too many wait like this."""
+        if self._layer is None or self._aside:
+            return
+        if self._layer.arriving >= ARRIVING * self._layer.limit:
+            raise TooBusy(retry_after=RETRY_AFTER)
+        self._layer.take(-1, of_stranger=self._of_stranger)
+        self._layer.arriving += 1
+        self._aside = True
+
+    def come_back(self) -> None:
+        """The body is there. Raises TooBusy where there is no place any more."""
+        if self._layer is None or not self._aside:
+            return
+        if not self._layer.has_room(of_stranger=self._of_stranger):
+            raise TooBusy(retry_after=RETRY_AFTER)
+        self._layer.arriving -= 1
+        self._layer.take(1, of_stranger=self._of_stranger)
+        self._aside = False
+
+
+def place_of(scope: Scope) -> Place | None:
+    """The place of a request; None for those that need none."""
+    place: Place | None = scope.get("state", {}).get(PLACE)
+    return place
 
 
 def leave_place(scope: Scope) -> None:
     """Do not count a request any more that will stay for long and do little."""
-    place: Place | None = scope.get("state", {}).get(PLACE)
+    place = place_of(scope)
     if place is not None:
         place.leave()
 
@@ -45,22 +87,33 @@ class AdmissionLayer:
         self.app = app
         self.limit = limit
         self.page = page
-        self.in_flight = 0
+        self.in_flight = self.strangers = self.arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with 503."""
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             await self.app(scope, receive, send)
             return
-        if self.in_flight >= self.limit:
+        of_stranger = getattr(scope.get("state", {}).get(STRANGER), "shows_nothing", False)
+        if not self.has_room(of_stranger=of_stranger):
             await self._refusal(Request(scope))(scope, receive, send)
             return
-        place = Place(self)
+        place = Place(self, of_stranger=of_stranger)
         scope.setdefault("state", {})[PLACE] = place
         try:
             await self.app(scope, receive, send)
         finally:
             place.leave()
+
+    def has_room(self, *, of_stranger: bool) -> bool:
+        """Whether there is a place; strangers never hold more than their part."""
+        few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
+        return self.in_flight < self.limit and not few
+
+    def take(self, n: int, *, of_stranger: bool) -> None:
+        """Take a place, or give it back."""
+        self.in_flight += n
+        self.strangers += n if of_stranger else 0
 
     def _refusal(self, request: Request) -> Response:
         headers = {"Retry-After": str(RETRY_AFTER)}

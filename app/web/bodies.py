@@ -20,6 +20,7 @@ from starlette.types import Message
 from app.domain.errors import AppError, StorageFull, TooLarge
 from app.domain.faults import first_faults
 from app.web import strict_json
+from app.web.admission import place_of
 from app.web.deps import get_options
 
 IN_MEMORY = 1 << 20
@@ -105,11 +106,17 @@ async def read_json(request: Request) -> bytes:
 
 
 async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """The pieces of a body as they come, at most `limit` bytes in all. Raises BodyTooLarge, BodyTooSlow, Cut."""
+    """The pieces of a body as they come, at most `limit` bytes in all.
+
+    Meanwhile others have the place of this request. Raises BodyTooLarge, BodyTooSlow, Cut, TooBusy.
+    """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
     size, timeout = 0, get_options(request).body_timeout
     begun = anyio.current_time()
+    place = place_of(request.scope)
+    if place is not None:
+        place.stand_aside()
     while True:
         # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
         left = begun + timeout + size / SLOWEST - anyio.current_time()
@@ -118,9 +125,12 @@ async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
         size += len(piece)
         if size > limit:
             raise BodyTooLarge(f"at most {limit} bytes")
+        whole = not message.get("more_body", False)
+        if whole and place is not None:
+            place.come_back()
         if piece:
             yield piece
-        if not message.get("more_body", False):
+        if whole:
             return
 
 

@@ -11,11 +11,15 @@ from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
 from app.storage.db import Database, Session
+from app.web.by_address import Allowance
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an installation chooses about its HTTP edge (see `app.config`)."""
+    """What an installation chooses about its HTTP edge (see `app.config`).
+
+    allowed_hosts: names that requests may be sent to; None: to any. strangers: what they may cost; None: whatever.
+    """
 
     body_limit: int = 1 << 20
     upload_limit: int = 1 << 30
@@ -23,6 +27,8 @@ class Options:
     session_lifetime: timedelta = timedelta(hours=12)
     public_url: str | None = None
     cors_origins: tuple[str, ...] = ()
+    allowed_hosts: frozenset[str] | None = None
+    strangers: Allowance | None = None
 
 
 def get_options(request: Request) -> Options:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import secrets
 from asyncio.events import TimerHandle
+from collections import OrderedDict
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -13,6 +15,45 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from app.web.live import STOPPING
 
 MEDIA_TYPE = "application/problem+json"
+MOST_FILES = 1 << 14  # that are reckoned with, whatever the system allows
+
+
+def files() -> int:
+    """How many files and connections this process may have open."""
+    return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
+
+
+class Idle:
+    """Connections on which no request is under way: new ones, those whose headers arrive, and those kept alive.
+
+    Who opens more than there may be has its own oldest closed, so that a newcomer always finds one. most: of all.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._n = 0
+        self._of: dict[str, OrderedDict[BoundedProtocol, None]] = {}
+
+    def add(self, one: BoundedProtocol, address: str) -> None:
+        """One more; the oldest of the address that has most is given up where there are too many."""
+        own = self._of.setdefault(address, OrderedDict())
+        self._n += one not in own
+        own[one] = None
+        while self._n > self.most:
+            most = max(self._of, key=lambda name: len(self._of[name]))
+            oldest = next(iter(self._of[most]))
+            self.remove(oldest)
+            oldest.give_up()
+
+    def remove(self, one: BoundedProtocol) -> None:
+        """A request is under way on it, or it has ended."""
+        address = one.client[0] if one.client else ""
+        own = self._of.get(address)
+        if own is not None and one in own:
+            del own[one]
+            self._n -= 1
+            if not own:
+                del self._of[address]
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -26,6 +67,8 @@ class BoundedProtocol(HttpToolsProtocol):
     headers_up_to = 1 << 16
     reads_within = 30.0
 
+    idle = Idle(files() // 2)
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._headers: TimerHandle | None = None
@@ -36,10 +79,12 @@ class BoundedProtocol(HttpToolsProtocol):
         """A new connection owes us headers."""
         super().connection_made(transport)
         self._await_headers()
+        self.idle.add(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing more to wait for."""
         self._cancel()
+        self.idle.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -61,7 +106,18 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._headers is not None:
             self._headers.cancel()
             self._headers = None
+        self.idle.remove(self)
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Nothing is asked on this connection for now."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+            self.idle.add(self, self.client[0] if self.client else "")
+
+    def give_up(self) -> None:
+        """Another connection has come, and there are as many as there may be on which nothing is asked."""
+        self.transport.abort()
 
     def pause_writing(self) -> None:
         """The client does not read."""

@@ -26,6 +26,7 @@ from app.services.remembered import Answer, Remembered
 from app.storage.marks import Asked
 from app.web.conditional import is_known
 from app.web.hot import desk_of
+from app.web.strangers import recognized
 
 WITH_BODY = frozenset({"content-type", "content-length"})
 NAMES: dict[Callable[..., Any], bool] = {}
@@ -66,6 +67,7 @@ class Remembering(APIRoute):
         if asked is None or marked is None:
             await super().handle(scope, receive, send)
             return
+        recognized(request, request.headers["authorization"].partition(" ")[2].strip(" "))
         mark, stored = marked
         if stored is not None:
             known.keep(asked.key, answers.unpacked(mark, stored))

@@ -1,0 +1,121 @@
+"""What is counted of each address from which somebody asks who has not shown who they are."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Generic, TypeVar
+
+from starlette.types import Scope
+
+MOST_ADDRESSES = 10_000  # those least lately seen are forgotten
+NETWORK = 64  # bits of an IPv6 address that name a customer, who has all the others
+Clock = Callable[[], float]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What all have together who ask from one address and have not shown a credential that holds.
+
+    body: bytes of one body. seconds: until it is whole. places: bodies that arrive at once.
+    rate, burst: requests a second, and at once after a rest. failures, window: refused sign-ins within seconds.
+    """
+
+    body: int = 16 << 10
+    seconds: float = 5.0
+    places: int = 32
+    rate: float = 50.0
+    burst: int = 500
+    failures: int = 20
+    window: float = 60.0
+
+
+def address_of(scope: Scope) -> str:
+    """Who asks, as far as the network tells: an IPv4 address, or the network of an IPv6 address."""
+    client = scope.get("client")
+    if not client:
+        return ""
+    try:
+        address = ip_address(client[0].partition("%")[0])
+    except ValueError:
+        return str(client[0])
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped) if mapped else f"{IPv6Address(int(address) >> NETWORK << NETWORK)}/{NETWORK}"
+    return str(address)
+
+
+class _Known(Generic[T]):
+    """Something of each address seen lately."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._of: OrderedDict[str, T] = OrderedDict()
+
+    def of(self, address: str) -> T:
+        found = self._of.get(address)
+        if found is None:
+            found = self._of[address] = self._make()
+        self._of.move_to_end(address)
+        while len(self._of) > MOST_ADDRESSES:
+            self._of.popitem(last=False)
+        return found
+
+
+@dataclass(slots=True)
+class _Bucket:
+    left: float
+    since: float
+
+
+class Rates:
+    """Requests of each address: so many a second, and some at once after a rest."""
+
+    def __init__(self, rate: float, burst: int, clock: Clock = time.monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._buckets = _Known(lambda: _Bucket(burst, clock()))
+
+    def wait(self, address: str) -> int:
+        """Count a request; 0 where it may come now, else the seconds after which to try again."""
+        bucket, now = self._buckets.of(address), self._clock()
+        bucket.left = min(self._burst, bucket.left + (now - bucket.since) * self._rate)
+        bucket.since = now
+        if bucket.left < 1:
+            return max(1, math.ceil((1 - bucket.left) / self._rate))
+        bucket.left -= 1
+        return 0
+
+
+class Failures:
+    """Sign-ins of each address that were refused within a window; the same wrong secret again counts once.
+
+    A success takes none of them back: else whoever has one credential could try as many others as they like.
+    """
+
+    def __init__(self, most: int, window: float, clock: Clock = time.monotonic) -> None:
+        self._most, self._window, self._clock = most, window, clock
+        self._of: _Known[OrderedDict[bytes, float]] = _Known(OrderedDict)
+
+    def note(self, address: str, secret: bytes) -> int:
+        """Count one; how many there are now. secret: a digest of what was tried."""
+        found = self._within(address)
+        found.setdefault(secret, self._clock())
+        return len(found)
+
+    def wait(self, address: str) -> int:
+        """0 where another may be tried, else the seconds after which it may."""
+        found = self._within(address)
+        if len(found) < self._most:
+            return 0
+        return max(1, math.ceil(next(iter(found.values())) + self._window - self._clock()))
+
+    def _within(self, address: str) -> OrderedDict[bytes, float]:
+        found, now = self._of.of(address), self._clock()
+        while found and (next(iter(found.values())) + self._window <= now or len(found) > self._most):
+            found.popitem(last=False)
+        return found

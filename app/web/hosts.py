@@ -1,0 +1,67 @@
+"""Under which names the service is asked for: links that it makes carry the name, so it has to be one of ours.
+
+Without a list this machine's own names count, and the name that the service listens on. A page of another site, whose
+name suddenly points to us, is refused.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.web.admission import ALWAYS
+from app.web.problems import problem
+
+ANY = "*"
+
+
+def own_names(*further: str) -> frozenset[str]:
+    """The names of this machine that are known without asking another one."""
+    return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
+
+
+class HostsLayer:
+    """Refuses with 421 what was sent to a name that is none of ours. names: in lower case, without ports."""
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self.app = app
+        self.names = frozenset(names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http" or scope["path"] in ALWAYS or self._ours(Headers(scope=scope).getlist("host")):
+            await self.app(scope, receive, send)
+            return
+        title = "This service is not known under this name"
+        detail = "name it in PLUMBLINE_ALLOWED_HOSTS, or set PLUMBLINE_PUBLIC_URL"
+        await problem(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
+
+    def _ours(self, given: list[str]) -> bool:
+        """Numbers always count: nobody can make a name of theirs out of one."""
+        name = name_of(given[0]) if len(given) == 1 else ""
+        return ANY in self.names or name in self.names or _is_number(name)
+
+
+def name_of(host: str) -> str:
+    """The name in a Host header, in lower case, without its port.
+
+    >>> name_of("Mt.Example.org:8000"), name_of("[::1]:80"), name_of("::1")
+    ('mt.example.org', '::1', '::1')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    name, _, port = host.rpartition(":")
+    return (name if name and ":" not in name and port.isdigit() else host).lower()
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,207 @@
+"""What those may cost who have not shown who they are: the outermost layer, before anything is parsed or given a place.
+
+A stranger has a small body, little time for it, and a rate, all by address; when an address has as many bodies under
+way as it may, the oldest is given up for the newest, so that who sends 200 bytes at once gets through among those who
+hold a connection for as long as they can. Whoever shows a credential that holds is a stranger no more, at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from starlette.requests import HTTPConnection, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.admission import ALWAYS, STRANGER
+from app.web.bodies import BodyTooLarge, BodyTooSlow
+from app.web.by_address import Allowance, Failures, Rates, address_of
+from app.web.edge import request_id
+from app.web.logs import REQUEST
+from app.web.problems import Shown, problem
+
+COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
+FAMILIAR = 10_000  # credentials of one process
+FAMILIAR_FOR = 3600.0  # seconds since a credential was last shown
+CLOSE: Mapping[str, str] = MappingProxyType({"Connection": "close"})
+log = logging.getLogger("plumbline.access")
+
+
+class Familiar:
+    """Digests of credentials that held when they were last looked at. What they allow is asked each time anew."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[bytes, float] = OrderedDict()
+
+    def has(self, digest: bytes) -> bool:
+        """Whether this one was shown lately."""
+        seen = self._seen.get(digest)
+        return seen is not None and time.monotonic() - seen < FAMILIAR_FOR
+
+    def keep(self, digest: bytes) -> None:
+        """Remember one in place of the one that was shown longest ago."""
+        self._seen[digest] = time.monotonic()
+        self._seen.move_to_end(digest)
+        while len(self._seen) > FAMILIAR:
+            self._seen.popitem(last=False)
+
+
+class Stranger:
+    """One request of somebody who has not shown who they are. Raises BodyTooLarge and BodyTooSlow where it is read."""
+
+    def __init__(
+        self, layer: StrangersLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
+    ) -> None:
+        self._layer, self._receive = layer, receive
+        self.address, self.scope = address, scope
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + layer.allowance.seconds
+        self._waiting: asyncio.Timeout | None = None
+        self._size = 0
+        self._whole = False
+        self.shows_nothing = shows_nothing
+        self.known = False
+
+    @property
+    def said(self) -> bool:
+        """Whether there was a body, and it was read."""
+        return self._size > 0
+
+    async def receive(self) -> Message:
+        """The next message, within what strangers may cost."""
+        if self.known or self._whole:
+            return await self._receive()
+        self._layer.enter(self.address, self)
+        try:
+            async with asyncio.timeout_at(self._until) as self._waiting:
+                message = await self._receive()
+        except TimeoutError:
+            if self.known:
+                return await self._receive()
+            raise BodyTooSlow("who has not signed in sends a body at once") from None
+        finally:
+            self._waiting = None
+        self._size += len(message.get("body", b""))
+        if self._size > self._layer.allowance.body and not self.known:
+            raise BodyTooLarge(f"at most {self._layer.allowance.body} bytes of who has not signed in")
+        if not message.get("more_body", False):
+            self._whole = True
+            self.leave()
+        return message
+
+    def give_up(self) -> None:
+        """Wait no longer: another has come."""
+        self._until = self._loop.time()
+        if self._waiting is not None:
+            self._waiting.reschedule(self._until)
+
+    def leave(self) -> None:
+        """No more body of this one arrives."""
+        self._layer.forget(self.address, self)
+
+    def recognize(self) -> None:
+        """They have shown who they are. May be called from any thread."""
+        self.known = True
+        self._loop.call_soon_threadsafe(self.leave)
+
+
+class StrangersLayer:
+    """Lets strangers in within an allowance; page: what browsers are told."""
+
+    def __init__(self, app: ASGIApp, allowance: Allowance, familiar: Familiar, page: Shown) -> None:
+        self.app = app
+        self.allowance = allowance
+        self._familiar, self._page = familiar, page
+        self._rates = Rates(allowance.rate, allowance.burst)
+        self._failures = Failures(allowance.failures, allowance.window)
+        self._arriving: defaultdict[str, OrderedDict[Stranger, None]] = defaultdict(OrderedDict)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it with 429."""
+        if scope["type"] != "http" or scope["path"] in ALWAYS:
+            await self.app(scope, receive, send)
+            return
+        shown = list(shown_by(scope))
+        if any(self._familiar.has(digest) for digest in shown):
+            await self.app(scope, receive, send)
+            return
+        address = address_of(scope)
+        tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
+        wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
+        if wait:
+            await self._refuse(scope, receive, send, wait)
+            return
+        stranger = Stranger(self, address, receive, scope, shows_nothing=not shown)
+        scope.setdefault("state", {})[STRANGER] = stranger
+        try:
+            await self.app(scope, stranger.receive, self._watched(stranger, shown, send) if tries else send)
+        finally:
+            stranger.leave()
+
+    def enter(self, address: str, stranger: Stranger) -> None:
+        """A body arrives; where there are too many, the oldest of the same address is given up."""
+        arriving = self._arriving[address]
+        if stranger in arriving:
+            return
+        while len(arriving) >= self.allowance.places:
+            arriving.popitem(last=False)[0].give_up()
+        arriving[stranger] = None
+
+    def forget(self, address: str, stranger: Stranger) -> None:
+        """It has arrived, or will not."""
+        arriving = self._arriving.get(address)
+        if arriving is not None:
+            arriving.pop(stranger, None)
+            if not arriving:
+                del self._arriving[address]
+
+    def _watched(self, stranger: Stranger, shown: list[bytes], send: Send) -> Send:
+        """Looks whether a credential is refused: one that stood in the head, or in a body that was read."""
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 401 and (shown or stranger.said):
+                # What stood in a body is not known here, so each such try is one of its own.
+                failed = self._failures.note(stranger.address, shown[0] if shown else secrets.token_bytes(16))
+                said = {"request": request_id(stranger.scope), "address": stranger.address, "failed": failed}
+                log.warning("a credential was refused", extra={REQUEST: said})
+            await send(message)
+
+        return watched
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, wait: int) -> None:
+        request, headers = Request(scope), {"Retry-After": str(wait), **CLOSE}
+        title = "Too many requests of this address by who has not signed in"
+        answer = self._page(request, 429, headers) or problem(request, 429, title, kind="too-many", headers=headers)
+        await answer(scope, receive, send)
+
+
+def recognized(request: HTTPConnection, secret: str) -> None:
+    """Whoever sent this request has shown a credential that holds. May be called from any thread."""
+    familiar = getattr(request.app.state, "familiar", None)
+    if isinstance(familiar, Familiar):
+        familiar.keep(_digest(secret.encode("utf-8", "replace")))
+    stranger = request.scope.get("state", {}).get(STRANGER)
+    if isinstance(stranger, Stranger):
+        stranger.recognize()
+
+
+def shown_by(scope: Scope) -> Iterator[bytes]:
+    """Digests of the credentials that a request shows: of its token, and of its session cookies."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            yield _digest(value.partition(b" ")[2].strip(b" "))
+        elif name == b"cookie":
+            for part in value.split(b";"):
+                cookie, _, secret = part.strip().partition(b"=")
+                if cookie.decode("latin-1") in COOKIES:
+                    yield _digest(secret)
+
+
+def _digest(secret: bytes) -> bytes:
+    return hashlib.sha256(secret).digest()
