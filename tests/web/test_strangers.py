@@ -319,8 +319,9 @@ def test_addresses_are_taken_from_trusted_proxies_alone(
     monkeypatch.setenv("PLUMBLINE_DATABASE_URL", "")
     monkeypatch.setenv("PLUMBLINE_DATABASE_ROLE", "")
     served: list[uvicorn.Config] = []
-    monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: served.append(server.config))
-    serve.run("", None, socket.socket(), workers=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(uvicorn.Server, "run", lambda server, **_: served.append(server.config))
+        serve.run("", None, socket.socket(), workers=1)
     config = served[0]
     app = make_app(strangers=Allowance(rate=0.001, burst=1))
     guarded = ProxyHeadersMiddleware(app, config.forwarded_allow_ips or "") if config.proxy_headers else app

@@ -164,8 +164,9 @@ def test_without_their_budget_strangers_shut_raters_out(
 
 
 @pytest.mark.soak
-def test_raters_beside_a_thousand_strangers_for_two_minutes(database_url: str) -> None:
+def test_raters_beside_a_thousand_strangers_for_two_minutes(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes 4 minutes."""
+    monkeypatch.setattr("app.cli._serving.READY_WITHIN", 10 * LIMIT)
     database = Database(database_url, size=2, role="plumbline_app")
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
     database.close()
