@@ -1,0 +1,122 @@
+"""The page and the picture of the measured sizes and coverages: `docs/calibration.md`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from app.services.pictures.validation import RateLine, rates_picture
+from app.stats.validation.counted import Counted
+from app.stats.validation.worlds import WORLDS
+from benchmarks.calibration import MEASURED, Cell
+
+DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+PAGE: Final = DOCS / "calibration.md"
+PICTURE: Final = DOCS / "pictures" / "calibration.svg"
+PICTURED: Final = ("`recommended`", "gate")
+HEADINGS: Final[Mapping[str, str]] = MappingProxyType({"size": "False claims", "coverage": "Coverage"})
+
+HEAD: Final = """# Calibration: how often claims err
+
+Every test, interval and flag promises an error rate, and keeps it under assumptions: many documents of equal length,
+raters who differ in severity alone, symmetric scores, one look at the data. Campaigns are not like that. This page
+simulates {n:,} campaigns in each of {worlds} worlds and counts. `python -m benchmarks.calibration` makes it anew.
+
+![Measured shares of each claim in each world, beside what is promised](pictures/calibration.svg)
+
+In every world no system is better than another; for a gate, the candidate stands at the border of its claim.
+
+{described}
+
+How to read the tables: a share of false claims should be at most the level, a coverage at least. A share marked **!** is
+off by more than three standard errors, and the program warns; the warning stands below the table. A share marked **!!**
+is off, and nothing warns.
+"""
+
+
+def page(cells: Sequence[Cell]) -> str:
+    """The page as Markdown."""
+    described = "\n".join(
+        ["| world | campaign |", "|---|---|", *(f"| `{name}` | {world.told} |" for name, world in WORLDS.items())]
+    )
+    largest = max(cell.n for cell in cells)
+    parts = [HEAD.format(n=largest, worlds=len(WORLDS), described=described)]
+    for kind, heading in HEADINGS.items():
+        these = [cell for cell in cells if cell.kind == kind]
+        if these:
+            parts += [f"## {heading}\n", *_table(these), "\n"]
+    parts += ["## What the program says\n", *_warnings(cells)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _table(cells: Sequence[Cell]) -> Iterator[str]:
+    worlds = [name for name in WORLDS if any(cell.world == name for cell in cells)]
+    yield f"| claim | level | {' | '.join(f'`{name}`' for name in worlds)} |"
+    yield f"|---|--:|{'--:|' * len(worlds)}"
+    for claim in dict.fromkeys(cell.claim for cell in cells):
+        row = {cell.world: cell for cell in cells if cell.claim == claim}
+        level = next(iter(row.values())).nominal
+        yield f"| {claim} | {share(level)} | {' | '.join(_shown(row.get(name)) for name in worlds)} |"
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    return share(cell.rate) + ("" if cell.kept else " **!**" if cell.warned else " **!!**")
+
+
+def share(value: float) -> str:
+    """A share as the field prints it.
+
+    >>> share(0.0512), share(1.0)
+    ('.051', '1.00')
+    """
+    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else "1.00"
+
+
+def _warnings(cells: Iterable[Cell]) -> Iterator[str]:
+    """The warnings of cells that are off, once a world."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
+        if not cell.kept:
+            for warning in cell.warnings:
+                claims = said.setdefault((cell.world, warning), [])
+                if (maker := cell.claim.split(":")[0]) not in claims:
+                    claims.append(maker)
+    for (world, warning), claims in said.items():
+        yield f"- `{world}` ({', '.join(claims)}): “{warning}”"
+
+
+def picture(cells: Sequence[Cell]) -> bytes:
+    """The default recipe and the gate as SVG, a row a claim and world."""
+    lines = [
+        RateLine(
+            world=cell.world.replace("_", " "),
+            name=cell.claim.replace("`", ""),
+            expected=cell.nominal,
+            bound="at most" if cell.kind == "size" else "at least",
+            rate=cell.rate,
+            ends=(Counted(cell.found, cell.n).low, Counted(cell.found, cell.n).high),
+            kept=cell.kept,
+        )
+        for world in WORLDS
+        for cell in cells
+        if cell.world == world and cell.claim.startswith(PICTURED)
+    ]
+    told = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
+    return rates_picture("Measured size and coverage", lines, told)
+
+
+def read(path: Path = MEASURED) -> list[Cell]:
+    """The figures that were measured."""
+    return [Cell(**{**cell, "warnings": tuple(cell["warnings"])}) for cell in json.loads(path.read_text())]
+
+
+def write() -> None:
+    """Make page and picture from the figures."""
+    cells = read()
+    PAGE.write_text(page(cells), encoding="utf-8")
+    PICTURE.write_bytes(picture(cells))
