@@ -2,7 +2,7 @@
 
 Every claim is tried in every world of `app.stats.validation.worlds`, in which no system is better than another (or the
 candidate stands at the border of what a gate claims). The figures go to benchmarks/calibration.json, from which
-`docs/calibration.md` and its picture are made (`--page` makes these alone).
+`docs/calibration.md` and its picture are made.
 
 `--campaigns` is the number of simulated campaigns a cell; with 1,000 all cells take about half an hour on two cores.
 """
@@ -11,22 +11,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import product
 from math import ceil
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
+from app.services.gate_caveats import told_of_documents
+from app.services.gate_looks import Looks
+from app.stats.design_checks import connected_systems
+from app.stats.gate import Rule, decide
+from app.stats.quality.flags import CHECKS
+from app.stats.quality.report import quality
 from app.stats.ranking import rank
-from app.stats.ratings import Ratings
+from app.stats.ratings import COLUMNS, Ratings
 from app.stats.result import Ranking
 from app.stats.side_tables import Documents
 from app.stats.validation.designs import Design
@@ -45,7 +52,7 @@ Kind = Literal["size", "coverage"]
 class Cell:
     """One claim in one world. found: of n campaigns, how many (or the sum of shares) erred or held the truth.
 
-    warnings: what the program said in nearly all of these campaigns and not in those of the clean world.
+    warnings: what the program said in nearly all of these campaigns about what this world is like.
     """
 
     claim: str
@@ -75,7 +82,7 @@ class Cell:
 
     @property
     def warned(self) -> bool:
-        """Whether the program said something in this world that it does not say of clean campaigns."""
+        """Whether the program said something about what this world is like."""
         return bool(self.warnings)
 
 
@@ -161,29 +168,48 @@ def _looks(world: World, rows: Ratings) -> Iterator[Ratings]:
 
 
 def _said(ranking: Ranking) -> tuple[str, ...]:
-    return ranking.warnings
+    return (*ranking.warnings, *ranking.notes)
 
 
 def cells(claimant: Claimant, n: int, worlds: Sequence[WorldName] = tuple(WORLDS)) -> list[Cell]:
     """Every claim of a claimant in every world."""
-    made, clean = list[Cell](), Counter[str]()
-    for world in sorted(worlds, key=lambda name: name != "clean"):
+    made = list[Cell]()
+    for world in worlds:
         trials = [trial for number in range(n) if (trial := claimant.tried(WORLDS[world], number)) is not None]
         told = Counter(shape(one) for trial in trials for one in set(trial.warnings))
         words = {shape(one): one for trial in trials for one in trial.warnings}
-        if world == "clean":
-            clean = told
-        new = sorted(
-            words[one]
-            for one, count in told.items()
-            if count >= TYPICAL * len(trials) and (world == "clean" or clean[one] < TYPICAL * n)
+        about = sorted(
+            words[one] for one, count in told.items() if count >= TYPICAL * len(trials) and is_about(words[one], world)
         )
         for claim, (kind, nominal) in claimant.claims.items():
             values = [trial.found[claim] for trial in trials if claim in trial.found]
             if values:
                 name = f"{claimant.name}: {claim}"
-                made.append(Cell(name, world, kind, nominal, round(sum(values), 6), len(values), tuple(new)))
+                made.append(Cell(name, world, kind, nominal, round(sum(values), 6), len(values), tuple(about)))
     return made
+
+
+ABOUT: Final[Mapping[WorldName, str]] = MappingProxyType(
+    {
+        "few_documents": r"documents",
+        "uneven": r"equally long|one document holds",
+        "one_giant": r"equally long|one document holds",
+        "one_larger_giant": r"equally long|one document holds",
+        "topics": r"domains?",
+        "rater_system": r"[0-9]+ raters?:|new raters",
+        "confounded": r"confounded|no rater links",
+        "disconnected": r"confounded|no rater links",
+        "skewed": r"rare|skewed|other shapes",
+        "weak_null": r"rare|skewed|other shapes",
+        "peeking": r"one look|compared before",
+    }
+)
+"""Words of a warning that is about what a world is like; one about segments taken as independent is about them all."""
+
+
+def is_about(warning: str, world: WorldName) -> bool:
+    """Whether a warning tells of what makes this world unlike the clean one, or of segments taken as independent."""
+    return bool(re.search(ABOUT.get(world, "(?!)"), warning)) or "segments of a document are alike" in warning
 
 
 def shape(warning: str) -> str:
@@ -191,32 +217,99 @@ def shape(warning: str) -> str:
     return "".join("#" if c.isdigit() else c for c in warning).replace("#.#", "#")
 
 
+def by_gate(rule: Rule) -> Claimant:
+    """A claim of the gate about a candidate that stands at the border of it."""
+    name = rule.claim.replace("_", " ")
+    return Claimant("gate", {name: ("size", rule.alpha)}, partial(_gate_once, rule=rule))
+
+
+def _gate_once(world: World, number: int, *, rule: Rule) -> Trial:
+    rng = np.random.Generator(np.random.PCG64([SEED, number]))
+    border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
+    rows = campaign(world, rng, np.array([0.0, border]))
+    if len(connected_systems(rows)) > 1:  # the gate refuses such pairs
+        return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
+    ranking = rank(rows, _LIGHT, topics_of(world, rows))
+    ahead = np.where(rows.system == 1, rows.score, -rows.score)
+    sums = np.bincount(rows.document, weights=ahead)
+    counts = np.bincount(rows.document[rows.system == 0]).astype(np.float64)
+    decisions = [decide(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
+    asked_before = Looks(tuple(range(1, len(world.looks)))).told()
+    warnings = (*_said(ranking), *told_of_documents(decisions[-1], rule), *asked_before)
+    return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
+
+
+UNLINKED: Final = "no rater links the two systems: the gate tells no difference"
+_LIGHT: Final = replace(NAMED["recommended"], rank_sets=False, influence=False)
+MARGIN: Final = 0.5
+
+
+def by_flags() -> Claimant:
+    """The flags of the quality report, on raters who are all honest: shares of the campaigns in which any is raised."""
+    claims: dict[str, tuple[Kind, float]] = {f"any {check} flag": ("size", 0.05) for check in CHECKS}
+    return Claimant("quality", claims, _flags_once)
+
+
+def _flags_once(world: World, number: int) -> Trial | None:
+    """Every output rated by two raters in turn, as flags compare raters with each other."""
+    if world.dealing != "all systems" or len(world.looks) > 1:
+        return None
+    drawn = world.design(np.random.Generator(np.random.PCG64([SEED, number])), SYSTEMS)
+    parts = []
+    for turn in range(2):
+        made = replace(drawn, rater=(drawn.rater + turn) % world.raters)
+        rng = np.random.Generator(np.random.PCG64([SEED, number, 1]))  # the same documents, systems and raters
+        level = world.process.documents(made, rng, 1)[0]
+        noise = np.random.Generator(np.random.PCG64([SEED, number, 2 + turn]))
+        rows = made.ratings()
+        scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
+        parts.append(rows.with_score(scores))
+    report = quality(together(parts[0], parts[1]))
+    raised = {check for rater in report.raters for check in rater.beyond}
+    return Trial({f"any {check} flag": float(check in raised) for check in CHECKS}, report.warnings)
+
+
+def together(first: Ratings, second: Ratings) -> Ratings:
+    """Two ratings of the same outputs as one set of rows."""
+    columns = {name: np.concatenate((getattr(first, name), getattr(second, name))) for name in COLUMNS}
+    columns["judgment"] = np.arange(columns["judgment"].size, dtype=np.int32)
+    return replace(first, **columns).canonical()
+
+
 def claimants() -> list[Claimant]:
     """All that makes claims."""
-    return [by_recipe(recipe) for recipe in NAMED.values()]
+    rules = (Rule("better"), Rule("not_worse", MARGIN), Rule("equivalent", MARGIN))
+    return [*(by_gate(rule) for rule in rules), *(by_recipe(recipe) for recipe in NAMED.values()), by_flags()]
 
 
-def _of(part: tuple[str, WorldName], n: int) -> list[Cell]:
-    name, world = part
-    claimant = next(one for one in claimants() if one.name == name)
-    return cells(claimant, n, tuple(dict.fromkeys(("clean", world))))
+def _of(part: int, n: int) -> list[Cell]:
+    claimant = claimants()[part]
+    return cells(claimant, n if claimant.name in OURS else max(1, n * OTHERS // 100))
+
+
+OURS: Final = ("gate", "`recommended`")
+OTHERS: Final = 10  # per cent of the campaigns, for recipes that are kept as they were published, and flags
 
 
 def measure(n: int, processes: int) -> list[Cell]:
     """All cells."""
-    parts = list(product([one.name for one in claimants()], WORLDS))
     with ProcessPoolExecutor(processes) as pool:
-        return [cell for found in pool.map(partial(_of, n=n), parts) for cell in found]
+        return [cell for found in pool.map(partial(_of, n=n), range(len(claimants()))) for cell in found]
 
 
 def main() -> None:
     """Measure, write the figures, and make the page and the picture."""
+    from benchmarks import calibration_page  # which reads what is written here
+
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--campaigns", type=int, default=1000, help="simulated campaigns a cell")
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     found = measure(asked.campaigns, asked.processes)
-    MEASURED.write_text(json.dumps([asdict(cell) for cell in found], indent=1, ensure_ascii=False) + "\n")
+    found.sort(key=lambda cell: list(WORLDS).index(cell.world))
+    lines = (json.dumps(asdict(cell), ensure_ascii=False) for cell in found)
+    MEASURED.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    calibration_page.write()
 
 
 if __name__ == "__main__":

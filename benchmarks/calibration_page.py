@@ -11,19 +11,19 @@ from typing import Final
 from app.services.pictures.validation import RateLine, rates_picture
 from app.stats.validation.counted import Counted
 from app.stats.validation.worlds import WORLDS
-from benchmarks.calibration import MEASURED, Cell
+from benchmarks.calibration import MEASURED, OURS, Cell
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 PAGE: Final = DOCS / "calibration.md"
 PICTURE: Final = DOCS / "pictures" / "calibration.svg"
-PICTURED: Final = ("`recommended`", "gate")
+PICTURED: Final = OURS
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType({"size": "False claims", "coverage": "Coverage"})
 
 HEAD: Final = """# Calibration: how often claims err
 
 Every test, interval and flag promises an error rate, and keeps it under assumptions: many documents of equal length,
 raters who differ in severity alone, symmetric scores, one look at the data. Campaigns are not like that. This page
-simulates {n:,} campaigns in each of {worlds} worlds and counts. `python -m benchmarks.calibration` makes it anew.
+simulates up to {n:,} campaigns in each of {worlds} worlds and counts. `python -m benchmarks.calibration` makes it anew.
 
 ![Measured shares of each claim in each world, beside what is promised](pictures/calibration.svg)
 
@@ -31,9 +31,9 @@ In every world no system is better than another; for a gate, the candidate stand
 
 {described}
 
-How to read the tables: a share of false claims should be at most the level, a coverage at least. A share marked **!** is
-off by more than three standard errors, and the program warns; the warning stands below the table. A share marked **!!**
-is off, and nothing warns.
+A share of false claims should be at most its level, a coverage at least. A share marked **!** is off by more than three
+standard errors and the program warns; the warning stands below the tables. A share marked **!!** is off, and no warning
+is about it.
 """
 
 

@@ -124,6 +124,7 @@ def _left_out(
 NOTES = (
     "intervals are of one system or one pair each, not adjusted for their number",
     "rank_range counts pairwise wins and losses; it is not simultaneous",
+    "alpha holds for one look: eight looks while a campaign grows claim up to .19 at .05; look once, when it is closed",
     "flips_without names units without which the better system is not ahead; normalization stays as it is with them",
 )
 

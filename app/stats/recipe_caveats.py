@@ -20,7 +20,7 @@ SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
         "rank_sum": (0.06, 0.15),
         "marot": (0.24, 0.42),
         "signed_rank": (0.21, 0.43),
-        "stouffer": (0.29, 0.44),
+        "stouffer": (0.29, 0.45),
         "wmt26_or": (0.13, 0.32),
     }
 )
