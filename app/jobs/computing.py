@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
-from app.jobs.short_turns import take_short_turns
 from app.services.job_work import Computer
 from app.storage.db import Database
 from app.storage.jobs_queue import Entry
@@ -204,8 +203,6 @@ def compute(line: Connection, url: str, role: str | None, name: str, yielding: b
     """In the child: do what comes down the line, one after another. What goes wrong ends the process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)
-    if yielding:
-        take_short_turns()
     database = Database(url, size=2, role=role)
     computer = Computer(database, name)
     while True:
