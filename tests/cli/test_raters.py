@@ -13,6 +13,7 @@ from app.services import campaigns, exports, tokens
 from app.services.campaigns import NewCampaign
 from app.storage.db import APP_ROLE, Database
 from app.storage.purge import SEALED, purge
+from app.storage.seals import hashed
 from tests.spine import opened
 
 Command = Callable[..., Any]
@@ -72,7 +73,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         assert command(database_url, "raters", "erase", "rater1", "--yes").stdout == b"m: rater1 erased\n"
         hashes = dict(
             spine.ask(
-                "SELECT 'judgment ' || j.id, encode(sha256(convert_to(j::text, 'UTF8')), 'hex') "
+                f"SELECT 'judgment ' || j.id, encode({hashed('j')}, 'hex') "
                 "FROM judgments j JOIN raters r ON r.id = j.rater_id WHERE r.key = 'rater1'"
             )
         )
@@ -80,7 +81,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         purged = command(database_url, "raters", "purge", "m", "rater1", "--yes")
         assert purged.stdout == b"m: 2 answers of rater1 deleted\n", purged.stderr
         (said,) = spine.ask("SELECT what FROM audit_log WHERE action = 'rater purged'")
-        assert json.loads(said[0]) == {"rater": "rater1", "rows": hashes}
+        assert json.loads(said[0]) == {"rater": "rater1", "rows": hashes, "versions": dict.fromkeys(hashes, 1)}
         left = b"".join(exports.export(spine.database, "m", "jsonl"))
         assert {line["rater"] for line in map(json.loads, left.splitlines()) if "payload" in line} == {"rater0"}
         kept = spine.ask("SELECT count(*) FROM judgments")

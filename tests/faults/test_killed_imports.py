@@ -136,7 +136,7 @@ def empty(url: str) -> None:
     """Start again: everything but the schema goes, as only the owner can."""
     with psycopg.connect(url) as connection:
         connection.execute("SET LOCAL plumbline.purge = 'on'")
-        connection.execute("TRUNCATE campaigns, people CASCADE")
+        connection.execute("TRUNCATE campaigns, people, seals CASCADE")
 
 
 def test_one_bad_line_of_many_files_stores_nothing(spine: Spine, files: list[Path]) -> None:

@@ -19,7 +19,7 @@ FONTS = ["DejaVu Sans", "Helvetica", "Arial", "sans-serif"]
 # within attributes and texts it is written as an entity.
 _SHEET = '  <style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>\n'
 _LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
-_TAG, _STYLE = re.compile(r"<[a-z][^>]*+>"), re.compile(r'style="([^"]*+)"')
+_TAG, _STYLE = re.compile(r"<[a-z][^<>]*+>"), re.compile(r'style="([^"]*+)"')
 
 _lock = threading.Lock()
 _prepared = False

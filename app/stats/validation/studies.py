@@ -51,6 +51,8 @@ class Population:
         """Whether most units have several systems, so that these can change places within them."""
         unit = np.repeat(np.arange(self.units), np.diff(self.starts))
         _, first = _pairs(unit, self.rows.system)
+        if not self.units:
+            return True
         return bool((np.bincount(unit[first], minlength=self.units) > 1).mean() >= PAIRED_SHARE)
 
     def study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, Documents | None]:
