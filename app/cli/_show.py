@@ -12,7 +12,7 @@ from rich.text import Text
 from app.services import captions, ranking_view, tables
 from app.services.ranking_view import RankingView
 
-LEFT_TO_CAPTION = frozenset({"Segments", "Documents"})
+LEFT_TO_CAPTION = frozenset({"Segments", "Documents", "Effective"})
 SHORT = {"Rank": "#", "Cluster": "Cl.", "Raw score": "Raw", "Rank range": "Ranks", "Ratings": "n"}
 NARROWEST_NAME = 10
 
@@ -21,8 +21,14 @@ def ranking_table(report: Mapping[str, object]) -> RenderableType:
     """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
     view = ranking_view.of_mapping(report)
     parts: list[RenderableType] = [_systems(view), Text(captions.caption(view), style="dim")]
+    if told := [line.effective_documents for line in view.systems if line.effective_documents is not None]:
+        parts.append(Text(f"Effective documents: {_from_to(min(told), max(told))}.", style="dim"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in view.warnings]
     return Group(*parts)
+
+
+def _from_to(low: float, high: float) -> str:
+    return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 
 def plain_table(shown: tables.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:

@@ -117,8 +117,9 @@ def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_
         os.kill(before[0], KILL)
         until(lambda: before[0] not in run.web(), "it is gone")
         run.healed("a web process after SIGKILL")
-        assert run.web()[0] == before[1], "the other is left alone"
-        for word in ("of Postgres was stopped by a signal", "Postgres: it ended", "web 1: it ended by signal 9"):
+        assert before[1] in run.web(), "the other is left alone"
+        # Numbers of processes begin anew at times, so the lower one may be of either.
+        for word in ("of Postgres was stopped by a signal", "Postgres: it ended", ": it ended by signal 9"):
             assert run.said(word)
         assert set(run.statuses) <= {200, 503}
     assert run.process.returncode == 0

@@ -80,7 +80,9 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_answered() -> None:
     assert any("scores below 0" in one for one in below.warnings)
     for view in (of_nothing, too_far, below):
         assert all(p["simulated"] is None and p["clusters"] is None for p in points(view))
-        assert all(0 < p["power"] <= 1 for p in points(view))  # type: ignore[operator]  # of a dump
+        least = 11 if view is of_nothing else 6  # below it the ranking can claim nothing
+        assert all((p["power"] == 0) == (p["documents"] < least) for p in points(view))  # type: ignore[operator]  # of a dump
+        assert all(0 <= p["power"] <= 1 for p in points(view))  # type: ignore[operator]  # of a dump
     none = planned(nobody(), "xsts", scores="ordinal", clusters="strict")
     assert (none.components, none.marginal) == (None, None)
     for draw in (power.KIND.picture, *power.KIND.pictures.values()):
