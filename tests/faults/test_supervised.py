@@ -116,6 +116,7 @@ def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_
         suffer(run, "postgres", KILL)
         os.kill(before[0], KILL)
         until(lambda: before[0] not in run.web(), "it is gone")
+        until(lambda: bool(run.said(": it ended by signal 9")), "the supervisor has seen it")
         run.healed("a web process after SIGKILL")
         assert before[1] in run.web(), "the other is left alone"
         # Numbers of processes begin anew at times, so the lower one may be of either.
