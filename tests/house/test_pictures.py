@@ -1,4 +1,4 @@
-"""Every picture of the documents is one that `make screenshots` makes, and small."""
+"""Every picture of the documents is one that `make screenshots` or a benchmark makes, and small."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from benchmarks.calibration_page import PICTURE
 from screenshots.shots import DRAWN, LOOKS, PAGES
-from screenshots.shots import files as made
+from screenshots.shots import files as pictured
 from screenshots.small import alike, small_png
 from screenshots.steady import steady_svg
 
 LARGEST = 150_000  # bytes
 NAMED = re.compile(r"!\[([^]]*)\]\(([^)\s]+)\)")
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def made() -> set[str]:
+    return pictured() | {PICTURE.name}
 
 
 def shown(repository: Path, files: list[Path]) -> dict[Path, set[str]]:
