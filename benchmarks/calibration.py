@@ -17,23 +17,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
+from scipy import special
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.services.gate_caveats import told_of_documents
 from app.services.gate_looks import Looks
+from app.services.kinds.forecast import rare_failures
+from app.stats import caveats
+from app.stats.aggregate import panel, segment_scores
 from app.stats.design_checks import connected_systems
 from app.stats.gate import Rule, decide
+from app.stats.inference.by_document import precision
 from app.stats.quality.flags import CHECKS
 from app.stats.quality.report import quality
 from app.stats.ranking import rank
-from app.stats.ratings import COLUMNS, Ratings
+from app.stats.ratings import COLUMNS, Floats, Ratings
 from app.stats.result import Ranking
 from app.stats.side_tables import Documents
 from app.stats.validation.designs import Design
@@ -113,6 +118,9 @@ def by_recipe(recipe: Recipe) -> Claimant:
     if recipe.name == "recommended":
         claims |= {
             "interval of a difference": ("coverage", 1 - recipe.alpha),
+            "interval for new raters": ("coverage", 1 - recipe.alpha),
+            "interval for new domains": ("coverage", 1 - recipe.alpha),
+            "interval of a score": ("coverage", 1 - recipe.alpha),
             "rank sets": ("coverage", 1 - recipe.alpha),
         }
     return Claimant(f"`{recipe.name}`", claims, partial(_rank_once, recipe=recipe))
@@ -122,6 +130,9 @@ _NAMES: Final = {
     "pairs claimed": "pairs_claimed",
     "any pair claimed": "any_claim",
     "interval of a difference": "difference_interval",
+    "interval for new raters": "new_raters_interval",
+    "interval for new domains": "new_domains_interval",
+    "interval of a score": "score_interval",
     "rank sets": "rank_sets",
 }
 
@@ -144,7 +155,8 @@ def _rank_once(world: World, number: int, *, recipe: Recipe) -> Trial | None:
     return Trial({name: found[own] for name, own in _NAMES.items() if own in found}, warnings)
 
 
-_TRUTH: Final = Truth({f"S{i:02}": 0.0 for i in range(SYSTEMS)})
+_EQUAL: Final = {f"S{i:02}": 0.0 for i in range(SYSTEMS)}
+_TRUTH: Final = Truth(_EQUAL, values=_EQUAL)
 
 
 def topics_of(world: World, rows: Ratings) -> Documents:
@@ -230,9 +242,7 @@ def _gate_once(world: World, number: int, *, rule: Rule) -> Trial:
     if len(connected_systems(rows)) > 1:  # the gate refuses such pairs
         return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
     ranking = rank(rows, _LIGHT, topics_of(world, rows))
-    ahead = np.where(rows.system == 1, rows.score, -rows.score)
-    sums = np.bincount(rows.document, weights=ahead)
-    counts = np.bincount(rows.document[rows.system == 0]).astype(np.float64)
+    sums, counts = _by_document(rows)
     decisions = [decide(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
     asked_before = Looks(tuple(range(1, len(world.looks)))).told()
     warnings = (*_said(ranking), *told_of_documents(decisions[-1], rule), *asked_before)
@@ -242,6 +252,31 @@ def _gate_once(world: World, number: int, *, rule: Rule) -> Trial:
 UNLINKED: Final = "no rater links the two systems: the gate tells no difference"
 _LIGHT: Final = replace(NAMED["recommended"], rank_sets=False, influence=False)
 MARGIN: Final = 0.5
+
+
+def by_forecast() -> Claimant:
+    """Where a study of the same kind, with documents, topics and raters of its own, finds the difference of a pair."""
+    return Claimant("forecast", {"difference of a new study": ("coverage", 0.95)}, _forecast_once)
+
+
+def _forecast_once(world: World, number: int) -> Trial:
+    means = np.zeros(2)
+    this, again = (campaign(world, np.random.Generator(np.random.PCG64([SEED, number, k])), means) for k in (0, 1))
+    (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
+    known = precision(sums, counts)
+    reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
+    apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
+    domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
+    laid = panel(segment_scores(this), this.labels, domains=domains)
+    said = (*caveats.of_data(this, laid), *rare_failures(laid.n_documents))
+    return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
+
+
+def _by_document(rows: Ratings) -> tuple[Floats, Floats]:
+    """Sums of the differences of two systems by document, and segments behind them."""
+    ahead = np.where(rows.system == 1, rows.score, -rows.score)
+    sums: Floats = np.bincount(rows.document, weights=ahead)
+    return sums, np.bincount(rows.document[rows.system == 0]).astype(np.float64)
 
 
 def by_flags() -> Claimant:
@@ -279,7 +314,12 @@ def together(first: Ratings, second: Ratings) -> Ratings:
 def claimants() -> list[Claimant]:
     """All that makes claims."""
     rules = (Rule("better"), Rule("not_worse", MARGIN), Rule("equivalent", MARGIN))
-    return [*(by_gate(rule) for rule in rules), *(by_recipe(recipe) for recipe in NAMED.values()), by_flags()]
+    return [
+        *(by_gate(rule) for rule in rules),
+        *(by_recipe(recipe) for recipe in NAMED.values()),
+        by_forecast(),
+        by_flags(),
+    ]
 
 
 def _of(part: int, n: int) -> list[Cell]:
@@ -287,7 +327,7 @@ def _of(part: int, n: int) -> list[Cell]:
     return cells(claimant, n if claimant.name in OURS else max(1, n * OTHERS // 100))
 
 
-OURS: Final = ("gate", "`recommended`")
+OURS: Final = ("gate", "`recommended`", "forecast")
 OTHERS: Final = 10  # per cent of the campaigns, for recipes that are kept as they were published, and flags
 
 

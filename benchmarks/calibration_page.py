@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from app.services.pictures.validation import RateLine, rates_picture
 from app.stats.validation.counted import Counted
 from app.stats.validation.worlds import WORLDS
-from benchmarks.calibration import MEASURED, OURS, Cell
+from benchmarks.calibration import MEASURED, OURS, Cell, shape
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 PAGE: Final = DOCS / "calibration.md"
@@ -78,16 +79,29 @@ def share(value: float) -> str:
 
 
 def _warnings(cells: Iterable[Cell]) -> Iterator[str]:
-    """The warnings of cells that are off, once a world."""
-    said: dict[tuple[str, str], list[str]] = {}
+    """The warnings of cells that are off, each once, with its figures of one world."""
+    said: dict[str, _Said] = {}
     for cell in cells:
         if not cell.kept:
             for warning in cell.warnings:
-                claims = said.setdefault((cell.world, warning), [])
-                if (maker := cell.claim.split(":")[0]) not in claims:
-                    claims.append(maker)
-    for (world, warning), claims in said.items():
-        yield f"- `{world}` ({', '.join(claims)}): “{warning}”"
+                one = said.setdefault(shape(warning), _Said(warning))
+                one.worlds.setdefault(f"`{cell.world}`")
+                one.makers.setdefault(cell.claim.split(":")[0])
+    for one in said.values():
+        yield f"- “{one.warning}” – {_listed(one.makers)} in {_listed(one.worlds)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A warning, the worlds in which it was given, and who gave it; both in the order of the tables."""
+
+    warning: str
+    worlds: dict[str, None] = field(default_factory=dict)
+    makers: dict[str, None] = field(default_factory=dict)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
 
 
 def picture(cells: Sequence[Cell]) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from app.services import captions
@@ -45,34 +46,28 @@ def systems_table(view: RankingView) -> Table:
 
 
 def pairs_table(view: RankingView) -> Table:
-    """One row a pair, the higher-ranked system first."""
-    places = captions.decimals(p.difference for p in view.pairs)
-    columns: tuple[tuple[str, Alignment], ...] = (
-        ("Better", "left"),
-        ("Worse", "left"),
-        ("Difference", "right"),
-        (f"{view.interval_level:.0%} interval", "left"),
-        ("p", "right"),
-        ("p adjusted", "right"),
-        ("Significant", "left"),
-        ("Common segments", "right"),
-    )
+    """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
+    places, names = captions.decimals(p.difference for p in view.pairs), {s.system: labelled(s) for s in view.systems}
+    level = f"{view.interval_level:.0%} interval"
+    wider = [(f"{level}, {of}", ends) for of, ends in _WIDER if any(ends(pair) is not None for pair in view.pairs)]
+    columns: list[tuple[str, Alignment]] = [("Better", "left"), ("Worse", "left"), ("Difference", "right")]
+    columns += [(level, "left"), *((heading, "left") for heading, _ in wider)]
+    columns += [("p", "right"), ("p adjusted", "right"), ("Significant", "left"), ("Common segments", "right")]
     headings, alignments = zip(*columns, strict=True)
-    names = {line.system: labelled(line) for line in view.systems}
-    return Table(headings, alignments, tuple(_pair_cells(pair, names, places) for pair in view.pairs))
+    rows = []
+    for pair in view.pairs:
+        row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
+        row += [captions.number(pair.difference, places), interval(pair.interval, places)]
+        row += [interval(ends(pair), places) for _, ends in wider]
+        row += [captions.p_text(pair.p_value), captions.p_text(pair.p_adjusted), verdict(pair), _whole(pair.n_common)]
+        rows.append(tuple(row))
+    return Table(headings, alignments, tuple(rows))
 
 
-def _pair_cells(pair: PairLine, names: Mapping[str, str], places: int) -> tuple[str, ...]:
-    return (
-        names.get(pair.better, pair.better),
-        names.get(pair.worse, pair.worse),
-        captions.number(pair.difference, places),
-        interval(pair.interval, places),
-        captions.p_text(pair.p_value),
-        captions.p_text(pair.p_adjusted),
-        verdict(pair),
-        _whole(pair.n_common),
-    )
+_WIDER: tuple[tuple[str, Callable[[PairLine], tuple[float, float] | None]], ...] = (
+    ("new raters", attrgetter("new_raters_interval")),
+    ("new domains", attrgetter("new_domains_interval")),
+)
 
 
 def verdict(pair: PairLine) -> str:

@@ -100,6 +100,16 @@ def find(
     return tuple(found)
 
 
+def of_data(ratings: Ratings, panel: Panel) -> tuple[str, ...]:
+    """How the data are unlike what every claim by document takes for granted, whatever the test."""
+    found = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    if ratings.documents_known:
+        found += _uneven(panel)
+    if len(panel.systems) > 1:
+        found += [*_few_raters(ratings), *_few_domains(panel)]
+    return tuple(found)
+
+
 def something_reachable(limit: Floor, recipe: Recipe) -> bool:
     """Whether the smallest p of this design is small enough for any pair to be significant."""
     return limit.adjusted is None or _reached(limit.adjusted, recipe)

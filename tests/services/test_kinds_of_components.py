@@ -20,6 +20,7 @@ from app.services.plan_components import MOST_ROWS, _part
 from app.stats.planning import DEFAULTS
 from app.stats.ratings import Ratings, Scale
 from app.stats.side_tables import Documents
+from app.stats.validation.worlds import WORLDS, WorldName, campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
@@ -114,6 +115,44 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     view = forecast._view(ahead, [ahead.chunk(n) for n in range(4)])
     assert view.pairs == []
     assert any("belong to no documents" in one for one in view.warnings)
+
+
+@pytest.mark.parametrize(
+    ("world", "word"),
+    [
+        ("clean", None),
+        ("uneven", None),
+        ("few_documents", "effective documents"),
+        ("one_giant", "one document holds"),
+        ("rater_system", "3 raters"),
+        ("confounded", "confounded"),
+        ("disconnected", "no rater links"),
+    ],
+)
+def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(world: WorldName, word: str | None) -> None:
+    rows = campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
+    ahead = forecast.Ahead(forecast.ForecastAsked(), modelled(rows), "mqm")
+    beyond = {one for one in forecast._warnings(ahead, 1.0) if "rare failures" not in one}
+    plain = campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
+    beyond -= set(forecast._warnings(forecast.Ahead(ahead.asked, modelled(plain), "mqm"), 1.0))
+    assert any(word in one for one in beyond) if word else not beyond
+
+
+def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
+    rows = campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
+    pairs = forecast.Ahead(forecast.ForecastAsked(), modelled(rows), "mqm").pairs()
+    apart = [one for one in pairs if "S00" in (one.better, one.worse)]
+    (linked,) = (one for one in pairs if one not in apart)
+    assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
+        (None, None, forecast.UNLINKED)
+    }
+    assert linked.same_direction is not None
+    assert linked.why is None
+
+
+@pytest.mark.parametrize(("documents", "said"), [(0, False), (1, True), (58, True), (59, False)])
+def test_a_forecast_from_few_documents_says_that_they_can_hide_failures(documents: int, said: bool) -> None:
+    assert any("rare failures" in one for one in forecast.rare_failures(documents)) == said
 
 
 def test_designs_that_ask_more_raters_than_there_are_are_left_out_and_said() -> None:

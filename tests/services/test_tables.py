@@ -17,6 +17,7 @@ from app.services import captions, latex, ranking_view, tables, tables_csv
 from app.services.renderings import render
 from app.stats.result import SegmentTable
 
+WIDER = (-0.25, 1.5)
 FORMULAS = ["=cmd()", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
 
 
@@ -55,6 +56,15 @@ def test_csv_leaves_unknown_figures_empty(system, pair, report):
     assert rows_of(render(body, "csv"))[0]["interval_low"] == ""
     first = rows_of(render(body, "csv", "pairs"))[0]
     assert (first["p_value"], first["testable"]) == ("", "false")
+
+
+@pytest.mark.parametrize("known", [(), ("new raters",), ("new domains",), ("new raters", "new domains")])
+def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pair, report, known):
+    wider = {f"{of.replace(' ', '_')}_interval": WIDER for of in known}
+    shown = tables.pairs_table(ranking_view.read(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)])))
+    here = [i for i, heading in enumerate(shown.headings) if heading.startswith("95% interval")]
+    assert [shown.headings[i] for i in here] == ["95% interval", *(f"95% interval, {of}" for of in known)]
+    assert {shown.rows[0][i] for i in here[1:]} == ({"[−0.250, 1.500]"} if known else set())  # noqa: RUF001
 
 
 def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatch):

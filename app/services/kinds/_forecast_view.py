@@ -125,6 +125,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         ("Significant again", "right"),
         ("Drawn: same direction", "right"),
         ("Drawn: significant again", "right"),
+        ("Why not", "left"),
     ]
     rows = [
         (
@@ -135,6 +136,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
             _share(one.significant_again),
             _share(one.bootstrap_same_direction),
             _share(one.bootstrap_significant_again),
+            one.why or "",
         )
         for one in lines
     ]

@@ -28,21 +28,24 @@ from app.services.kinds._power_work import Planner
 from app.services.kinds._ranked import RecipeAsked
 from app.services.pictures.components import chances
 from app.services.reports import Question
+from app.stats import caveats
 from app.stats.aggregate import Panel, panel, rounded, segment_scores
 from app.stats.components.bootstrap import Redraw
 from app.stats.components.generalizability import of_contrasts, planned, ratings_per_item
-from app.stats.design_checks import unpaired
+from app.stats.design_checks import comparable, unpaired
 from app.stats.gate import difference_by_document
 from app.stats.planning import Components, Layout
 from app.stats.planning_pilot import forecast_bootstrap, pilot
 from app.stats.planning_studies import WORLDS, Pool, StudyForecast, forecast_srp
-from app.stats.ratings import Floats
+from app.stats.ratings import Bools, Floats
 from app.stats.replication import bootstrapped, replication
+from app.stats.tail import RARE, documents_to_see, missed
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
 FIXED = "a fixed rater pool cannot show rater × system variance"
 LABEL = "a forecast: nothing of it was simulated from repeated judgments of the same outputs"
+UNLINKED = "no rater links the two, not even through other systems, so their difference may be one of their raters"
 DRAWS = 1000
 MOST_PAIRS = 2_000
 MOST_REDRAWN = 60_000
@@ -73,7 +76,13 @@ class Ahead:
     @cached_property
     def laid(self) -> Panel:
         """Segment scores of the systems."""
-        return panel(segment_scores(self.data.ratings), self.data.ratings.labels)
+        domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
+        return panel(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
+
+    @cached_property
+    def linked(self) -> Bools:
+        """Which pairs of systems a chain of common raters links, shape (S, S)."""
+        return comparable(self.data.ratings, self.laid.systems)
 
     def chunk(self, number: int) -> bytes:
         """A method, or after them the pairs."""
@@ -157,6 +166,9 @@ class Ahead:
             found = replication(sums, counts, alpha=self.asked.alpha)
         again = bootstrapped(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
+        if not self.linked[first, second]:
+            found = replace(found, same_direction=None, significant_again=None, why=UNLINKED)
+            again = replace(again, same_direction=None, significant_again=None)
         return RerunLine(
             better=names[laid.systems[first]],
             worse=names[laid.systems[second]],
@@ -238,7 +250,20 @@ def _warnings(found: Ahead, each: float | None) -> list[str]:
         said.append("the segments belong to no documents: pairs are not forecast")
     elif unpaired(found.laid):
         said.append("no two systems share a segment: pairs are forecast by the scores of each on its own documents")
+    said += caveats.of_data(found.data.ratings, found.laid)
+    if found.data.ratings.documents_known:
+        said += rare_failures(found.laid.n_documents)
     return [*said, *found.data.unlike()]
+
+
+def rare_failures(documents: int) -> list[str]:
+    """What so few documents cannot forecast."""
+    enough = documents_to_see(RARE, 0.05)
+    if not 0 < documents < enough:
+        return []
+    what = f"{documents} documents can hide rare failures: where {RARE:.0%} of all fail, none of {documents} does"
+    why = f"with a chance of {missed(documents):.2f}, and a study that meets some finds another difference"
+    return [f"{what} {why}; judge {enough}"]
 
 
 def forecast_picture(view: ForecastView) -> bytes:

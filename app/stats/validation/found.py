@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,8 +60,8 @@ def found_in(found: Ranking, truth: Truth) -> dict[str, float]:
 
     pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
     also p_below_x, the share of p-values before adjustment, in a direction that is not chosen by the data, and
-    any_line, whether there is more than one cluster. difference_interval, score_interval: shares that hold the truth.
-    rank_sets: whether all of them do.
+    any_line, whether there is more than one cluster. difference_interval, new_raters_interval, new_domains_interval,
+    score_interval: shares that hold the truth. rank_sets: whether all of them do.
     """
     return {**_claims(found, truth), **_intervals(found, truth), **_sets(found, truth)}
 
@@ -102,13 +102,14 @@ def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
 
 def _intervals(found: Ranking, truth: Truth) -> dict[str, float]:
     told = {}
-    held = [
-        _holds(pair.interval, value)
-        for pair in found.pairs
-        if pair.interval is not None and (value := truth.difference((pair.better, pair.worse))) is not None
-    ]
-    if held:
-        told["difference_interval"] = float(np.mean(held))
+    for name, of in _OF_DIFFERENCES.items():
+        held = [
+            _holds(interval, value)
+            for pair in found.pairs
+            if (interval := of(pair)) and (value := truth.difference((pair.better, pair.worse))) is not None
+        ]
+        if held:
+            told[name] = float(np.mean(held))
     values = truth.values or {}
     marginal = [
         _holds(row.interval, values[row.system])
@@ -118,6 +119,13 @@ def _intervals(found: Ranking, truth: Truth) -> dict[str, float]:
     if marginal:
         told["score_interval"] = float(np.mean(marginal))
     return told
+
+
+_OF_DIFFERENCES: Final[Mapping[str, Callable[[PairRow], tuple[float, float] | None]]] = {
+    "difference_interval": lambda pair: pair.interval,
+    "new_raters_interval": lambda pair: pair.new_raters_interval,
+    "new_domains_interval": lambda pair: pair.new_domains_interval,
+}
 
 
 def _holds(interval: tuple[float, float], value: float) -> bool:
