@@ -64,7 +64,7 @@ def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pa
     shown = tables.pairs_table(ranking_view.read(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)])))
     here = [i for i, heading in enumerate(shown.headings) if heading.startswith("95% interval")]
     assert [shown.headings[i] for i in here] == ["95% interval", *(f"95% interval, {of}" for of in known)]
-    assert {shown.rows[0][i] for i in here[1:]} == ({"[−0.250, 1.500]"} if known else set())  # noqa: RUF001
+    assert {shown.rows[0][i] for i in here[1:]} == ({"[−0.250, 1.500]"} if known else set())
 
 
 def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatch):
