@@ -24,30 +24,42 @@ from app.stats.planning_studies import (
     TooLarge,
     contrasts,
     dealt,
+    degrees_of,
     document_means,
+    lengths_of,
     ratio,
     significant,
+    t_claims,
 )
 from app.stats.ratings import Floats
 
 _AT_ONCE = 1_000_000
-Draw = Callable[[int, Floats, np.random.Generator], Floats]
-"""Document scores of so many studies of systems of these true means, larger is better, shape (studies, S, D)."""
+Draw = Callable[[int, Floats, np.random.Generator], tuple[Floats, Floats | None]]
+"""So many studies of systems of these true means: sums by document, larger is better, shape (studies, S, D), and the
+segments behind them, (studies, D); None where all documents are as long, and sums are means."""
 
 
-def whole_segments(layout: Layout) -> int:
-    """Segments of every document where they are drawn one by one: the mean, rounded, at least 1."""
-    return max(1, round(layout.segments))
+def most_segments(layout: Layout) -> int:
+    """Of a document where they are drawn one by one: of the longest, or of every one the mean, rounded, at least 1."""
+    return max(layout.lengths, default=max(1, round(layout.segments)))
 
 
 def drawn_means(
-    scores: Drawn, layout: Layout, panel: Panel, *, shifts: Floats, studies: int, rng: np.random.Generator
+    scores: Drawn,
+    layout: Layout,
+    panel: Panel,
+    *,
+    shifts: Floats,
+    studies: int,
+    rng: np.random.Generator,
+    lengths: Floats | None = None,
 ) -> Floats:
     """Document scores of every system in studies on new documents with new raters, (studies, S, D); larger is better.
 
-    shifts : of each system on the latent scale, larger is better, shape (S,).
+    shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `lengths_of`; all as long
+    by default.
     """
-    d, m, s = layout.documents, whole_segments(layout), len(shifts)
+    d, m, s = layout.documents, most_segments(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
     raters = dealt(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
     n, document, segment = np.ogrid[:studies, :d, :m]
@@ -66,8 +78,11 @@ def drawn_means(
     value += normal(c.rater_doc_system, d, 1, s, layout.ratings_per_item)
     if not layout.fixed_panel:
         value += normal(c.rater_system, s, panel.n_raters)[n, system, raters]
-    rated = scores.score(value + shifts[:, None]).mean(axis=(2, 4))
-    return np.asarray(rated.transpose(0, 2, 1), dtype=np.float64)
+    rated = scores.score(value + shifts[:, None]).mean(axis=4)
+    if lengths is None:
+        return np.asarray(rated.mean(axis=2).transpose(0, 2, 1), dtype=np.float64)
+    there = np.arange(m) < lengths[:, :, None]
+    return np.asarray(np.einsum("ndms,ndm->nsd", rated, there) / lengths[:, None, :], dtype=np.float64)
 
 
 def drawn_power(
@@ -82,9 +97,10 @@ def drawn_power(
         return 0, studies
     panel, found, wanted = Panel.one(layout), 0, 0
     for n in _batches(layout, 2, studies):
-        documents = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng)
-        apart, error = contrasts(documents)
-        found += int(((apart > 0) & (_p(apart, error, layout.documents) <= alpha)).sum())
+        counts = lengths_of(layout, n, rng) if layout.lengths else None
+        means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
+        sums, counts = _summed(means, counts)
+        found += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
     return found, wanted
 
@@ -134,8 +150,7 @@ def expected_clusters(
     found: list[int] = []
     for n in _batches(layout, n_systems, studies):
         for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
-            scores = draw(n if means is not None else 1, true, rng)
-            found += _counted(scores, rule, alpha, holm)
+            found += _counted(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
     counts = np.array(found, dtype=np.float64)
     error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
     return Clusters(float(counts.mean()), error, counts.size)
@@ -144,40 +159,51 @@ def expected_clusters(
 def normal_draw(components: Components, layout: Layout) -> Draw:
     """Normal scores, as `simulated_power` draws them."""
     panel = Panel.one(layout)
-    return lambda n, means, rng: document_means(components, layout, panel, means=means, studies=n, rng=rng)
+
+    def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
+        counts = lengths_of(layout, n, rng) if layout.lengths else None
+        made = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        return _summed(made, counts)
+
+    return draw
 
 
 def shaped_draw(scores: Drawn, layout: Layout) -> Draw:
     """Scores of a marginal of their own; means beyond its ends are at the ends."""
     panel = Panel.one(layout)
-    return lambda n, means, rng: drawn_means(scores, layout, panel, shifts=scores.around(means), studies=n, rng=rng)
+
+    def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
+        counts, shifts = lengths_of(layout, n, rng) if layout.lengths else None, scores.around(means)
+        return _summed(drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts)
+
+    return draw
 
 
-def _counted(scores: Floats, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
-    """Clusters of each study; scores: shape (n, S, D)."""
-    n, n_systems, documents = scores.shape
-    apart, error = contrasts(scores)
-    told = significant(_p(apart, error, documents), alpha, holm=holm)
+def _summed(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
+    return (means, None) if counts is None else (means * counts[:, None, :], counts)
+
+
+def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
+    """Clusters of each study; shapes as of a `Draw`."""
+    n, n_systems, _ = sums.shape
+    apart, error = contrasts(sums, counts)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    told = significant(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
     wins[:, first, second], wins[:, second, first] = told & (apart > 0), told & (apart < 0)
-    order = np.argsort(-scores.mean(axis=2), axis=1, kind="stable")
-    counted = []
+    order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
+    found = []
     for one, place in zip(wins, order, strict=True):
         numbers = clusters(one[np.ix_(place, place)], rule)
-        counted.append(max(numbers or (1,)))
-    return counted
-
-
-def _p(apart: Floats, error: Floats, documents: int) -> Floats:
-    """Two-sided p of the paired t-test over documents."""
-    return np.asarray(2 * special.stdtr(documents - 1, -ratio(apart, error)), dtype=np.float64)
+        found.append(max(numbers or (1,)))
+    return found
 
 
 def _batches(layout: Layout, systems: int, studies: int) -> list[int]:
     """Sizes of batches of studies that are held at once; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
-    each = layout.documents * whole_segments(layout) * (layout.raters + ratings)
+    each = layout.documents * most_segments(layout) * (layout.raters + ratings)
     if each > MOST_HELD:
         raise TooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
     wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.stats.clusters import clusters
+from app.stats.inference.by_document import precision
 from app.stats.planning import EN_DE, GROUPINGS, Components, Grouping, Layout
 from app.stats.planning_drawn import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning_scores import Drawn, NoSuchScores, drawn, latent, marginal
@@ -156,11 +157,12 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
     assert abs(ours - theirs) / n < 3.5 * sqrt(2 * share * (1 - share) / n)
 
 
+@pytest.mark.parametrize("lengths", [(), (1, 2, 2, 3, 7)])
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
-def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str) -> None:
+def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str, lengths: tuple[int, ...]) -> None:
     found, n = drawn_power(
         shaped(kind, fixed_panel=True),
-        Layout(60, 3, 8, fixed_panel=True),
+        Layout(60, 3, 8, fixed_panel=True, lengths=lengths),
         difference=0.0,
         alpha=0.1,
         studies=3000,
@@ -227,7 +229,7 @@ def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 40}
     ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     counted = []
-    for unsorted in normal_draw(F17, layout)(40, means, np.random.default_rng(2)):
+    for unsorted in normal_draw(F17, layout)(40, means, np.random.default_rng(2))[0]:
         study = unsorted[np.argsort(-unsorted.mean(axis=1))]
         pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
         p = [stats.ttest_rel(study[i], study[j]).pvalue for i, j in pairs]
@@ -240,6 +242,43 @@ def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     assert ours.mean == np.mean(counted)
     assert ours.error == pytest.approx(np.std(counted, ddof=1) / sqrt(40))
     assert 1 < ours.mean < 4
+
+
+def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
+    """The errors and degrees of the ranking itself, pair by pair and study by study; even documents tell more apart."""
+    lengths, means = (40, *[2] * 19), np.array([0.0, 1.5, 3.0])
+    layout = Layout(20, sum(lengths) / 20, 6, lengths=lengths)
+    ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": False, "studies": 40}
+    ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    sums, counts = normal_draw(F17, layout)(40, means, np.random.default_rng(2))
+    assert counts is not None
+    assert (counts == lengths).all()
+    counted = []
+    for study, weights in zip(sums, counts, strict=True):
+        place = np.argsort(-study.sum(axis=1))
+        wins = np.zeros((3, 3), dtype=bool)
+        for i, j in [(0, 1), (0, 2), (1, 2)]:
+            apart = study[place[i]] - study[place[j]]
+            known = precision(apart, weights)
+            t = apart.sum() / weights.sum() / known.error
+            wins[i, j] = 2 * stats.t.sf(t, known.degrees) <= 0.05
+        counted.append(max(clusters(wins, "strict") or ()))
+    assert ours.mean == np.mean(counted)
+    even = Layout(20, layout.segments, 6)
+    assert expected_clusters(normal_draw(F17, even), even, rng=np.random.default_rng(2), **ask).mean > ours.mean
+
+
+def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_that_are_there() -> None:
+    scores, lengths = shaped("ordinal"), np.array([[1.0, 6.0], [3.0, 2.0]])
+    layout = Layout(2, 3, 4, lengths=(1, 2, 3, 6))
+    ask = {"shifts": np.zeros(2), "studies": 2}
+    long = drawn_means(
+        scores, layout, Panel.one(layout), rng=np.random.default_rng(1), lengths=np.full((2, 2), 6.0), **ask
+    )
+    mixed = drawn_means(scores, layout, Panel.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask)
+    assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
+    assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"
+    assert not np.allclose(mixed[1], long[1])
 
 
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
