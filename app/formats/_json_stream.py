@@ -1,6 +1,8 @@
 """Large JSON files piece by piece: the elements of an array, or the members of an object and the elements of theirs.
 
-Memory holds one piece and a block. Each piece is parsed strictly; the line that it begins in is known.
+Memory holds one piece and a block. Each piece is parsed strictly; the line that it begins in is known. Every byte is
+looked at as often as any other, however small the blocks are: what was read of a text that is not closed yet, or of the
+blanks before a piece, is not read again.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from app.formats._reading import blocks, refuse
 
 LARGEST_PIECE = 64 << 20
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|"', re.DOTALL)
+_WITHIN = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _BLANKS = b" \t\r\n"
+_SPACE = re.compile(rb"[ \t\r\n]*+")
 _CLOSES = {b"]": b"[", b"}": b"{"}
 _ELEMENTS = ([b"["], [b"{", b"["])
 
@@ -31,12 +35,16 @@ class Piece:
 
 
 class _Scan:
-    """What was read and is not yet given. start: where the next piece begins in the data."""
+    """What was read and is not yet given.
+
+    start: where the next piece begins in the data; next: where to read on; text: where one that is not closed begins.
+    """
 
     def __init__(self, file: Input, limits: Limits, log: ReadLog) -> None:
         self._name, self._log = file.name, log
         self._blocks = blocks(file, limits, log)
-        self._data, self._start, self._next = b"", 0, 0
+        self._data, self._start, self._next = bytearray(), 0, 0
+        self._text: int | None = None
         self._line, self._counted = 1, 0
         self._stack: list[bytes] = []
         self._key: str | None = None
@@ -53,8 +61,10 @@ class _Scan:
     def _more(self) -> bool:
         """Read a block on; what was given is let go of."""
         self._at(self._start)
-        self._data, self._next = self._data[self._start :], self._next - self._start
-        self._counted, self._start = self._counted - self._start, 0
+        del self._data[: self._start]
+        self._next, self._counted = self._next - self._start, self._counted - self._start
+        self._text = None if self._text is None else self._text - self._start
+        self._start = 0
         if len(self._data) > LARGEST_PIECE:
             refuse(self._log, self._at(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
         block = next(self._blocks, None)
@@ -64,12 +74,26 @@ class _Scan:
 
     def _token(self) -> tuple[bytes, int, int] | None:
         """The next bracket, colon, comma or string, and where it is; None where its end is not yet read."""
+        if self._text is not None:
+            return self._rest_of_text(self._text)
         found = _TOKEN.search(self._data, self._next)
-        if found is None or found[0] == b'"':
-            self._next = len(self._data) if found is None else found.start()
+        if found is None:
+            self._next = len(self._data)
             return None
         self._next = found.end()
+        if found[0] == b'"':
+            return self._rest_of_text(found.start())
         return found[0], found.start(), found.end()
+
+    def _rest_of_text(self, begin: int) -> tuple[bytes, int, int] | None:
+        """The text that begins there, read on from where the last block ended; None where its end is not yet read."""
+        found = _WITHIN.match(self._data, self._next)
+        self._next = found.end() if found else self._next
+        if self._data[self._next : self._next + 1] != b'"':
+            self._text = begin
+            return None
+        self._text, self._next = None, self._next + 1
+        return b'"', begin, self._next
 
     def _take(self, token: bytes, begin: int, end: int) -> Iterator[Piece]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
@@ -90,16 +114,21 @@ class _Scan:
 
     def _open(self, token: bytes, begin: int, end: int) -> None:
         """An array or object begins: the whole, a member whose elements are pieces, or a part of a piece."""
-        blank = not self._data[self._start : begin].strip(_BLANKS)
         if not self._stack:
-            if self._opened or not blank:
+            if self._opened or not self._blank(begin):
                 refuse(self._log, self._at(begin), "this is not one JSON array or object")
             self._opened, self._start = True, end
-        elif token == b"[" and self._stack == [b"{"] and self._key is not None and blank:
+        elif token == b"[" and self._stack == [b"{"] and self._key is not None and self._blank(begin):
             self._start = end
         self._stack.append(token)
         if len(self._stack) > DEEPEST:
             refuse(self._log, self._at(begin), f"nested deeper than {DEEPEST}")
+
+    def _blank(self, end: int) -> bool:
+        """Whether nothing stands there before the end; what is blank is no part of a piece."""
+        found = _SPACE.match(self._data, self._start, end)
+        self._start = found.end() if found else self._start
+        return self._start == end
 
     def _piece(self, end: int) -> Iterator[Piece]:
         text = self._data[self._start : end]

@@ -180,13 +180,22 @@ def seconds(one: Used, text: Text, size: int, *, runs: int = 3) -> float:
     """Processor time that a text of a size takes, at least."""
     given = text(size)
     find = getattr(one.pattern, one.use)
-    best = float("inf")
-    for _ in range(runs):
-        started = time.process_time_ns()
+
+    def run() -> None:
         found = find(given)
         if one.use == "finditer":
             for _ in found:
                 pass
+
+    return processor(run, runs=runs)
+
+
+def processor(run: Callable[[], None], *, runs: int = 3) -> float:
+    """Seconds of processor time that something takes, at least."""
+    best = float("inf")
+    for _ in range(runs):
+        started = time.process_time_ns()
+        run()
         best = min(best, (time.process_time_ns() - started) / 1e9)
         if best > UNHURRIED:
             break
@@ -207,10 +216,15 @@ def worst(one: Used) -> list[Text]:
 
 
 def growth(one: Used, text: Text) -> float:
-    """The exponent with which the time grows, between the first size that takes measurable time and the last tried."""
+    """The exponent with which the time of a pattern grows with a text."""
+    return exponent(lambda size: seconds(one, text, size))
+
+
+def exponent(takes: Callable[[int], float]) -> float:
+    """The power with which a time grows, between the first size that takes measurable time and the last tried."""
     taken: list[tuple[int, float]] = []
     for size in (SHORT, *SIZES):
-        taken.append((size, seconds(one, text, size)))
+        taken.append((size, takes(size)))
         if taken[-1][1] > UNHURRIED:
             break
     if taken[-1][1] < CLEAR:

@@ -1,11 +1,20 @@
-"""No text, however it is made, takes a regular expression of the package longer than its length says."""
+"""No text, however it is made, takes a regular expression of the package longer than its length says.
+
+Nor does a file of JSON that comes in small blocks, in which what was read may be read again.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import suppress
 
 import pytest
 
+from app.domain.errors import Invalid
+from app.formats import _reading
+from app.formats._base import Input, Limits, ReadLog
+from app.formats._json_stream import pieces
 from tests.house import patterns
 from tests.house.patterns import EXPONENT, Used
 
@@ -62,3 +71,32 @@ def test_no_repeat_without_bound_holds_another(everything: dict[tuple[str | byte
     assert [one.place for one in everything.values() if patterns.nested(one.pattern)] == []
     assert patterns.nested(re.compile(NESTED))
     assert not patterns.nested(re.compile(r"(?:a++b?)++c"))
+
+
+WORST = [
+    ('["', "a"),
+    ('["', "\\\\"),
+    ("[ ", " "),
+    ("[1", "[]"),
+    ('{"b":1', "[]"),
+    ('[{"a":[', "{},"),
+]
+"""What a file of JSON begins with, and what then comes again and again without an end."""
+
+
+@pytest.mark.parametrize(("begin", "again"), WORST)
+def test_a_file_of_json_grows_linearly_however_small_its_blocks(
+    begin: str, again: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def takes(size: int) -> float:
+        body = (begin + again * (size // len(again))).encode()
+
+        def read() -> None:
+            with suppress(Invalid):
+                for _ in pieces(Input("f", lambda: io.BytesIO(body)), Limits(), ReadLog(skip_bad_lines=True)):
+                    pass
+
+        return patterns.processor(read, runs=2)
+
+    monkeypatch.setattr(_reading, "BLOCK", 64)
+    assert min(patterns.exponent(takes) for _ in range(2)) <= EXPONENT
