@@ -171,12 +171,26 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
                 yield from map(build, rows)
 
 
+def standing(session: Session, campaign: str) -> Iterator[JudgmentRow]:
+    """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
+    row, view = campaigns.get(session, campaign), get(session, campaign)
+    profile = exports.profile_id(session, row.id, own_digest(view))
+    with closing(exports.rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
+        aside = {_address(one) for one in rows}
+    with closing(exports.rows(session, exports.JUDGMENTS, row.id, row.data_version, profile=profile)) as rows:
+        yield from (_judgment(one) for one in rows if not one.surplus and _address(one) not in aside)
+
+
+def _address(row: exports.Row) -> Address:
+    return row.task, row.item, row.position, row.rater
+
+
 def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> Iterator[JudgmentRow]:
     """Judgments; of an address where some are surplus only the others, and where all are, they are set aside.
 
     No format has a place for surplus: what is set aside counts as little, and stays.
     """
-    for address, group in groupby(rows, key=lambda row: (row.task, row.item, row.position, row.rater)):
+    for address, group in groupby(rows, key=_address):
         found = list(group)
         counted = [row for row in found if not row.surplus]
         if not counted:

@@ -45,7 +45,8 @@ class Prefilled:
 def take_over(session: Session, campaign: str, source: str, *, rater: str | None, actor: str) -> Prefilled:
     """Show with every output that both campaigns have the errors that a rater of the other marked on it.
 
-    rater: whose; None takes, output by output, the first by key who judged it. Taking over again replaces what was.
+    rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
+    surplus, is nobody's word. Taking over again replaces what was.
 
     Raises NotFound, Invalid where both are one, TakesNone, TooLate.
     """
@@ -59,7 +60,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
         raise TakesNone
     same = cloning.unchanged(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
-    chosen = _chosen(exports.records(session, source), same, rater, left)
+    chosen = _chosen(exports.standing(session, source), same, rater, left)
     ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
@@ -67,7 +68,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
         how = {"from": source, "prior": [{"id": p.id, "rater": p.prior_rater, "error": p.prior_error} for p in priors]}
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)
-    stored.put_prefills(session, row.id, rows)
+    stored.put_prefills(session, row.id, rows, source=source)
     version = campaigns.next_version(session, row.id, actor=actor, what="prefills")
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}
@@ -76,12 +77,12 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
 
 
 def _chosen(
-    records: Iterator[object], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
+    records: Iterator[JudgmentRow], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
 ) -> dict[tuple[str, str, int], JudgmentRow]:
     """For each output the judgment whose errors are shown: of the wanted rater, in the latest revision."""
     found: dict[tuple[str, str, int], JudgmentRow] = {}
     for record in records:
-        if not isinstance(record, JudgmentRow) or record.position is None or record.role != "rating":
+        if record.position is None or record.role != "rating":
             continue
         if rater is not None and record.rater != rater:
             left["another rater"] += 1

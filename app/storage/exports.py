@@ -62,7 +62,13 @@ LEFT JOIN (SELECT DISTINCT ON (x.id) x.id, v.text FROM judgments x
      WHERE x.campaign_id = :campaign ORDER BY x.id, o.id) z ON z.id = j.id
 WHERE j.campaign_id = :campaign AND j.version <= :version
 ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
-VOIDS = """
+# Where an answer was given anew after it was set aside, nothing is void: in a file a void names all revisions there.
+_ANEW = """EXISTS (
+    SELECT FROM judgments y WHERE y.campaign_id = :campaign AND y.item_id = j.item_id AND y.rater_id = j.rater_id
+      AND y.segment_id IS NOT DISTINCT FROM j.segment_id AND y.revision > j.revision AND y.version <= :version
+      AND NOT EXISTS (SELECT FROM voids w WHERE w.campaign_id = :campaign AND w.judgment_id = y.id
+                      AND w.version <= :version))"""
+VOIDS = f"""
 SELECT DISTINCT ON (t.key COLLATE "C", i.position, g.position, r.key COLLATE "C")
        t.key AS task, i.key AS item, g.position, r.key AS rater, v.reason, v.actor
 FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment_id
@@ -70,7 +76,7 @@ JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
 JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
 JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
-WHERE v.campaign_id = :campaign AND v.version <= :version
+WHERE v.campaign_id = :campaign AND v.version <= :version AND NOT {_ANEW}
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
 METRICS = """
@@ -128,11 +134,15 @@ def rows(
 
 
 # What no file of judgments has a place for, by what it is called where losses are told.
-BESIDE = """
+BESIDE = f"""
 SELECT 'exclusions that stand: make them again' AS what, count(*) AS n FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)
 UNION ALL
-SELECT 'comparisons of columns', count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version"""
+SELECT 'comparisons of columns', count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version
+UNION ALL
+SELECT 'that an answer was set aside before it was given anew', count(*)
+FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment_id
+WHERE v.campaign_id = :campaign AND v.version <= :version AND {_ANEW}"""
 
 
 def beside(session: Session, campaign_id: int, version: int) -> dict[str, int]:

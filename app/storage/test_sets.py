@@ -63,32 +63,35 @@ def documents_page(session: Session, campaign_id: int, *, after: str | None, lim
 
 def outputs_page(session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int) -> list[Row]:
     """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
-    # Each document is looked at by itself, by keys: by a constant campaign or system, statistics that do not know it
-    # would have all of its outputs read for each document.
+    # Documents are put in order first (OFFSET 0 keeps the planner from turning that round), then looked at until the
+    # page is full, each by itself, by keys: by a constant campaign or system, statistics that do not know it would have
+    # all of its outputs read for each document.
     key = documents.c.key.collate("C")
+    in_order = sa.select(documents).where(documents.c.campaign_id == campaign_id).order_by(key).offset(0)
+    ordered = (in_order if after is None else in_order.where(key > after)).subquery("ordered")
     here = sa.and_(
         outputs.c.campaign_id == segments.c.campaign_id,
         outputs.c.segment_id == segments.c.id,
         outputs.c.system_id == systems.c.id,
     )
-    of_document = sa.and_(segments.c.campaign_id == documents.c.campaign_id, segments.c.document_id == documents.c.id)
+    of_document = sa.and_(segments.c.campaign_id == ordered.c.campaign_id, segments.c.document_id == ordered.c.id)
     both = segments.join(outputs, here)
     theirs = sa.select(segments.c.id).select_from(both).where(of_document)
     counted = sa.select(sa.func.count())
     written = counted.select_from(both).where(of_document, outputs.c.text.is_not(None))
     query = (
         sa.select(
-            documents.c.key.label("document"),
+            ordered.c.key.label("document"),
             counted.select_from(segments).where(of_document).scalar_subquery().label("segments"),
             written.scalar_subquery().label("outputs"),
         )
-        .select_from(documents.join(systems, systems.c.campaign_id == documents.c.campaign_id))
-        .where(documents.c.campaign_id == campaign_id, systems.c.id == system_id)
+        .select_from(ordered.join(systems, systems.c.campaign_id == ordered.c.campaign_id))
+        .where(systems.c.id == system_id)
         .where(theirs.limit(1).scalar_subquery().is_not(None))
-        .order_by(key)
+        .order_by(ordered.c.key.collate("C"))
         .limit(limit)
     )
-    return list(session.execute(query if after is None else query.where(key > after)))
+    return list(session.execute(query))
 
 
 def put(session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]) -> int:
@@ -332,10 +335,16 @@ def size(session: Session, campaign_id: int) -> tuple[int, int, int]:
     return n_systems, count_documents(session, campaign_id), n_segments
 
 
-def put_prefills(session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]]) -> None:
-    """Store the spans that are shown with outputs, in place of others; rows: (output id, spans, origin)."""
+def put_prefills(
+    session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]], *, source: str
+) -> None:
+    """Store the spans of another campaign that are shown with outputs, in place of others, and of all from there.
+
+    rows: (output id, spans, origin). source: the key of that campaign, which the origins name as `from`.
+    """
     mine = (variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == DEFAULT_PREFILL)
-    session.execute(sa.delete(variants).where(*mine, variants.c.output_id.in_([row[0] for row in rows])))
+    there = sa.or_(variants.c.output_id.in_([row[0] for row in rows]), variants.c.how["from"].astext == source)
+    session.execute(sa.delete(variants).where(*mine, there))
     keys = {"campaign_id": campaign_id, "kind": PREFILL, "name": DEFAULT_PREFILL}
     if rows:
         values = [{**keys, "output_id": output_id, "spans": list(spans), "how": how} for output_id, spans, how in rows]

@@ -43,8 +43,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 MODES = ("force_custom_plan", "force_generic_plan")
 PARAMETER = re.compile(r"%\((\w+)\)s")
-ELSEWHERE = ("/imports/{import}", "/metrics", "/systems/{system}/outputs")
-"""Lists of something else than what a campaign has much of, or that look at each of its documents."""
+ELSEWHERE = ("/imports/{import}", "/metrics")
+"""Lists of something else than what a campaign has much of."""
 STORAGE = Path(judgment_filter.__file__).parent
 ROOM = 1.5
 ROW = 64

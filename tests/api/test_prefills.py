@@ -82,3 +82,21 @@ def test_where_the_errors_come_from_goes_out_and_in_again_with_the_same_bytes(se
     assert said.status_code == 200, said.text
     assert out.count(b'"prefill_origin":{') == 7
     assert second.get("/v1/campaigns/again/exports/jsonl").content == out
+
+
+def test_what_is_set_aside_is_nobodys_word(second: httpx.Client) -> None:
+    """The next rater by key is asked, and where all is set aside nobody is."""
+    of_first = {"filter": {"rater": "rater0"}, "reason": "did not read"}
+    assert second.post("/v1/campaigns/demo/judgments/void", json=of_first).json()["judgments"] > 0
+    found = _post(second, "second", {"from": "demo"})
+    of_next = _post(second, "second", {"from": "demo", "rater": "rater1"})
+    assert found["raters"] == 1
+    assert (found["outputs"], found["errors"]) == (of_next["outputs"], of_next["errors"])
+    assert _post(second, "second", {"from": "demo", "rater": "rater0"})["outputs"] == 0
+    _post(second, "second", {"from": "demo"})
+    assert any(one["prefill"] for one in second.get("/v1/campaigns/second/systems/A/outputs/news.1").json()["segments"])
+    rest = {"filter": {"system": "A"}, "reason": "shown wrongly"}
+    assert second.post("/v1/campaigns/demo/judgments/void", json=rest).json()["judgments"] > 0
+    _post(second, "second", {"from": "demo"})
+    shown = second.get("/v1/campaigns/second/systems/A/outputs/news.1").json()["segments"]
+    assert [one["prefill"] for one in shown] == [None] * len(shown)
