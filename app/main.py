@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from importlib.metadata import version
-from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -59,7 +57,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     problems.install(app, page=ui.problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)
-    app.openapi = _document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
+    app.openapi = openapi.Document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()
     app.state.acquaintances = Acquaintances()
     app.state.remembered = Remembered()
@@ -133,16 +131,3 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await app.state.keeper.close()
     await desk.recorder.close()
     database.close()
-
-
-def _document(app: FastAPI) -> Any:
-    built: dict[str, Any] = {}
-    building = threading.Lock()
-
-    def document() -> dict[str, Any]:
-        with building:
-            if not built:
-                built.update(openapi.document(app))
-            return built
-
-    return document

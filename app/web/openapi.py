@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -74,6 +76,31 @@ SECURITY = {
         "description": "The same for a rater, whose token came with a link or an invitation (`rater` on plain http).",
     },
 }
+
+
+class Document:
+    """The document of an application and the bytes of it, made once: whoever asks first makes them, others wait."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._making = threading.Lock()
+        self._built: dict[str, Any] = {}
+        self._bytes = b""
+
+    def __call__(self) -> dict[str, Any]:
+        """The document."""
+        with self._making:
+            if not self._built:
+                self._built.update(document(self._app))
+            return self._built
+
+    def body(self) -> bytes:
+        """The document as JSON, as it leaves."""
+        built = self()
+        with self._making:
+            if not self._bytes:
+                self._bytes = json.dumps(built, ensure_ascii=False, separators=(",", ":")).encode()
+            return self._bytes
 
 
 def document(app: FastAPI) -> Mapping[str, Any]:

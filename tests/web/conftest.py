@@ -26,7 +26,9 @@ ENDS_WITHIN = 15  # seconds, but for those in which the machine stands still; tw
 
 @contextmanager
 def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -> Iterator[Address]:
-    config = uvicorn.Config(app, http=http, log_config=None, access_log=False, ws="none", lifespan=lifespan)
+    config = uvicorn.Config(
+        app, http=http, log_config=None, access_log=False, ws="none", lifespan=lifespan, proxy_headers=False
+    )
     config.timeout_graceful_shutdown = 2
     server = uvicorn.Server(config)
     with socket.socket() as listener:

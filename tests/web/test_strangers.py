@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from app.cli import _web
 from app.config import Settings
 from app.main import create_app, options
 from app.services import tokens
@@ -291,21 +296,82 @@ def test_under_which_names_the_service_is_asked(make_app: MakeApp, serving: Serv
 def test_the_openapi_document_is_built_once_however_many_ask_first(
     database_url: str, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = []
+    built, written = [], []
 
     def document(_: object) -> dict[str, object]:
         built.append(1)
         time.sleep(0.5)
         return {str(n): n for n in range(1000)}
 
+    def dumps(*given: Any, **how: Any) -> str:
+        written.append(1)
+        return json.dumps(*given, **how)
+
+    monkeypatch.setattr("app.web.openapi.json", SimpleNamespace(dumps=dumps))
     monkeypatch.setattr("app.web.openapi.document", document)
     database = Database(database_url, size=8, role="plumbline_app")
     with serving(create_app(database, Options())) as address, ThreadPoolExecutor(16) as pool:
         url = f"http://{address[0]}:{address[1]}/openapi.json"
-        answers = list(pool.map(lambda _: httpx.get(url, timeout=LIMIT, trust_env=False).status_code, range(16)))
+        answers = list(pool.map(lambda _: httpx.get(url, timeout=LIMIT, trust_env=False), range(16)))
     database.close()
-    assert answers == [200] * 16
-    assert len(built) == 1
+    assert [answer.status_code for answer in answers] == [200] * 16
+    assert {answer.headers["content-type"] for answer in answers} == {"application/json"}
+    assert {answer.content for answer in answers} == {json.dumps(document(None), separators=(",", ":")).encode()}
+    assert (len(built), len(written)) == (2, 1), "once for them, and once for this line"
+
+
+CLIENT, OTHER, NEXT = "203.0.113.7", "203.0.113.8", "10.0.0.1"
+
+
+def proxied(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | None) -> Callable[..., list[int]]:
+    """Ask so often for something with this header of a proxy, as `plumbline serve` has it with the setting."""
+    monkeypatch.delenv("PLUMBLINE_TRUSTED_PROXIES", raising=False)
+    if trusted is not None:
+        monkeypatch.setenv("PLUMBLINE_TRUSTED_PROXIES", trusted)
+    monkeypatch.setattr(_web, "_allow_files", lambda: None)
+    served = _web.config()
+    app = make_app(strangers=Allowance(rate=1e-6, burst=3))
+    if served.proxy_headers:
+        app = ProxyHeadersMiddleware(app, trusted_hosts=served.forwarded_allow_ips or ())
+
+    def ask(header: str | None, times: int, source: str = "127.0.0.1") -> list[int]:
+        headers = {} if header is None else {"X-Forwarded-For": header}
+        transport = httpx.ASGITransport(app, client=(source, 1))
+
+        async def asked() -> list[int]:
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as one:
+                return [(await one.get("/v1/recipes")).status_code for _ in range(times)]
+
+        return asyncio.run(asked())
+
+    return ask
+
+
+def test_behind_a_trusted_proxy_strangers_are_told_apart_by_what_it_says(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = proxied(make_app, monkeypatch, "127.0.0.1")
+    assert ask(CLIENT, 4) == [200, 200, 200, 429]
+    assert ask(OTHER, 2) == [200, 200]
+    assert ask(f"{OTHER}, {CLIENT}", 1) == [429], "what stands further left was sent by the stranger"
+    assert ask(f"{CLIENT}, {NEXT}", 4) == [200, 200, 200, 429], "a proxy that nobody named is a stranger"
+    assert ask(None, 1) == [200]
+    assert ask(OTHER, 2) == [200, 429]
+    assert ask(OTHER, 4, source=NEXT) == [429] * 4, "who is no proxy of ours may not name another"
+
+
+def test_of_two_trusted_proxies_the_outer_says_who_asks(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = proxied(make_app, monkeypatch, "127.0.0.1, 10.0.0.0/8")
+    assert ask(f"{CLIENT}, {NEXT}", 3) == [200, 200, 200]
+    assert ask(f"{OTHER}, {CLIENT}, 10.9.9.9, {NEXT}", 1) == [429]
+    assert ask(f"{OTHER}, {NEXT}", 1) == [200]
+
+
+@pytest.mark.parametrize("trusted", [None, "", "192.0.2.1"])
+def test_nobody_else_is_believed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | None) -> None:
+    ask = proxied(make_app, monkeypatch, trusted)
+    assert [status for n in range(4) for status in ask(f"203.0.113.{n}", 1)] == [200, 200, 200, 429]
+    assert ask(None, 1, source=CLIENT) == [200]
 
 
 @pytest.mark.parametrize(
