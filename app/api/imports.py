@@ -182,6 +182,7 @@ def _import_now(
                 skip_bad_lines=asked.skip_bad_lines,
                 actor=caller.actor,
                 bound=caller.campaign is not None,
+                beside=True,
             )
             return Answer(200, ImportReport.model_validate(report).model_dump_json().encode())
 

@@ -13,7 +13,7 @@ from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
 from app.formats._base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
-from app.services import exports, ingest, spread
+from app.services import apart, exports, ingest, spread
 from app.services.campaigns import CampaignView, NewCampaign, create, get
 from app.services.import_options import NotReadable, check_options, head_of, said, told, usual_basis
 from app.services.intake import Intake, Progress, take_in
@@ -120,7 +120,9 @@ def commit(
     """Read the files of an import and store what they say; the report of it.
 
     A second commit of the same import answers with the stored report. bound: whoever asks may reach this campaign only,
-    so files cannot be split into others. Raises Invalid, naming file and line, and BoundToOne.
+    so files cannot be split into others. What takes long to read is read by a process of its own.
+
+    Raises Invalid, naming file and line, BoundToOne and ReaderLost.
     """
     with database.transaction() as session:
         row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
@@ -133,9 +135,11 @@ def commit(
         log = ReadLog(skip_bad_lines=skip_bad_lines)
         target = get(session, campaign)
         if SPLIT in row.options:
-            stored = _store_parts(session, target.key, row.format, files, row.options, log, actor=actor, bound=bound)
+            stored = _store_parts(
+                session, target.key, row.format, files, row.options, log, actor=actor, bound=bound, beside=True
+            )
         else:
-            records = _records(session, row.format, files, row.options, log, known=target)
+            records = _records(session, row.format, files, row.options, log, known=target, beside=True)
             stored = _store(session, target, row.format, records, log, actor=actor)
         report = {**_report(row.format, files, stored, log), "ingest": _looked(session, target.key, stored)}
         if dry_run:
@@ -189,17 +193,21 @@ def run_in(
     actor: str,
     progress: Progress | None = None,
     bound: bool = False,
+    beside: bool = False,
 ) -> dict[str, object]:
-    """The same within a transaction that is under way. dry_run rolls it back."""
+    """The same within a transaction that is under way. dry_run rolls it back.
+
+    beside: this process has others to answer, so that what takes long to read is read by one of its own.
+    """
     check_options(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
     if SPLIT in options:
         stored = _store_parts(
-            session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound
+            session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound, beside=beside
         )
     else:
         known = _known(session, campaign)
-        records = _records(session, format, files, options, log, known=known)
+        records = _records(session, format, files, options, log, known=known, beside=beside)
         view, records = _campaign(session, campaign, known, records, log, actor=actor)
         stored = _store(session, view, format, records, log, actor=actor, progress=progress)
     report = {**_report(format, files, stored, log), "ingest": _looked(session, campaign, stored)}
@@ -224,6 +232,7 @@ def _records(
     log: ReadLog,
     *,
     known: CampaignView | None,
+    beside: bool,
 ) -> Iterator[Record | Elsewhere]:
     """Records of the files, after what the caller says of the campaign."""
     found = formats.get(format)
@@ -234,7 +243,8 @@ def _records(
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
     shown = partial(exports.shown, session, known.key) if known else tuple
     context = ReadContext(own, Limits(), protocol, outline, shown)
-    return chain(said(about), _some(spread.records(found, files, context, log), files, log))
+    read = apart.records if beside and apart.is_worthwhile(found, files, context.limits) else spread.records
+    return chain(said(about), _some(read(found, files, context, log), files, log))
 
 
 def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
@@ -277,16 +287,21 @@ def _store_parts(
     actor: str,
     progress: Progress | None = None,
     bound: bool,
+    beside: bool,
 ) -> Mapping[str, object]:
     """One campaign for each value that the files are split by; what was stored in each."""
     if bound:
         raise BoundToOne
-    read = formats.get(format).parts
-    if read is None:
+    wanted = formats.get(format)
+    if wanted.parts is None:
         raise NotReadable(f"{format} cannot be split")
     stored: dict[str, object] = {}
-    own, about = told(formats.get(format), options)
-    for value, found in read(files, ReadContext(own, Limits(), about.get("protocol")), log):
+    own, about = told(wanted, options)
+    context = ReadContext(own, Limits(), about.get("protocol"))
+    read = (
+        partial(apart.parts, wanted) if beside and apart.is_worthwhile(wanted, files, context.limits) else wanted.parts
+    )
+    for value, found in read(files, context, log):
         key, part = f"{campaign}-{to_key(value)}", chain(said(about), found)
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)

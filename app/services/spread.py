@@ -84,7 +84,7 @@ class Reader:
                 [sys.executable, *INTERPRETED, str(theirs_in), str(theirs_out)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=_environment(),
+                env=environment(),
                 pass_fds=[theirs_in, theirs_out],
             )
         finally:
@@ -193,7 +193,7 @@ class Reader:
         return message
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Ours, without our settings, and with the paths that we find modules on."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -248,7 +248,7 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
     """
     if format.read is None:
         return
-    if format.spread is None or not large(files, context.limits):
+    if format.spread is None or not at_least(LARGE, files, context.limits):
         yield from format.read(files, context, log)
         return
     names = tuple(file.name for file in files)
@@ -269,14 +269,14 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def large(files: Sequence[Input], limits: Limits) -> bool:
-    """Whether it is worth while to start processes; by what is in the files, packed or not."""
+def at_least(size: int, files: Sequence[Input], limits: Limits) -> bool:
+    """Whether there are so many bytes in the files, packed or not."""
     total = 0
     for file in files:
         with suppress(Invalid):  # whoever reads it says what is wrong
             for block in formats.blocks(file, limits, ReadLog()):
                 total += len(block)
-                if total >= LARGE:
+                if total >= size:
                     return True
     return False
 
