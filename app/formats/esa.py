@@ -90,7 +90,9 @@ def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> FlatR
     kind = context.options.get("protocol", next(iter(KINDS)))
     if kind not in KINDS:
         raise Invalid(f"option protocol: must be one of {', '.join(KINDS)}")
-    columns = COLUMNS.model_copy(update={"protocol": kind, "options": KINDS[kind]})
+    # A campaign that is there already has weights of its own; no file says others.
+    options = KINDS[kind] if context.protocol is None else {}
+    columns = COLUMNS.model_copy(update={"protocol": kind, "options": options})
     return FlatReader(columns, context, log, interpret=_Presentations(files, context))
 
 
