@@ -1,4 +1,4 @@
-"""Whether the judgments of every campaign are as they were written: each data version against its seal."""
+"""Whether judgments, voids and comparisons are as they were written: each data version against its seal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from app.storage import seals
 from app.storage.db import Session
 
 PURGED, SEALED = "rater purged", "data sealed"
-_JUDGMENT = "judgment "
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class DataSeal:
 
 
 def check(session: Session) -> Iterator[DataSeal]:
-    """Compute the hash of every judgment and every seal anew."""
+    """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.campaigns(session):
         rows = seals.compared(session, campaign.id, purged(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
@@ -61,11 +60,12 @@ def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> b
 
 
 def purged(session: Session, campaign_id: int) -> seals.Purged:
-    """Judgments that were deleted lawfully, by what the audit log keeps of them."""
+    """Rows that were deleted lawfully, by what the audit log keeps of them."""
     found = seals.Purged()
     for what in log.of_action(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
-            found.add(int(version), int(row.removeprefix(_JUDGMENT)), bytes.fromhex(what["rows"][row]))
+            kind, number = row.split()[:2]
+            found.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
     return found
 
 
@@ -90,7 +90,7 @@ def _fault(row: seals.Row, versions: int) -> str | None:
     if row.found != row.judgments:
         return f"{row.judgments} judgments were written, {row.found} are there"
     if not row.as_written:
-        return "its judgments are not what was written"
+        return "its judgments, voids or comparisons are not what was written"
     return None if row.linked else "not what was sealed"
 
 

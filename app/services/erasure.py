@@ -100,4 +100,4 @@ def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
         versions = {one.row: one.version for one in part if one.version is not None}
         what = {"rater": key, "rows": gone, "versions": versions}
         audit.record(session, row.id, actor=actor, action=data_seals.PURGED, what=what)
-    return len(hashes)
+    return sum(not one.row.startswith("void ") for one in hashes)

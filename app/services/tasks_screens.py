@@ -54,7 +54,7 @@ def compare(
         raise stale
     if had is not None and sheet.final:
         raise JudgedAlready
-    version = campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="comparisons")
+    version = campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="comparisons", judged=True)
     values = {"screen": screen, "rater": rater.rater_id, "revision": revision + 1, "payload": json_text(said)}
     tasks.add_screen_answer(session, row.campaign_id, row.id, {**values, "surplus": surplus, "version": version})
     return revision + 1, surplus

@@ -105,7 +105,7 @@ def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor:
     row = campaigns.get(session, campaign, lock=True)
     if not voids.count(session, row.id, only=wanted.said):
         return Voided(0, row.data_version)
-    version = campaigns.next_version(session, row.id, actor=actor, what="voids")
+    version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
     n = voids.void(session, row.id, only=wanted.said, reason=reason, actor=actor, version=version)
     what = {"judgments": n, "filter": wanted.said, "data_version": version}
     audit.record(session, row.id, actor=actor, action="judgments set aside", what=what)

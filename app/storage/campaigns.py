@@ -77,7 +77,7 @@ def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> 
 def next_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
     """Take the campaign's next data version: one for each transaction that a report can see.
 
-    judged: it adds judgments, and whoever adds them seals it with them (`app.storage.seals`).
+    judged: it adds judgments, voids or comparisons, and whoever adds them seals it with them (`app.storage.seals`).
 
     The campaign's row stays locked until the transaction ends, so versions are committed in their order.
     """

@@ -239,7 +239,9 @@ def require_voidable(session: Session, campaign_id: int) -> None:
 def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
     """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
     keys = {"campaign": campaign_id, "version": version}
-    return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in (VOID, STILL_VOID))
+    seals.collect(session)
+    statements = (seals.collected(seals.VOID, sql) for sql in (VOID, STILL_VOID))
+    return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 
 
 def has_judgments(session: Session, campaign_id: int) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import answers
-from app.storage.seals import hashed
+from app.storage.seals import hashed, hashed_comparison, hashed_void
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -20,8 +20,9 @@ _OF = "campaign_id = :campaign AND rater_id = :rater"
 _THEIRS = f"campaign_id = :campaign AND judgment_id IN (SELECT id FROM judgments WHERE {_OF})"
 _HASHES = f"""
 SELECT 'judgment ' || id AS row, encode({hashed("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
-UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision,
-                 encode(sha256(convert_to(s::text, 'UTF8')), 'hex'), NULL FROM screen_judgments s WHERE {_OF}
+UNION ALL SELECT 'void ' || judgment_id, encode({hashed_void("v")}, 'hex'), version FROM voids v WHERE {_THEIRS}
+UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision, encode({hashed_comparison("s")}, 'hex'),
+                 version FROM screen_judgments s WHERE {_OF}
 ORDER BY 1"""
 _DELETIONS = (
     f"DELETE FROM scores WHERE {_THEIRS}",
@@ -36,9 +37,9 @@ _DELETIONS = (
 
 
 def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
-    """Delete the answers, activity, attempts and flags of a rater; what each answer's row hashed to (SHA-256).
+    """Delete the answers, activity, attempts and flags of a rater; what each sealed row hashed to (SHA-256).
 
-    Of a judgment it is the hash that its version was sealed with, which has to be kept for the seal to be checked.
+    It is the hash that the row's version was sealed with, which has to be kept for the seal to be checked.
     """
     here = {"campaign": campaign_id, "rater": rater_id}
     session.execute(text("SET LOCAL lock_timeout = '5s'"))

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import hashed, sealing
+from app.storage.seals import JUDGMENT, rows_of, sealing
 
 Connection = psycopg.AsyncConnection[TupleRow]
 Verdict = Literal["added", "known", "stale", "final", "unauthorized", "closed", "handed_in", "unknown", "lapsed"]
@@ -157,7 +157,7 @@ stored AS (
     SELECT id, %(campaign)s, item_id, segment_id, rater_id, had + 1, payload, standing = 'surplus', at, guidelines,
            data_version FROM added CROSS JOIN bumped
     RETURNING *),
-sealed AS ({sealing("noted", f"SELECT x.id, {hashed('x')} AS hash FROM stored x", campaign="%(campaign)s")}),
+sealed AS ({sealing("noted", f"SELECT {rows_of(JUDGMENT, 'x')} FROM stored x", campaign="%(campaign)s")}),
 scored AS (
     INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors,
                         version, at_us, score, surplus)

@@ -1,8 +1,9 @@
-"""Seals: each data version of a campaign with the judgments that it added, chained by hashes (decision 21).
+"""Seals: each data version of a campaign with the rows that it added, chained by hashes (decision 21).
 
-A seal is written in the transaction that makes its version. Its content is a hash over the hashes of the version's
-judgments by id; its own hash is over the seal before it, the version and the content. So a row that was changed,
-deleted, exchanged or added beneath us is found, and an end that was cut off, too, as the campaign counts its versions.
+Such rows are judgments, voids, and comparisons of columns. A seal is written in the transaction that makes its version.
+Its content is a hash over the hashes of the version's rows by kind and id; its own hash is over the seal before it, the
+version and the content. So a row that was changed, deleted, exchanged or added beneath us is found, and an end that was
+cut off, too, as the campaign counts its versions.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import text
@@ -37,18 +38,47 @@ def hashed(x: str) -> str:
     return f"sha256({_BYTES.format(array)})"
 
 
+JUDGMENT: Final = 0
+VOID: Final = 1
+COMPARISON: Final = 2
+KINDS: Final = {"judgment": JUDGMENT, "void": VOID, "screen": COMPARISON}
+"""Kinds of rows, by what the audit log calls those that were deleted lawfully."""
+
+
+def hashed_void(x: str) -> str:
+    """The hash of a row that sets a judgment aside, as `hashed`."""
+    array = f"json_build_array('void', {x}.judgment_id, {x}.reason, {x}.actor, {_US.format(f'{x}.at')})"
+    return f"sha256({_BYTES.format(array)})"
+
+
+def hashed_comparison(x: str) -> str:
+    """The hash of an answer about the columns of a screen, as `hashed`."""
+    names = ("task_id", "screen", "rater_id", "revision", "payload", "surplus")
+    said = ", ".join(f"{x}.{name}" for name in names)
+    array = f"json_build_array('screen', {said}, {_US.format(f'{x}.recorded_at')})"
+    return f"sha256({_BYTES.format(array)})"
+
+
+def rows_of(kind: int, x: str) -> str:
+    """What a query selects of stored rows of a kind, so that they can be sealed: kind, id and hash."""
+    by = {JUDGMENT: ("id", hashed), VOID: ("judgment_id", hashed_void), COMPARISON: ("task_id", hashed_comparison)}
+    name, digest = by[kind]
+    return f"{kind} AS kind, {x}.{name} AS id, {digest(x)} AS hash"
+
+
 def _linked(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
     """The hash of a seal. version: a row of `versions`."""
     said = f"{campaign}, {version}.n, {_US.format(f'{version}.at')}, {version}.actor, {version}.what, {judgments}"
     return f"sha256({before} || {_BYTES.format(f'json_build_array({said})')} || {content})"
 
 
-NOTHING = "SELECT NULL::bigint AS id, NULL::bytea AS hash WHERE false"
-_CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.id), ''::bytea))"
+NOTHING = "SELECT NULL::int AS kind, NULL::bigint AS id, NULL::bytea AS hash WHERE false"
+_CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.kind, {r}.id, {r}.hash), ''::bytea))"
+_COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
 def sealing(versions: str, rows: str, *, campaign: str) -> str:
-    """A statement that seals one version. versions: what has its row. rows: (id, hash) of the judgments that it added.
+    """A statement that seals one version. versions: what has its row. rows: what it added, as by `rows_of`.
 
     Where the version before is not sealed, as by a release that knew no seals, this one is not either.
     """
@@ -58,41 +88,60 @@ def sealing(versions: str, rows: str, *, campaign: str) -> str:
     FROM {versions} v CROSS JOIN LATERAL (
         SELECT s.hash FROM seals s WHERE s.campaign_id = {campaign} AND s.version = v.n - 1
         UNION ALL SELECT {_START} WHERE v.n = 1) p
-    CROSS JOIN (SELECT count(r.id)::int AS judgments, {_CONTENT.format(r="r")} AS content FROM ({rows}) r) c"""
+    CROSS JOIN (SELECT {_COUNT} AS judgments, {_CONTENT.format(r="r")} AS content FROM ({rows}) r) c"""
 
 
-_NO_JUDGMENT = "SELECT * FROM judgments WHERE false"
 _ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
 _EMPTY = sealing(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
-_WITH_ROWS = sealing(_ONE, "SELECT id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+_WITH_ROWS = sealing(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+
+
+def added(kind: int, insert: str) -> str:
+    """A statement that adds rows under a version, :campaign and :version, and seals it with them; it gives how many."""
+    sealed = sealing(_ONE, f"SELECT {rows_of(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)")
+    return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
+
+
+def collected(kind: int, insert: str) -> str:
+    """A statement that adds rows under the version that is being made, and keeps their hashes as `collect` does."""
+    kept = f"SELECT {rows_of(kind, 'x')} FROM stored x"
+    return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
 
 
 def seal(session: Session, campaign_id: int, version: int) -> None:
-    """Seal a version that adds no judgment."""
+    """Seal a version that adds none of these rows."""
     session.execute(text(_EMPTY), {"campaign": campaign_id, "version": version})
 
 
-def collect(session: Session, rows: str) -> None:
-    """Keep the hashes of judgments of the version that is being made. rows: a query for all of their columns."""
-    session.execute(text("CREATE TEMP TABLE IF NOT EXISTS sealed_rows (id bigint, hash bytea) ON COMMIT DROP"))
-    session.execute(text(f"INSERT INTO sealed_rows SELECT x.id, {hashed('x')} FROM ({rows}) x"))
+def collect(session: Session, rows: str | None = None) -> None:
+    """Keep the hashes of judgments of the version that is being made; from now on there is a place for more.
+
+    rows: a query for all of their columns.
+    """
+    made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
+    session.execute(text(made))
+    if rows is not None:
+        session.execute(text(f"INSERT INTO sealed_rows SELECT {rows_of(JUDGMENT, 'x')} FROM ({rows}) x"))
 
 
 def seal_collected(session: Session, campaign_id: int, version: int) -> None:
     """Seal a version with what was collected for it."""
-    collect(session, _NO_JUDGMENT)
+    collect(session)
     session.execute(text(_WITH_ROWS), {"campaign": campaign_id, "version": version})
     session.execute(text("TRUNCATE sealed_rows"))
 
 
 # Every version that there is, as it should be and as it is.
+_OF_CAMPAIGN = "WHERE {0}.campaign_id = :campaign AND {0}.version > :after"
 _ROWS = f"""
 rows AS (
-    SELECT j.version, j.id, {hashed("j")} AS hash FROM judgments j
-    WHERE j.campaign_id = :campaign AND j.version > :after
-    UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:ids AS bigint[]), CAST(:hashes AS bytea[]))),
+    SELECT j.version, {rows_of(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
+    UNION ALL SELECT o.version, {rows_of(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
+    UNION ALL SELECT q.version, {rows_of(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
+    UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:kinds AS int[]), CAST(:ids AS bigint[]),
+                                   CAST(:hashes AS bytea[]))),
 found AS (
-    SELECT r.version, count(*)::int AS judgments, {_CONTENT.format(r="r")} AS content FROM rows r GROUP BY r.version)"""
+    SELECT r.version, {_COUNT} AS judgments, {_CONTENT.format(r="r")} AS content FROM rows r GROUP BY r.version)"""
 _CHECK = f"""
 WITH {_ROWS}
 SELECT coalesce(v.n, s.version, f.version) AS n, v.n IS NOT NULL AS noted, s.version IS NOT NULL AS sealed,
@@ -108,25 +157,27 @@ FULL JOIN found f ON f.version = coalesce(v.n, s.version) ORDER BY 1"""
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """Judgments that are deleted lawfully: their versions, ids and hashes."""
+    """Rows that are deleted lawfully: their versions, kinds, ids and hashes."""
 
     versions: list[int] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     hashes: list[bytes] = field(default_factory=list)
 
-    def add(self, version: int, judgment: int, digest: bytes) -> None:
+    def add(self, version: int, kind: int, row: int, digest: bytes) -> None:
         """One more."""
         self.versions.append(version)
-        self.ids.append(judgment)
+        self.kinds.append(kind)
+        self.ids.append(row)
         self.hashes.append(digest)
 
     def keys(self) -> dict[str, object]:
         """As parameters of a query."""
-        return {"versions": self.versions, "ids": self.ids, "hashes": self.hashes}
+        return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
 def compared(session: Session, campaign_id: int, purged: Purged) -> Sequence[Row]:
-    """Every version with its seal and its judgments: what is there, as it is, and whether it is as it was sealed."""
+    """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
     with walking(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.keys()}).all()
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage import seals
 from app.storage.credited import CREDITED
 from app.storage.judgment_filter import meant, part
 from app.storage.walking import walk
@@ -78,10 +79,10 @@ def count(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> 
 def void(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
-    """Set aside the judgments that a filter names; how many."""
+    """Set aside the judgments that a filter names, and seal the version with that; how many."""
     wanted = meant(session, campaign_id, only)
     if wanted is None:
+        seals.seal(session, campaign_id, version)
         return 0
     keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
-    done = walk(session, VOID.format(meant=wanted.condition), keys)
-    return int(getattr(done, "rowcount", 0))
+    return int(walk(session, seals.added(seals.VOID, VOID.format(meant=wanted.condition)), keys).scalar_one())

@@ -13,9 +13,10 @@ from app.storage import migrate
 from app.storage.db import Database
 from tests.api.conftest import MQM
 from tests.collecting import Collecting, collect
+from tests.services.test_imports import judgment, lines, void
 
 Ask = Callable[..., None]
-SEALED = ("judgments", "seals", "versions", "audit_log")
+SEALED = ("judgments", "voids", "screen_judgments", "seals", "versions", "audit_log")
 LATEST = "(SELECT max(id) FROM judgments)"
 
 
@@ -60,7 +61,7 @@ def judged(anonymous: httpx.Client, database: Database, database_url: str) -> Co
 TAMPERING: dict[str, tuple[str, str]] = {
     "a digit of a payload": (
         "UPDATE judgments SET payload = jsonb_set(payload, '{score}', '21') WHERE version = 3",
-        "version 3: its judgments are not what was written",
+        "version 3: its judgments, voids or comparisons are not what was written",
     ),
     "a row": ("DELETE FROM judgments WHERE version = 4", "version 4: 1 judgments were written, 0 are there"),
     "the last row": (
@@ -83,18 +84,18 @@ TAMPERING: dict[str, tuple[str, str]] = {
             "UPDATE judgments j SET payload = o.payload FROM judgments o WHERE j.version = 6 AND o.version = 6 "
             "AND j.id <> o.id"
         ),
-        "version 6: its judgments are not what was written",
+        "version 6: its judgments, voids or comparisons are not what was written",
     ),
     "the places of two rows, exchanged": (
         "UPDATE judgments j SET version = o.version FROM judgments o WHERE (j.version, o.version) IN ((3, 4), (4, 3))",
-        "versions 3 to 4: its judgments are not what was written",
+        "versions 3 to 4: its judgments, voids or comparisons are not what was written",
     ),
-    "who judged": ("UPDATE judgments SET rater_id = rater_id + 1 WHERE version = 2", "version 2: its judgments"),
+    "who judged": ("UPDATE judgments SET rater_id = rater_id + 1 WHERE version = 2", "version 2: its judgments, voids"),
     "when": (
         "UPDATE judgments SET submitted_at = submitted_at + interval '1 microsecond' WHERE version = 2",
         "version 2: its judgments",
     ),
-    "a flag": ("UPDATE judgments SET surplus = true WHERE version = 5", "version 5: its judgments"),
+    "a flag": ("UPDATE judgments SET surplus = true WHERE version = 5", "version 5: its judgments, voids"),
     "a row more": (
         (
             "INSERT INTO judgments (campaign_id, item_id, segment_id, rater_id, revision, payload, version) "
@@ -128,6 +129,77 @@ def test_what_is_done_to_judgments_beneath_the_service_is_found(
     beneath(*statement.split("; "))
     found = faults(database)[judged.key]
     assert any(one.startswith(said) for one in found), found
+
+
+@pytest.fixture
+def beside(anonymous: httpx.Client, admin: httpx.Client, database: Database) -> Collecting:
+    """A campaign in which columns were compared twice, and three judgments set aside: two here, one by a file."""
+    live = collect(database, columns=2, options={"preference": "ranking"}, presentation="side_by_side")
+    with database.transaction() as session:
+        data_seals.seal_all(session, actor="test")
+    assert anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
+    for segment in (1, 2):
+        judge(anonymous, live, 10, segment)
+    screen, said = f"/v1/tasks/{live.tasks[0]}/judgments/screens/1", {"protocol": "da"}
+    for preference in ([[1], [2]], [[2], [1]]):
+        told = anonymous.put(screen, json={**said, "preference": preference}, headers=live.auth("r1"))
+        assert told.status_code == 200, told.text
+    voided = {"filter": {"rater": "r1"}, "reason": "test"}
+    assert admin.post(f"/v1/campaigns/{live.key}/judgments/void", json=voided).json()["judgments"] == 2
+    assert admin.post("/v1/campaigns", json={"key": "read", "protocol": "da"}).status_code == 201
+    file = admin.post(
+        "/v1/campaigns/read/imports", params={"format": "jsonl"}, content=lines(judgment(), judgment("B"), void())
+    )
+    assert file.json()["stored"]["voids"] == 1, file.text
+    assert faults(database) == {"live": (), "read": ()}
+    return live
+
+
+OF_LIVE = "campaign_id = (SELECT id FROM campaigns WHERE key = 'live')"
+OF_FILE = "campaign_id = (SELECT id FROM campaigns WHERE key = 'read')"
+ALIKE = "campaign_id, judgment_id, reason, actor, version"
+
+
+@pytest.mark.parametrize(
+    ("campaign", "statement"),
+    [
+        ("live", f"DELETE FROM voids WHERE {OF_LIVE}"),
+        ("live", f"DELETE FROM voids WHERE judgment_id = (SELECT max(judgment_id) FROM voids WHERE {OF_LIVE})"),
+        ("live", f"UPDATE voids SET reason = 'x' WHERE {OF_LIVE}"),
+        ("live", f"UPDATE voids SET version = version - 1 WHERE {OF_LIVE}"),
+        ("read", f"DELETE FROM voids WHERE {OF_FILE}"),
+        ("read", f"UPDATE voids SET judgment_id = judgment_id + 1 WHERE {OF_FILE}"),
+        (
+            "read",
+            (
+                f"INSERT INTO voids ({ALIKE}) SELECT {ALIKE.replace('judgment_id', 'judgment_id + 1')} FROM voids "
+                f"WHERE {OF_FILE}"
+            ),
+        ),
+        ("live", "DELETE FROM screen_judgments"),
+        ("live", "DELETE FROM screen_judgments WHERE revision = 2"),
+        ("live", "UPDATE screen_judgments SET payload = jsonb_set(payload, '{preference}', '[[1, 2]]')"),
+        ("live", "UPDATE screen_judgments SET surplus = true WHERE revision = 1"),
+        ("live", "UPDATE screen_judgments SET recorded_at = recorded_at + interval '1 microsecond'"),
+    ],
+)
+def test_what_is_done_to_voids_and_comparisons_is_found(
+    beside: Collecting, database: Database, beneath: Ask, campaign: str, statement: str
+) -> None:
+    beneath(statement)
+    found = faults(database)
+    assert any("voids or comparisons are not what was written" in one for one in found.pop(campaign)), found
+    assert set(found.values()) == {()}
+
+
+def test_voids_and_comparisons_of_a_purged_rater_break_no_seal(
+    admin: httpx.Client, beside: Collecting, database: Database, beneath: Ask
+) -> None:
+    assert admin.delete("/v1/raters/r1", params={"campaign": beside.key}).is_success
+    assert purge(database, beside.key) == 4, "answers, and none of what was said of them"
+    assert faults(database) == {"live": (), "read": ()}
+    beneath("DELETE FROM audit_log WHERE action = 'rater purged'")
+    assert len(faults(database)["live"]) == 3
 
 
 @pytest.fixture
