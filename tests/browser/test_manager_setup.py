@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -149,16 +151,25 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     page.get_by_label("Platform").select_option("prolific")
     page.get_by_label("Address after the last page").fill("https://app.prolific.com/done?cc={code}")
     page.get_by_role("button", name="Invite").click()
-    expect(page.locator(".secret")).to_contain_text("#invitation=i_")
+    expect(page.locator(".secret")).to_contain_text("#invitation=i_")  # and no key: nothing is signed
+    row = page.get_by_role("region", name="Invitations").locator("tbody tr")
+    expect(row.get_by_role("cell")).to_contain_text(["40", "0", "20", "not signed"])
     check(page, "invitations")
     page.get_by_role("button", name="End the invitation").click()
     page.get_by_role("button", name="End it", exact=True).click()
-    row = page.get_by_role("region", name="Invitations").locator("tbody tr")
     expect(row).to_contain_text("ended")
     (one,) = ask("GET", "/campaigns/crowd/invitations").json()["items"]
     assert (one["count"], one["platform"], one["live"]) == (40, "prolific", False)
     manager.open("/campaigns/crowd/invitations")
     assert page.locator(".secret").count() == 0
+    page.get_by_label("Seats").fill("9")
+    page.get_by_label("New ones in an hour").fill("7")
+    page.get_by_label("The platform signs its ids").check()
+    page.get_by_role("button", name="Invite").click()
+    expect(page.locator(".secret")).to_contain_text(["#invitation=i_", re.compile("^[0-9a-f]{64}$")])
+    first, second = ask("GET", "/campaigns/crowd/invitations").json()["items"]
+    told = {(one["count"], one["per_hour"], one["signed"]) for one in (first, second)}
+    assert told == {(40, 20, False), (9, 7, True)}
 
 
 def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):

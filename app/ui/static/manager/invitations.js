@@ -12,15 +12,19 @@ const made = new Listing(`${api}/invitations`);
 const handedIn = new Listing(`${api}/completions`);
 
 async function make() {
-  const { count, platform, team, completion_url: address, expires_at: end } = form.elements;
+  const { count, platform, team, completion_url: address, expires_at: end, per_hour: rate, signed } = form.elements;
   const body = { count: Number(count.value) };
   if (platform.value) body.platform = platform.value;
   if (team.value) body.team = team.value;
   if (address.value.trim()) body.completion_url = address.value.trim();
   if (end.value) body.expires_at = absolute(end.value);
+  if (rate.value) body.per_hour = Number(rate.value);
+  if (signed.checked) body.signed = true;
   const answer = await change("POST", `${api}/invitations`, { body, said: $(".said", form) });
   if (!answer) return;
-  fill($("#made"), h("p", {}, t("The link for the platform, shown this once:")), h("p", { class: "secret" }, answer.body.link));
+  const key = answer.body.signing_key;
+  fill($("#made"), h("p", {}, t("The link for the platform, shown this once:")), h("p", { class: "secret" }, answer.body.link),
+    ...(key ? [h("p", {}, t("The key by which the platform signs its ids, shown this once:")), h("p", { class: "secret" }, key)] : []));
   form.reset();
   await show();
 }
@@ -53,7 +57,8 @@ const show = reading(place, async () => {
   const found = await made.read();
   fill(place, found.length ? table(t("Invitations"), [
     [t("Made"), (one) => moment(one.created_at)], [t("Platform"), (one) => one.platform], [t("Seats"), (one) => figure(one.count), "right"],
-    [t("Taken"), (one) => figure(one.taken), "right"], [t("Team"), (one) => one.team], [t("Ends"), (one) => moment(one.expires_at)],
+    [t("Taken"), (one) => figure(one.taken), "right"], [t("New in an hour"), (one) => figure(one.per_hour), "right"],
+    [t("Ids"), (one) => (one.signed ? t("signed") : t("not signed"))], [t("Team"), (one) => one.team], [t("Ends"), (one) => moment(one.expires_at)],
     [t("State"), state], [t("What to do"), end],
   ], found) : h("p", {}, t("There are no invitations.")), made.rest(show));
 });
