@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import IO, Final, TypeVar
 
 from app.domain.errors import AppError, Invalid
 from app.formats._base import Format, Input, Limits, ReadContext, ReadLog, Record
@@ -36,6 +36,7 @@ FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is p
 LOOK_EVERY: Final = 0.5  # seconds
 STOPPED_FOR: Final = 4.0  # seconds after which one that a signal has stopped is given up
 Item = Record | PartBegins
+T = TypeVar("T")
 
 
 def is_worthwhile(format: Format, files: Sequence[Input], limits: Limits) -> bool:
@@ -50,9 +51,8 @@ def is_worthwhile(format: Format, files: Sequence[Input], limits: Limits) -> boo
 
 def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
-    for item in _items(Begin.of(format.name, files, context, log, parts=False), files, context, log):
-        if not isinstance(item, PartBegins):
-            yield item
+    with closing(_items(Begin.of(format.name, files, context, log, parts=False), files, context, log)) as items:
+        yield from (item for item in items if not isinstance(item, PartBegins))
 
 
 def parts(
@@ -69,15 +69,15 @@ def parts(
                 return
             yield item
 
-    while ahead:
-        begins = ahead.pop()
-        if isinstance(begins, PartBegins):
-            yield begins.value, part()
+    with closing(items):
+        while ahead:
+            begins = ahead.pop()
+            if isinstance(begins, PartBegins):
+                yield begins.value, part()
 
 
-def _items(begin: Begin, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Item]:
-    with _reader(begin) as (line, still), ExitStack() as opened:
-        streams: list[Callable[[int], bytes]] = []
+def _items(begin: Begin, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Generator[Item, None, None]:
+    with _reader(begin) as (line, still), closing(_Streams(files)) as streams:
         while not isinstance(message := _next(line, still), Done):
             match message:
                 case Given(items):
@@ -87,15 +87,49 @@ def _items(begin: Begin, files: Sequence[Input], context: ReadContext, log: Read
                         else:
                             yield item
                 case Opened(file):
-                    streams.append(opened.enter_context(closing(files[file].open())).read)
+                    streams.open(file)
                 case Read(stream, size):
-                    line.send_bytes(streams[stream](size))
+                    _say(line.send_bytes, streams.read(stream, size))
                 case Asked(shown):
-                    line.send(list(context.shown() if shown else context.outline()))
+                    _say(line.send, list(context.shown() if shown else context.outline()))
                 case Fault():
                     raise _as_here(message, log)
         log.lines += message.log.lines
         add_logs(log, [message.log])
+
+
+class _Streams:
+    """The files that the reader reads, by the number of each reading; one is closed where it ends."""
+
+    def __init__(self, files: Sequence[Input]) -> None:
+        self._files = files
+        self._opened: dict[int, IO[bytes]] = {}
+        self._n = 0
+
+    def open(self, file: int) -> None:
+        """Begin a file."""
+        self._opened[self._n] = self._files[file].open()
+        self._n += 1
+
+    def read(self, stream: int, size: int) -> bytes:
+        """What comes next; nothing at the end, and after it."""
+        data = self._opened[stream].read(size) if stream in self._opened else b""
+        if not data and stream in self._opened:
+            self._opened.pop(stream).close()
+        return data
+
+    def close(self) -> None:
+        """Close those that were not read to their ends."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+
+def _say(send: Callable[[T], None], what: T) -> None:
+    """Raises ReaderLost where nobody is there to hear it."""
+    try:
+        send(what)
+    except OSError:
+        raise ReaderLost from None
 
 
 def _as_here(fault: Fault, log: ReadLog) -> AppError:
@@ -123,7 +157,7 @@ def _reader(begin: Begin) -> Iterator[tuple[Connection, Stillness]]:
                 pass_fds=[theirs.fileno()],
             )
         try:
-            ours.send(begin)
+            _say(ours.send, begin)
             yield ours, Stillness(process.pid)
         finally:
             process.kill()

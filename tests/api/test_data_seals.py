@@ -157,6 +157,7 @@ def beside(anonymous: httpx.Client, admin: httpx.Client, database: Database) -> 
 
 OF_LIVE = "campaign_id = (SELECT id FROM campaigns WHERE key = 'live')"
 OF_FILE = "campaign_id = (SELECT id FROM campaigns WHERE key = 'read')"
+ANOTHER = f"(SELECT j.id FROM judgments j WHERE j.{OF_FILE} AND j.id <> judgment_id)"
 ALIKE = "campaign_id, judgment_id, reason, actor, version"
 
 
@@ -168,13 +169,10 @@ ALIKE = "campaign_id, judgment_id, reason, actor, version"
         ("live", f"UPDATE voids SET reason = 'x' WHERE {OF_LIVE}"),
         ("live", f"UPDATE voids SET version = version - 1 WHERE {OF_LIVE}"),
         ("read", f"DELETE FROM voids WHERE {OF_FILE}"),
-        ("read", f"UPDATE voids SET judgment_id = judgment_id + 1 WHERE {OF_FILE}"),
+        ("read", f"UPDATE voids SET judgment_id = {ANOTHER} WHERE {OF_FILE}"),
         (
             "read",
-            (
-                f"INSERT INTO voids ({ALIKE}) SELECT {ALIKE.replace('judgment_id', 'judgment_id + 1')} FROM voids "
-                f"WHERE {OF_FILE}"
-            ),
+            (f"INSERT INTO voids ({ALIKE}) SELECT {ALIKE.replace('judgment_id', ANOTHER)} FROM voids WHERE {OF_FILE}"),
         ),
         ("live", "DELETE FROM screen_judgments"),
         ("live", "DELETE FROM screen_judgments WHERE revision = 2"),
@@ -199,7 +197,10 @@ def test_voids_and_comparisons_of_a_purged_rater_break_no_seal(
     assert purge(database, beside.key) == 4, "answers, and none of what was said of them"
     assert faults(database) == {"live": (), "read": ()}
     beneath("DELETE FROM audit_log WHERE action = 'rater purged'")
-    assert len(faults(database)["live"]) == 3
+    assert faults(database)["live"] == (
+        "versions 2 to 3: 1 judgments were written, 0 are there",
+        "versions 4 to 6: its judgments, voids or comparisons are not what was written",
+    )
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 
 import pytest
 
+from app import formats
 from app.domain.errors import Invalid
-from app.formats._base import CampaignRow
+from app.formats._base import CampaignRow, Input, Limits, ReadContext, ReadLog
 from tests.formats.conftest import Parts, Read
 
 NO_MARKS = "[]"
@@ -198,3 +200,13 @@ def test_a_bad_line_is_named_with_its_reason(read: Read, bad: str, reason: str |
 def test_an_option_that_is_unknown_is_refused(read: Read, options: dict[str, str]) -> None:
     with pytest.raises(Invalid, match="option"):
         read("esa", lines(row(1)), **options)
+
+
+def test_a_campaign_that_is_there_keeps_its_weights() -> None:
+    body = lines(row(1, marks=MINOR, score=0))
+    context = ReadContext({"protocol": "mqm"}, Limits(), "mqm")
+    found = formats.get("esa").read
+    assert found is not None
+    (head, *_) = found([Input("f", lambda: io.BytesIO(body))], context, ReadLog())
+    assert isinstance(head, CampaignRow)
+    assert not head.options
