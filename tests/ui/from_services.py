@@ -27,6 +27,9 @@ TABLES = {
 }
 
 
+INTERVALS = {"95% interval", *(f"95% interval, {of}" for of, _ in tables._WIDER)}
+
+
 def of_services(page: str) -> set[str]:
     """What a page says that stands in none of its files, and that its catalogue must have."""
     if page.startswith("rater/") or page in WITH_WIDGETS:
@@ -47,7 +50,7 @@ def may_say(page: str) -> frozenset[str]:
     if page == "manager/new":
         found |= {protocol.title for protocol in protocols.ALL.values()}
     for module in TABLES.get(page, ()):
-        found |= _texts(module) | {"95% interval"}
+        found |= _texts(module) | INTERVALS
     return frozenset(found)
 
 

@@ -36,6 +36,14 @@ function evidence(found, standing) {
   ], found);
 }
 
+function copied(found) {
+  if (!found.length) return null;
+  return [h("h2", {}, t("Raters whose answers are too much alike")), table(t("Raters whose answers are too much alike"), [
+    [t("Raters"), (one) => one.raters.join(" / ")], [t("Outputs that both judged"), (one) => figure(one.n), "right"], [t("Equal scores"), (one) => percent(one.equal), "right"],
+    [t("Distance (chance is 1)"), (one) => figure(one.distance, 2), "right"], [t("Usual distance"), (one) => figure(one.usual, 2), "right"], [t("q"), (one) => figure(one.q_value, 4), "right"],
+  ], found)];
+}
+
 function flagged(one) {
   const texts = [one.why, ...one.flags].filter(Boolean);
   return texts.length ? foreign(texts.join("; ")) : NONE;
@@ -136,13 +144,13 @@ function timing() {
 }
 
 const show = reading(place, async () => {
-  const { raters, warnings } = await get(`${api}/reports/quality`, { timeout: LONG });
+  const { raters, warnings, alike } = await get(`${api}/reports/quality`, { timeout: LONG });
   if (!raters.length) fill(place, h("p", {}, t("Nobody has judged yet.")));
   else if (!manages) fill(place, verdicts(raters));
   else {
     const made = await all(`${api}/exclusions`);
     const standing = new Set(made.filter((one) => one.what === "rater" && !one.lifted).map((one) => one.key));
-    fill(place, warnings.map((text) => h("p", { class: "note" }, `${t("Warning:")} `, foreign(text))), evidence(raters, standing), fetched("quality", t("Control items by rater")), exclusions(made), timing());
+    fill(place, warnings.map((text) => h("p", { class: "note" }, `${t("Warning:")} `, foreign(text))), evidence(raters, standing), copied(alike), fetched("quality", t("Control items by rater")), exclusions(made), timing());
   }
 });
 
