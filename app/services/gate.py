@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -160,7 +160,8 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
         difference=found.difference,
         interval=None if found.low is None or found.high is None else [found.low, found.high],
         interval_level=1 - 2 * rule.alpha,
-        new_raters_interval=None if found.difference is None else _of_new_raters(ranking, asked),
+        new_raters_interval=None if found.difference is None else _turned(ranking, asked, "new_raters_interval"),
+        new_domains_interval=None if found.difference is None else _turned(ranking, asked, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=apart is not None and apart.paired,
@@ -292,13 +293,16 @@ def _replication(again: Replication) -> ReplicationView:
     )
 
 
-def _of_new_raters(ranking: Ranking, asked: GateAsked) -> list[float] | None:
-    """The ranking's interval for new raters, turned so that it is positive where the candidate is better."""
+def _turned(
+    ranking: Ranking, asked: GateAsked, which: Literal["new_raters_interval", "new_domains_interval"]
+) -> list[float] | None:
+    """An interval of the ranking, turned so that it is positive where the candidate is better."""
     both = {asked.candidate, asked.baseline}
     row = next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
-    if row is None or row.new_raters_interval is None:
+    ends = None if row is None else getattr(row, which)
+    if row is None or ends is None:
         return None
-    low, high = row.new_raters_interval
+    low, high = ends
     return [low, high] if row.better == asked.candidate else [-high, -low]
 
 

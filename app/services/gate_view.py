@@ -103,6 +103,9 @@ class GateView(KindView):
     new_raters_interval: Two | None = Field(
         None, description="Of the difference for new raters, too, two-sided at 1 − alpha; null where it is unknown."
     )
+    new_domains_interval: Two | None = Field(
+        None, description="Of the difference where whole domains are drawn; null where domains are unknown."
+    )
     unit: str = Field(description="raw, the protocol's unit, or z.")
     higher_is_better: bool
     paired: bool = Field(description="Over segments that both have.")
@@ -152,6 +155,12 @@ def claimed(view: GateView) -> str:
     return f"{view.candidate} is {CLAIMS[view.claim]} {view.baseline}{margin}"
 
 
+def _of_domains(view: GateView, places: int) -> list[tuple[str, str]]:
+    if view.new_domains_interval is None:
+        return []
+    return [(f"{1 - view.alpha:.0%} interval, new domains", _ends(view.new_domains_interval, places))]
+
+
 def tables(view: GateView) -> Sequence[Shown]:
     """One table: each figure with its name."""
     places = captions.decimals([view.difference, *(view.interval or ())])
@@ -161,6 +170,7 @@ def tables(view: GateView) -> Sequence[Shown]:
         ("Difference", captions.number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
         (f"{1 - view.alpha:.0%} interval, new raters too", _ends(view.new_raters_interval, places)),
+        *_of_domains(view, places),
         ("p", captions.p_text(view.p_value)),
         *_failures(view),
         ("Level", _level(view)),

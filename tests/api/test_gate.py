@@ -21,6 +21,7 @@ from tests.services.test_imports import DA, MQM
 from tests.spine import Spine, fresh, plumbline
 
 BETTER = {"candidate": "A", "baseline": "B"}
+OF_DOMAINS = "WHERE campaign_id = (SELECT id FROM campaigns WHERE key = 'domains') RETURNING id"
 IDENTICAL = MQM.replace("\tMajor\t", "\tMinor\t")
 
 
@@ -35,7 +36,7 @@ def apart() -> str:
 @dataclass(frozen=True)
 class World:
     """Campaigns: mqm (A better than B, one rating an item), same (A and B alike), da (two raters), few, grown (in two
-    imports), apart (no rater links the systems)."""
+    imports), apart (no rater links the systems), domains (as mqm, of two domains)."""
 
     spine: Spine
     client: httpx.Client
@@ -60,6 +61,8 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
         spine.take("grown", "mqm-tsv", MQM.encode())
         spine.take("grown", "mqm-tsv", (head + "".join(lines).replace("\td", "\te")).encode())
         spine.take("apart", "mqm-tsv", apart().encode())
+        spine.take("domains", "mqm-tsv", MQM.encode())
+        spine.ask(f"UPDATE documents SET domain = CASE WHEN key < 'd5' THEN 'news' ELSE 'talks' END {OF_DOMAINS}")
         with spine.database.transaction() as session:
             given = {role: tokens.issue(session, role=role).secret for role in ("admin", "viewer", "coordinator")}
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
@@ -204,6 +207,16 @@ def test_new_raters_stand_beside_these_raters_turned_as_the_difference_is(world:
     assert low < found["difference"] < high
     assert turned["new_raters_interval"] == pytest.approx([-high, -low])
     assert high - low > found["interval"][1] - found["interval"][0], "two-sided, and of more"
+
+
+def test_new_domains_stand_beside_where_domains_are_known(world: World) -> None:
+    found, turned = (answered(world, "domains", normalize="none", candidate=a, baseline=b) for a, b in ("AB", "BA"))
+    low, high = found["new_domains_interval"]
+    assert low < found["difference"] < high
+    assert turned["new_domains_interval"] == pytest.approx([-high, -low])
+    assert "95% interval, new domains" in world.get("domains", {**BETTER, "normalize": "none"}, ".md").text
+    assert answered(world, "mqm", normalize="none")["new_domains_interval"] is None
+    assert "new domains" not in world.get("mqm", {**BETTER, "normalize": "none"}, ".md").text
 
 
 @pytest.mark.parametrize("recipe", ["recommended", "srp-paper", "google-mqm", "nllb-xsts"])

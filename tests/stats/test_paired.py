@@ -40,7 +40,7 @@ def test_the_normal_approximation_agrees_with_scipy(values: list[float], zero_me
         assert p == pytest.approx(oracle.pvalue, rel=1e-9, abs=1e-300)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)  # half a second each: with ties the oracle tries all signs
 @given(TIED | DISTINCT, st.sampled_from(ZERO_METHODS))
 def test_auto_takes_what_scipy_takes(values: list[float], zero_method: str) -> None:
     assume(any(values))
