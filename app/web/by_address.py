@@ -91,6 +91,24 @@ class Rates:
         return 0
 
 
+class Turns:
+    """Refusals of each address, one after another: so many a second, however many ask and however soon they come again.
+
+    Who is refused at once comes again at once, and a thousand such clients keep a process busy with refusing them.
+    """
+
+    def __init__(self, rate: float, longest: float, clock: Clock = time.monotonic) -> None:
+        self._every, self._longest, self._clock = 1 / rate, longest, clock
+        self._next = _Known(lambda: [0.0])
+
+    def wait(self, address: str) -> float:
+        """Take a turn; the seconds until it comes, `longest` at most."""
+        last, now = self._next.of(address), self._clock()
+        turn = min(max(last[0] + self._every, now), now + self._longest)
+        last[0] = turn
+        return turn - now
+
+
 class Failures:
     """Sign-ins of each address that were refused within a window; the same wrong secret again counts once.
 

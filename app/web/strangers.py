@@ -21,12 +21,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.admission import ALWAYS, STRANGER
 from app.web.bodies import BodyTooLarge, BodyTooSlow
-from app.web.by_address import Allowance, Failures, Rates, address_of
+from app.web.by_address import Allowance, Failures, Rates, Turns, address_of
 from app.web.edge import request_id
 from app.web.logs import REQUEST
 from app.web.problems import Shown, problem
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
+REFUSALS, HELD = 50.0, 5.0  # refusals a second of one address, and the most seconds that one waits for its turn
+MOST_HELD = 2_000  # that wait; what has come of a body waits with each, 64 KiB at most
 FAMILIAR = 10_000  # credentials of one process
 FAMILIAR_FOR = 3600.0  # seconds since a credential was last shown
 CLOSE: Mapping[str, str] = MappingProxyType({"Connection": "close"})
@@ -120,6 +122,8 @@ class StrangersLayer:
         self._familiar, self._page = familiar, page
         self._rates = Rates(allowance.rate, allowance.burst)
         self._failures = Failures(allowance.failures, allowance.window)
+        self._turns = Turns(REFUSALS, HELD)
+        self._held = 0
         self._arriving: defaultdict[str, OrderedDict[Stranger, None]] = defaultdict(OrderedDict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,6 +139,7 @@ class StrangersLayer:
         tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
         wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
         if wait:
+            await self._hold(address)
             await self._refuse(scope, receive, send, wait)
             return
         stranger = Stranger(self, address, receive, scope, shows_nothing=not shown)
@@ -173,6 +178,16 @@ class StrangersLayer:
             await send(message)
 
         return watched
+
+    async def _hold(self, address: str) -> None:
+        """Wait for the turn to be refused: whoever comes again at once then waits, and costs next to nothing."""
+        if self._held >= MOST_HELD:
+            return
+        self._held += 1
+        try:
+            await asyncio.sleep(self._turns.wait(address))
+        finally:
+            self._held -= 1
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, wait: int) -> None:
         request, headers = Request(scope), {"Retry-After": str(wait), **CLOSE}

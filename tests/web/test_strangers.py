@@ -23,8 +23,9 @@ from app.config import Settings
 from app.main import create_app, options
 from app.services import tokens
 from app.storage.db import Database
+from app.web import strangers
 from app.web.admission import Place
-from app.web.by_address import Allowance, Failures, Rates, address_of
+from app.web.by_address import Allowance, Failures, Rates, Turns, address_of
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol, Idle
 from tests.working import LIMIT, until
@@ -158,6 +159,39 @@ def test_a_rate_by_address_that_nobody_known_feels(make_app: MakeApp, serving: S
             assert {known.get("/v1/me").status_code for _ in range(10)} == {200}
             assert new.get("/livez").status_code == 200
             assert other.get("/v1/recipes").status_code == 200
+
+
+def test_refusals_of_an_address_take_turns_and_nobody_known_waits(
+    make_app: MakeApp, serving: Serving, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are refused at once, none is kept longer than a bound."""
+    monkeypatch.setattr(strangers, "REFUSALS", 0.001)
+    monkeypatch.setattr(strangers, "HELD", 2 * LIMIT)
+    with serving(make_app(strangers=Allowance(rate=0.001, burst=2))) as address, ExitStack() as stack:
+        known, new = stack.enter_context(client(address, secret)), stack.enter_context(client(address))
+        assert known.get("/v1/me").status_code == 200
+        assert [new.get("/v1/recipes").status_code for _ in range(2)] == [200, 429], "the first one at once"
+        with socket.create_connection(address) as held, client(address, source="127.0.0.2") as other:
+            held.sendall(b"GET /v1/recipes HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert {known.get("/v1/me").status_code for _ in range(10)} == {200}
+            assert other.get("/v1/recipes").status_code == 200
+            held.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                held.recv(1)
+            monkeypatch.setattr(strangers, "MOST_HELD", 1)
+            assert new.get("/v1/recipes").status_code == 429, "at once, as another waits already"
+
+
+def test_turns_are_by_address_and_have_a_longest() -> None:
+    now = 100.0
+    turns = Turns(10.0, 0.25, lambda: now)
+    assert [round(turns.wait("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
+    assert turns.wait("b") == 0.0
+    now += 0.3
+    assert round(turns.wait("a"), 6) == 0.05
+    now += 10
+    assert turns.wait("a") == 0.0
+
 
 
 def test_failed_sign_ins_are_limited_by_address_and_told_in_the_log(
