@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -17,8 +20,9 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 
-from app.storage import migrate
+from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, sqlalchemy_url
+from app.storage.embedded.cluster import processes
 from tests.services.test_imports import MQM
 from tests.spine import opened
 from tests.working import LIMIT, until
@@ -58,11 +62,15 @@ REVISIONS = [s.revision for s in ScriptDirectory.from_config(migrate.config()).w
 
 @pytest.fixture
 def old_url(database_url: str) -> str:
-    """A database with judgments in it, as the first version had them."""
-    with opened(database_url) as spine:
+    return made_old(database_url)
+
+
+def made_old(url: str) -> str:
+    """Put judgments into a database, and make it one of the first version."""
+    with opened(url) as spine:
         spine.take("c", "mqm-tsv", MQM.encode())
-    migrate.downgrade(database_url, OLD)
-    return database_url
+    migrate.downgrade(url, OLD)
+    return url
 
 
 def ask(url: str, query: str) -> list[tuple[object, ...]]:
@@ -220,6 +228,27 @@ def test_killed_in_mid_migration_the_old_schema_is_whole_and_a_second_start_comp
     migrate.upgrade(old_url)
     migrate.check(old_url)
     assert ask(old_url, "SELECT id, revision, payload FROM judgments ORDER BY id") == judged
+
+
+@pytest.mark.soak
+def test_where_the_database_is_killed_in_mid_migration_the_old_schema_is_whole(data_dir: Path) -> None:
+    """At every revision; the child stands still meanwhile, as it would come again and complete it."""
+    with embedded.start(data_dir) as server:
+        migrate.upgrade(server.url("owner"))
+        url = made_old(server.url("owner"))
+        judged = ask(url, "SELECT id, revision, payload FROM judgments ORDER BY id")
+        for revision in REVISIONS[1:]:
+            before = schema(url)
+            with suppress(psycopg.OperationalError), migrating(url, UPGRADE) as child:  # who held the tables is cut off
+                child.send_signal(signal.SIGSTOP)
+                for pid in processes(server.cluster):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                embedded.start(data_dir).close()  # we hold it already, so this stops nothing
+            assert schema(url) == before
+            alone(url, revision)
+        migrate.check(url)
+        assert ask(url, "SELECT id, revision, payload FROM judgments ORDER BY id") == judged
 
 
 def test_half_a_schema_would_be_seen(old_url: str) -> None:

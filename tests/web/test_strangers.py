@@ -193,7 +193,6 @@ def test_turns_are_by_address_and_have_a_longest() -> None:
     assert turns.wait("a") == 0.0
 
 
-
 def test_failed_sign_ins_are_limited_by_address_and_told_in_the_log(
     make_app: MakeApp, serving: Serving, secret: str, caplog: pytest.LogCaptureFixture
 ) -> None:
