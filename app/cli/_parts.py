@@ -27,7 +27,8 @@ class Limits:
     """When a process is taken for dead, in seconds. None of them counts work: a ranking may take minutes.
 
     start: until its first sign of life, however busy the machine is. silent: without a sign of life later, whatever it
-    does. idle: without one and without processor time, None where that may be. stopped: by a signal.
+    does. idle: without one and without processor time, None where that may be. stopped: by a signal, until it is let go
+    on; as long again, and it is ended.
     """
 
     start: float = 900.0
@@ -91,6 +92,9 @@ class Process:
                 self._start()
             return
         self._listen(self._kept, seconds)
+        if self._still.stopped >= self._limits.stopped:
+            log.warning("%s was stopped by a signal; it goes on", self.name)
+            self._process.send_signal(signal.SIGCONT)
         code = self._process.poll()
         if code is not None:
             if code > 0 and not self.was_ready:
@@ -116,7 +120,7 @@ class Process:
     def _dead(self) -> str:
         """Why it is taken for dead; nothing where it is not."""
         limits, still = self._limits, self._still
-        if still.stopped >= limits.stopped:
+        if still.stopped >= 2 * limits.stopped:
             return "it was stopped by a signal"
         if limits.idle is not None and min(self._silent, still.idle) >= limits.idle:
             return "it gave no sign of life and did nothing"
