@@ -15,12 +15,20 @@ Alignment = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table for people: cells are text already. breaks: indices of the rows that a rule stands above."""
+    """A table for people: cells are text already. breaks: indices of the rows that a rule stands above.
+
+    Raises ValueError where a row has more or fewer cells than there are headings: its figures would stand under others'.
+    """
 
     headings: tuple[str, ...]
     alignments: tuple[Alignment, ...]
     rows: tuple[tuple[str, ...], ...]
     breaks: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        columns = len(self.headings)
+        if len(self.alignments) != columns or any(len(row) != columns for row in self.rows):
+            raise ValueError(f"not every row of the table has one cell for each of {self.headings}")
 
 
 def systems_table(view: RankingView) -> Table:

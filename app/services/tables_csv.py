@@ -122,12 +122,18 @@ def _bounds(pair: tuple[float, float] | None) -> tuple[Cell, Cell]:
 
 
 def as_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
-    """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet."""
+    """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet.
+
+    Raises ValueError where a row has more or fewer cells than there are headings.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     if headings is not None:
         writer.writerow(headings)
-    writer.writerows([_safe(cell) for cell in row] for row in rows)
+    for row in rows:
+        if headings is not None and len(row) != len(headings):
+            raise ValueError(f"not every row of the file has one cell for each of {headings}")
+        writer.writerow([_safe(cell) for cell in row])
     return out.getvalue().encode()
 
 

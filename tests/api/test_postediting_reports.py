@@ -148,6 +148,37 @@ def test_every_figure_is_that_of_the_texts(world: World) -> None:
     assert (kinds, edits["tokens"]) == ([0, 8, 8, 0], 8 * (words - 1))
 
 
+def markdown_tables(text: str) -> list[tuple[list[str], list[dict[str, str]]]]:
+    """Headings and rows of each table; of headings that stand twice, a row has the last."""
+    found = []
+    for block in re.findall(r"(?m)(?:^\|.*\|\n)+", text):
+        heads, _, *rows = ([cell.strip(" `") for cell in line.split(" | ")] for line in block.strip("|\n").split("|\n|"))
+        found.append((heads, [dict(zip(heads, row, strict=True)) for row in rows]))
+    return found
+
+
+def test_every_figure_stands_under_its_heading(world: World) -> None:
+    answer = world.get("/v1/campaigns/live/reports/postediting.md")
+    assert answer.status_code == 200, answer.text
+    systems, edits, closest, labs, curve, enough = markdown_tables(answer.text)
+    words = len(TARGET.format(1, 1, "Voice 1").split())
+    assert systems[0][:6] == ["System", "Post-edits", "HTER", "95% interval", "mTER", "95% interval"]
+    last = next(row for row in systems[1] if row["System"] == "sysC")
+    assert (last["Post-edits"], last["HTER"]) == ("8", f"{200 / (words - 1):.2f}")
+    assert (last["Unchanged"], last["Critical errors"], last["With any"]) == ("0.0 %", "2.00", "100.0 %")
+    row = next(row for row in edits[1] if row["System"] == "sysC")
+    figures = [row[name] for name in ("Insertions", "Deletions", "Substitutions", "Shifts", "Tokens")]
+    each = f"{100 / (words - 1):.2f}"
+    assert figures == ["0.00", each, each, "0.00", f"{8 * (words - 1)}"]
+    assert closest[0] == ["Output of", "Post-edits of", "Segments", "Closest alone", "Tied"]
+    assert {row["Segments"] for row in closest[1]} == {"8"}
+    assert labs[0] == ["Output of", "Lab", "Same lab closest", "Chances", "Other labs closest", "Chances"]
+    assert labs[1][2]["Chances"] == "16"
+    assert curve[0] == ["References", "The last is", "TER against it", "mTER up to it"]
+    assert [row["The last is"] for row in curve[1]][2:] == ["the targeted post-edit", "external"]
+    assert enough[0] == ["System", "HTER", "Post-edits of others"]
+
+
 def test_hter_is_what_the_campaign_scores_by(world: World) -> None:
     view = world.report(tokens="words")
     scored = dict(
@@ -275,6 +306,18 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
         assert "one rating" in one["tags"]
     by_size = [abs(one["residual"]) for one in view["conflicts"]]
     assert by_size == sorted(by_size, reverse=True)
+
+    asked = {"campaigns": "varied,da-source", "rule": "tercile", "most": "5"}
+    answer = world.get("/v1/comparisons/postediting_da.md", **asked)
+    assert answer.status_code == 200, answer.text
+    means, systems, conflicts = markdown_tables(answer.text)
+    assert means[0] == ["Scores of", "With", "Systems", "Fisher mean", "Weighted"]
+    assert [row["With"] for row in means[1]] == ["mTER", "HTER", "TER external"]
+    assert systems[0] == ["Scores of", "System", "Segments", "mTER", "HTER", "TER external"]
+    assert {row["Segments"] for row in systems[1]} == {"8"}
+    assert [row["What"] for row in conflicts[1]] == [one["what"] for one in view["conflicts"]]
+    assert [row["Given"] for row in conflicts[1]] == [f"{one['raw']:.1f}" for one in view["conflicts"]]
+    assert [row["Output"] for row in conflicts[1]] == [one["output"] for one in view["conflicts"]]
 
 
 @pytest.mark.parametrize(

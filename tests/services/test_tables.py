@@ -153,6 +153,36 @@ def test_latex_of_pairs_is_a_long_table_of_all_pairs(system, pair, report):
     assert "not testable" in text
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, "significant at p ≤ 0.05, Holm; strict clusters"),
+        ({"clusters": "none"}, "significant at p ≤ 0.05, Holm; no clusters"),
+        ({"inclusive": False, "adjust": "none"}, "significant at p < 0.05, no adjustment for multiple pairs; strict"),
+        ({"test": "none", "clusters": "none", "exclude": ["A", "B"]}, "scores as given; no test; no clusters; without A, B"),
+        ({"alternative": "greater", "test": "welch"}, "scores as given; Welch's t-test over documents, one-sided; "),
+    ],
+)
+def test_a_recipe_in_words_says_what_it_does(system, report, changed, says):
+    told = json.loads(report([system("A", 1)]))
+    view = ranking_view.read(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
+
+    assert says in captions.recipe_in_words(view.recipe)
+
+
+@pytest.mark.parametrize(("headings", "row"), [(["A"], ["a", "1"]), (["A", "B"], ["a"]), (["A", "B"], ["a", "1", "2"])])
+def test_a_row_with_a_cell_too_many_or_too_few_is_no_table(headings, row):
+    sides = ("left",) * len(headings)
+    whole = tuple(map(str.lower, headings))
+
+    assert tables.Table(tuple(headings), sides, (whole,)).rows == (whole,)
+    assert tables_csv.as_csv(headings, [whole]).decode().count("\n") == 2
+    with pytest.raises(ValueError, match="one cell for each"):
+        tables.Table(tuple(headings), sides, (whole, tuple(row)))
+    with pytest.raises(ValueError, match="one cell for each"):
+        tables_csv.as_csv(headings, [whole, row])
+
+
 def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
     same = ranking_view.read(report([system("A", 1)]))
     other = ranking_view.read(report([system("A", 1, raw=4.2)], unit="z"))

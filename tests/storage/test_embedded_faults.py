@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from app.storage import embedded
+from app.storage.embedded import cluster
 from app.storage.embedded.cluster import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +126,23 @@ def test_a_server_that_cannot_start_says_why(stopped: embedded.Server) -> None:
     (stopped.cluster.folder / "local.conf").write_text("no_such_setting = 1\n")
     with pytest.raises(embedded.NotStarting, match="no_such_setting"):
         embedded.start(stopped.data_dir)
+
+
+@pytest.mark.parametrize(("starts_at", "tried"), [(1, 1), (3, 3), (4, 3)])
+def test_a_start_that_fails_is_tried_three_times_in_all(
+    stopped: embedded.Server, monkeypatch: pytest.MonkeyPatch, starts_at: int, tried: int
+) -> None:
+    tries = []
+
+    def start(*_command: object) -> bool:
+        tries.append(len(tries) + 1)
+        assert len(tries) <= 4, "it goes on"
+        return len(tries) == starts_at
+
+    monkeypatch.setattr(cluster, "_pg_ctl", start)
+    with pytest.raises(embedded.NotStarting) if starts_at > 3 else nullcontext():
+        assert cluster.bring_up(stopped.cluster)
+    assert tries == [1, 2, 3][:tried]
 
 
 def test_a_folder_of_another_major_version_is_refused_with_the_way_to_move_it(data_dir: Path, bin_dir15: Path) -> None:
