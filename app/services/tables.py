@@ -17,7 +17,7 @@ Alignment = Literal["left", "right"]
 class Table:
     """A table for people: cells are text already. breaks: indices of the rows that a rule stands above.
 
-    Raises ValueError where a row has more or fewer cells than there are headings: its figures would stand under others'.
+    Raises ValueError where a row has more or fewer cells than there are headings: figures would stand under others'.
     """
 
     headings: tuple[str, ...]

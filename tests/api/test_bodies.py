@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import anyio
@@ -15,8 +15,10 @@ import httpx
 import psutil
 import pytest
 from fastapi import FastAPI
+from pydantic import TypeAdapter, ValidationError
 
-from app.web import bodies
+from app.api._times import TimeIn
+from app.web import bodies, strict_json
 from tests.patience import soon
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
@@ -222,3 +224,26 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
         body = {"key": key, "protocol": "da", "settings": {"notes": notes}}
         assert admin.post("/v1/campaigns", json=body).status_code == 201
     assert on_the_loop == [True, False], "a small one is done before a thread is found for it"
+
+
+@pytest.mark.parametrize(
+    ("number", "fits"), [(2**63 - 1, True), (-(2**63), True), (2**63, False), (-(2**63) - 1, False), (10**64, False)]
+)
+def test_an_integer_of_a_body_fits_sixty_four_bits(number: int, fits: bool) -> None:
+    with nullcontext() if fits else pytest.raises(strict_json.NotStrict):
+        assert strict_json.loads(f'{{"n": {number}}}'.encode()) == {"n": number}
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("1970-01-01T00:00:00Z", True),
+        ("1969-12-31T23:59:59Z", False),
+        ("9998-12-31T23:59:59+00:00", True),
+        ("9999-01-01T00:00:00Z", False),
+        ("2026-02-30T00:00:00Z", False),
+    ],
+)
+def test_a_time_is_of_a_year_that_every_zone_of_the_database_has(text: str, taken: bool) -> None:
+    with nullcontext() if taken else pytest.raises(ValidationError):
+        assert TypeAdapter(TimeIn).validate_python(text).isoformat() == text.replace("Z", "+00:00")

@@ -64,6 +64,9 @@ def test_a_step_makes_the_settings_that_somebody_saw_old(
 def test_a_clone_has_the_test_set_and_the_rules_but_no_judgments(
     admin: httpx.Client, populated: dict[str, str]
 ) -> None:
+    for kind in ("guidelines", "consent"):
+        changed = admin.put(f"{DEMO}/{kind}", json={"en": f"Other {kind}."})
+        assert (changed.status_code, changed.json()["version"]) == (200, 2), changed.text
     made = _post(admin, f"{DEMO}/clone", {"key": "next", "name": "Next year"}, 201)
 
     assert (made["state"], made["name"], made["protocol"], made["series"]) == ("draft", "Next year", "mqm", "wmt")
@@ -72,6 +75,8 @@ def test_a_clone_has_the_test_set_and_the_rules_but_no_judgments(
         path = f"systems/{system}/outputs/news.1"
         assert admin.get(f"/v1/campaigns/next/{path}").json() == admin.get(f"{DEMO}/{path}").json()
     assert admin.get("/v1/campaigns/next/recipes/strict").json()["recipe"]["alpha"] == 0.01
+    for kind in ("guidelines", "consent"):
+        assert admin.get(f"/v1/campaigns/next/{kind}").json()["texts"] == {"en": f"Other {kind}."}
     assert [one["n_ratings"] for one in _ranked(admin, "next", {})] in ([], [0, 0, 0])
     _post(admin, f"{DEMO}/clone", {"key": "next"}, 409)
 

@@ -89,6 +89,18 @@ def test_a_browser_gets_a_cookie_and_no_token(manager: httpx.Client) -> None:
     assert manager.post(url, json=body, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
 
 
+def test_a_seat_is_not_taken_from_another_sites_page(manager: httpx.Client) -> None:
+    made = invite(manager, platform="prolific")
+    body = {"secret": made["secret"], "external_id": "pid-1", "want": "token"}
+    for headers, status in (
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "https://elsewhere.example"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 201),
+    ):
+        answer = manager.post(f"/v1/invitations/{made['invitation']}/claim", json=body, headers=headers)
+        assert answer.status_code == status, answer.text
+
+
 def test_a_wrong_secret_an_unknown_and_an_ended_invitation_are_answered_alike(manager: httpx.Client) -> None:
     made, ended = invite(manager), invite(manager)
     assert manager.delete(f"{INVITATIONS}/{ended['invitation']}").status_code == 204

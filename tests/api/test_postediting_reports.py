@@ -152,7 +152,9 @@ def markdown_tables(text: str) -> list[tuple[list[str], list[dict[str, str]]]]:
     """Headings and rows of each table; of headings that stand twice, a row has the last."""
     found = []
     for block in re.findall(r"(?m)(?:^\|.*\|\n)+", text):
-        heads, _, *rows = ([cell.strip(" `") for cell in line.split(" | ")] for line in block.strip("|\n").split("|\n|"))
+        heads, _, *rows = (
+            [cell.strip(" `") for cell in line.split(" | ")] for line in block.strip("|\n").split("|\n|")
+        )
         found.append((heads, [dict(zip(heads, row, strict=True)) for row in rows]))
     return found
 

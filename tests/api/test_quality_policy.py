@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from app.services import quality_policy
+from app.services.quality_settings import QualitySettings
 from app.stats.ratings import Role
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
@@ -261,3 +262,11 @@ def test_a_coordinator_is_told_the_verdicts_of_its_team_and_no_more(
     assert anonymous.get(f"{url}/reports/quality.csv", headers=of_bonn).status_code == 403
     of_manager = anonymous.get(f"{url}/reports/quality", headers=admin).json()
     assert {one["rater"]: one["beyond"] for one in of_manager["raters"]}["r2"] == ["controls"]
+
+
+def test_verdicts_are_asked_for_where_codes_or_actions_follow_from_them() -> None:
+    codes = {"code_pass": "P", "code_fail": "F"}
+    assert QualitySettings(**codes).asks
+    assert QualitySettings(actions={"controls": "warn"}).asks
+    assert not QualitySettings().asks
+    assert not QualitySettings(code_pass="P").asks

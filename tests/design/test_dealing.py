@@ -14,6 +14,7 @@ from app.design.dealing import deal, deal_campaign, deal_studies, draw_documents
 from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable
 from app.design.even_out import even_out
 from app.design.layout import Layout, items_layout
+from app.design.overlap import deal_overlap
 from app.domain.errors import Invalid
 
 GROUPINGS = ("psxs", "system_balanced", "none")
@@ -205,3 +206,15 @@ def test_documents_are_drawn_equally_and_what_is_left_over_one_by_one() -> None:
 def test_more_documents_than_there_are_is_refused() -> None:
     with pytest.raises(Invalid, match="11 documents are asked for; the buckets hold 10"):
         draw_documents(np.random.default_rng(2), np.array([5, 5]), 11, 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_people_share_each_systems_outputs_out_evenly_too(seed: int) -> None:
+    """36 outputs, 12 of each of three systems, two ratings each by four raters: 18 for each, some 6 of every system."""
+    layout = items_layout("system_balanced", np.zeros(12, dtype=np.int64), 3, [np.arange(4)], 4, ratings=2).layout
+    raters = np.full((36, 2), -1)
+    deal_overlap(np.random.default_rng(seed), layout, raters, np.arange(36))
+    of_system = np.zeros((3, 4), dtype=np.int64)
+    np.add.at(of_system, (layout.cell[:, None], raters), 1)
+    assert np.ptp(of_system.sum(axis=0)) <= 1
+    assert np.ptp(of_system, axis=1).max() <= 2

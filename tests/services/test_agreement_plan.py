@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.services.kinds._agreement_plan import Choices, categories, level_plan
+from app.services.kinds._agreement_plan import MOST_DISTINCT, Choices, categories, level_plan
 from app.stats.ratings import Scale
 from tests.stats.agreement.worlds import random_items, units
 
@@ -42,3 +42,19 @@ def test_coefficients_of_categories_are_there_with_categories_only() -> None:
 def test_nothing_rated_twice_has_no_coefficients() -> None:
     plan = level_plan("segments", units([[1.0, None], [None, 2.0]]), FREE)
     assert (plan.statistics, plan.n_single, plan.block, plan.components) == ((), 2, None, None)
+
+
+def test_ratios_take_few_values_from_zero_up_and_equal_scores_are_always_told() -> None:
+    def told(rows: list[list[float | None]], *tolerances: float) -> list[tuple[str, float | None]]:
+        plan = level_plan("segments", units(rows), Choices(tolerances, None, 1.0, None, None))
+        return [(one.key, one.tolerance) for one in plan.statistics]
+
+    from_zero: list[list[float | None]] = [[0.0, 1.0], [2.0, 2.0], [3.0, 1.0]]
+    below: list[list[float | None]] = [[-1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]
+    many: list[list[float | None]] = [[float(2 * n), float(2 * n + 1)] for n in range(MOST_DISTINCT // 2 + 1)]
+    assert [any(key == "alpha_ratio" for key, _ in told(rows, 0.0)) for rows in (from_zero, below, many)] == [
+        True,
+        False,
+        False,
+    ]
+    assert [t for key, t in told(from_zero, 2.0) if key == "alpha_nominal"] == [0.0, 2.0]

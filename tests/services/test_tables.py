@@ -159,7 +159,10 @@ def test_latex_of_pairs_is_a_long_table_of_all_pairs(system, pair, report):
         ({}, "significant at p ≤ 0.05, Holm; strict clusters"),
         ({"clusters": "none"}, "significant at p ≤ 0.05, Holm; no clusters"),
         ({"inclusive": False, "adjust": "none"}, "significant at p < 0.05, no adjustment for multiple pairs; strict"),
-        ({"test": "none", "clusters": "none", "exclude": ["A", "B"]}, "scores as given; no test; no clusters; without A, B"),
+        (
+            {"test": "none", "clusters": "none", "exclude": ["A", "B"]},
+            "scores as given; no test; no clusters; without A, B",
+        ),
         ({"alternative": "greater", "test": "welch"}, "scores as given; Welch's t-test over documents, one-sided; "),
     ],
 )
@@ -196,7 +199,9 @@ def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
     assert captions.decimals([0.9, 2.1]) == 2
     assert captions.decimals([61.0, 88.0]) == 1
     assert captions.decimals([-0.02, 0.03]) == 4
-    assert captions.decimals([]) == 2
+    assert captions.decimals([]) == captions.decimals([0.0, 0.0]) == 2
+    assert captions.decimals([61.3, 61.3]) == 1
+    assert captions.decimals([0.613, 0.613]) == 3
     assert captions.number(-0.004, 2) == "0.00"
     assert captions.number(-0.625, 2) == "−0.62"
 

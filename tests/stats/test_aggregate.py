@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from statistics import fmean
 
 import numpy as np
@@ -114,3 +115,23 @@ def test_document_sums_agree_with_their_slow_twin(rows: list[Row]) -> None:
 def test_scores_are_compared_to_ten_decimals() -> None:
     assert rounded(np.array([0.1 + 0.1 + 0.1, 0.3])).tolist() == [0.3, 0.3]
     assert np.signbit(rounded(np.array([-1e-12]))).tolist() == [False]
+
+
+def test_rows_are_in_canonical_order_where_the_first_column_that_differs_grows() -> None:
+    """Any two neighbours that change places are noticed, whichever column tells them apart."""
+    rows = list(product("AB", ["d1", "d2"], (1, 2), "rs", (1, 2)))
+    system, document, position, rater, nth = (list(column) for column in zip(*rows, strict=True))
+    made = Ratings.from_columns(
+        system=system,
+        document=document,
+        position=position,
+        rater=rater,
+        nth=nth,
+        score=[float(n) for n in range(len(rows))],
+        higher_is_better=True,
+    ).canonical()
+    assert made.is_canonical
+    for n in range(len(rows) - 1):
+        order = np.arange(len(rows))
+        order[[n, n + 1]] = n + 1, n
+        assert not made.take(order).is_canonical, rows[n : n + 2]

@@ -223,6 +223,18 @@ def test_significance_by_holm_is_that_of_the_textbook() -> None:
     assert (significant(p, 0.05, holm=False) == (p <= 0.05)).all()
 
 
+@pytest.mark.parametrize(("t", "expected"), [(4.31, 2.0), (4.30, 1.0)])
+def test_three_documents_claim_from_the_t_of_two_degrees_of_freedom(t: float, expected: float) -> None:
+    """t(.975) with two degrees of freedom is 4.3027."""
+    apart = np.array([-1.0, 0.0, 1.0]) + t / sqrt(3)
+
+    def draw(n: int, _means: object, _rng: object) -> np.ndarray:
+        return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3))
+
+    ask = {"rule": "strict", "alpha": 0.05, "holm": False, "studies": 20, "rng": np.random.default_rng(2)}
+    assert expected_clusters(draw, Layout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
+
+
 def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     """t-tests by scipy, Holm by hand, then the cluster rule, study by study."""
     layout, means = Layout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])

@@ -169,6 +169,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         forecast_srp(F17, Layout(5000, 3, 2000), systems=20, rng=rng)
     with pytest.raises(Invalid):
         forecast_srp(F17, Layout(1, 3, 4), rng=rng)
+    assert forecast_srp(F17, Layout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
         forecast_srp(F17, Layout(9, 3, 2, ratings_per_item=3), rng=rng)
     assert simulated_power(F17, Layout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from app.stats.quality.alike import alike
-from app.stats.quality.controls import control_tests
+from app.stats.quality.controls import MOST_EXACT, control_tests, worse
 from app.stats.quality.outlying import outlying
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import Cells, cells_of
@@ -229,3 +230,20 @@ class TestPublicData:
 
     def test_no_professional_rater_is_flagged(self) -> None:
         assert flagged(quality(side_by_side())) == {}
+
+
+@pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])
+def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_beyond(n: int) -> None:
+    difference = np.random.default_rng(n).normal(-0.3, 1, n)
+    one = worse(difference, np.zeros(n), "signed_rank")
+    exact, normal = (stats.wilcoxon(difference, alternative="less", method=m).pvalue for m in ("exact", "asymptotic"))
+    assert one is not None
+    assert exact != pytest.approx(normal, rel=1e-4)
+    assert one.p_value == pytest.approx(exact if n <= 50 else normal, rel=1e-9)
+
+
+def test_one_pair_has_no_t_test_and_two_have() -> None:
+    assert worse(np.array([1.0]), np.array([2.0]), "paired_t") is None
+    found = worse(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
+    assert found is not None
+    assert found.p_value == pytest.approx(stats.ttest_1samp([-1.0, -3.0], 0, alternative="less").pvalue)

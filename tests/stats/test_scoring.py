@@ -51,6 +51,12 @@ def test_a_profile_weighs_errors_as_published(
     assert weight(resolve(profile), severity, category) == (expected, True)
 
 
+def test_scores_are_stored_under_the_name_and_sixteen_digits_of_the_table() -> None:
+    profile = resolve("freitag2021")
+    assert profile.identity == f"freitag2021@{profile.digest[:16]}"
+    assert len(profile.identity) == len("freitag2021@") + 16
+
+
 def test_what_a_profile_does_not_know_weighs_nothing_and_is_reported() -> None:
     assert weight(resolve("freitag2021"), "critical", "Accuracy/Omission") == (0.0, False)
 

@@ -54,6 +54,27 @@ def test_the_step_down_agrees_with_its_slow_twin(seed: int, size: int, documents
     assert found == pytest.approx(expected)
 
 
+def test_pairs_of_unequal_numbers_of_documents_are_compared_by_their_own_errors() -> None:
+    """Two pairs, of four and of seven documents, under the same signs: the statistics written out."""
+    apart, sizes = [[3.0, 1.0, 2.0, -0.5], [1.0, -2.0, 2.5, 3.0, 1.5, 0.5, 2.0]], [1.0] * 7
+    first, second = np.array([0]), np.array([1])
+    blocks = [
+        Block(np.array([[*d, *[0.0] * (7 - len(d))], [0.0] * 7]), first, second, np.array([k]), np.arange(len(d)))
+        for k, d in enumerate(apart)
+    ]
+
+    def under(signs: tuple[int, ...]) -> list[float]:
+        return [statistic([s * x for s, x in zip(signs, d, strict=False)], sizes[: len(d)]) for d in apart]
+
+    observed = under((1,) * 7)
+    patterns = [under(signs) for signs in product((1, -1), repeat=7)]
+    high, low = sorted((0, 1), key=lambda k: -observed[k])
+    together = float(np.mean([max(row) >= observed[high] - 1e-9 for row in patterns]))
+    alone = float(np.mean([row[low] >= observed[low] - 1e-9 for row in patterns]))
+    found = max_t(blocks, np.ones(2, dtype=bool), 7, permutations=200, seed=1)
+    assert (found[high], found[low]) == pytest.approx((together, max(together, alone)))
+
+
 def test_one_pair_alone_has_its_permutation_p() -> None:
     # with documents of one size |Δ|/SE orders the patterns as |Δ| does (F4 of the specification)
     sums = np.array([[-3.0, -2.0, -3.0, 1.0, -3.0], [0.0] * 5])

@@ -79,7 +79,7 @@ def test_every_connection_in_use_is_said_within_the_bound(database: Database) ->
     assert refused.value.retry_after == 1
 
 
-@pytest.mark.parametrize("number", [1e300, 1e22, 5e-324, 2**62, -(2**63), 0.1 + 0.2, 1.5])
+@pytest.mark.parametrize("number", [1e300, 1e22, 5e-324, 2**62, -(2**63), -9.3e18, 9.3e18, 0.1 + 0.2, 1.5])
 def test_numbers_in_json_come_back_as_they_were(database: Database, number: float) -> None:
     with database.transaction() as session:
         back = session.execute(text("SELECT CAST(:n AS jsonb)"), {"n": repr(number)}).scalar()

@@ -249,6 +249,14 @@ def test_failures_end_with_their_window() -> None:
     assert failures.wait("a") == 10
 
 
+def test_of_too_many_credentials_the_one_shown_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strangers, "FAMILIAR", 2)
+    familiar = strangers.Familiar()
+    for digest in (b"a", b"b", b"a", b"c"):
+        familiar.keep(digest)
+    assert [familiar.has(digest) for digest in (b"a", b"b", b"c", b"d")] == [True, False, True, False]
+
+
 def test_a_rate_gives_back_what_time_brings() -> None:
     clock = Clock()
     rates = Rates(2, 3, clock)

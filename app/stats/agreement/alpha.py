@@ -72,7 +72,9 @@ def _interval(units: Units) -> OfDocuments:
 
     def value(weights: Floats) -> Floats:
         observed, n, total, squares = (weights @ sums).T
-        return _alpha(observed, 2 * (n * squares - total**2), n)
+        spread = n * squares - total**2
+        # What rounding leaves of documents with one score throughout is no spread.
+        return _alpha(observed, 2 * np.where(spread > 1e-12 * n * squares, spread, 0.0), n)
 
     return value
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from app.domain.errors import Invalid
 from app.services import asked
+from app.services.kinds import _xsts_laid, xsts
 from app.services.kinds import _xsts_view as shown
-from app.services.kinds import xsts
 from app.services.kinds._xsts_view import XstsView
 from app.storage import embedded
 from tests.services.kinds.languages import PLANTED, World, lines
@@ -136,3 +138,13 @@ def test_a_language_that_no_campaign_has_is_no_pivot(spine: Spine) -> None:
     with pytest.raises(Invalid) as refused:
         compared(spine, pivot="xx")
     assert refused.value.places[0].loc == ("query", "pivot")
+
+
+@pytest.mark.parametrize(("width", "refused"), [(-1.0, True), (0.0, True), (0.1, False), (None, False)])
+def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
+    monkeypatch: pytest.MonkeyPatch, width: float | None, refused: bool
+) -> None:
+    monkeypatch.setattr(_xsts_laid.across, "points", lambda *_: SimpleNamespace(width=width))
+    laid = _xsts_laid.Laid("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
+    with pytest.raises(Invalid) if refused else nullcontext():
+        _xsts_laid.check_points(laid, asked.asked_of(xsts.KIND, {"method": "cs_ht"}))

@@ -65,3 +65,13 @@ def test_ranks_counted_by_coincidence_and_unit_by_unit_give_the_same(monkeypatch
     counted = krippendorff(data, "ordinal")(weights)
     monkeypatch.setattr("app.stats.agreement.alpha.MOST_COINCIDENT", 0)
     assert krippendorff(data, "ordinal")(weights) == pytest.approx(counted, abs=1e-12)
+
+
+@pytest.mark.parametrize("high", [0.7, 7.3, 71.3, 1000.7])
+def test_documents_of_one_score_among_others_leave_alpha_open(high: float) -> None:
+    """As a draw of documents may have it: no others are counted, and what rounding leaves is no variation."""
+    data = units([[0.1, 0.1]] * 30 + [[high, high]] * 31)
+    value = krippendorff(data, "interval")
+    counted = np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [30, 31], axis=1)
+    assert np.isnan(value(counted)).tolist() == [True, True, False]
+    assert value(counted)[2] == pytest.approx(1.0)

@@ -55,6 +55,26 @@ def test_rankings_by_raters_are_those_of_the_twin_that_goes_pair_by_pair(seed: i
         assert one.shared == pytest.approx(pair.all_documents)
 
 
+def test_one_document_alone_has_the_mean_of_its_pairs() -> None:
+    """Three raters and three systems on one document: τ of the pairs is 1, −1 and −1."""
+    scores = {"x": (1.0, 2.0, 3.0), "y": (10.0, 20.0, 30.0), "z": (9.0, 8.0, 7.0)}
+    rows = [(system, rater, s) for rater, row in scores.items() for system, s in zip("ABC", row, strict=True)]
+    system, rater, score = (list(column) for column in zip(*rows, strict=True))
+    n = len(rows)
+    made = Ratings.from_columns(
+        system=system, document=["d"] * n, position=[1] * n, rater=rater, score=score, higher_is_better=True
+    )
+    data = segment_units(made)
+    assert estimate(rankings.mean_single(data), data) == pytest.approx(-1 / 3)
+    found = rankings.pair_rankings(data)
+    assert [found[pair].single for pair in (("x", "y"), ("x", "z"), ("y", "z"))] == [1.0, -1.0, -1.0]
+
+
+def test_no_statistic_has_no_column_of_draws() -> None:
+    assert bootstrap.drawn((), np.ones((5, 2))).shape == (5, 0)
+    assert bootstrap.drawn((lambda counts: counts.sum(axis=1),), np.ones((5, 2))).tolist() == [[2.0]] * 5
+
+
 def test_a_constant_rater_has_no_correlation_and_two_units_have_one() -> None:
     assert np.isnan(pairs.pearson(np.ones(4), np.arange(4.0)))
     assert np.isnan(pairs.kendall(np.ones(4), np.arange(4.0)))

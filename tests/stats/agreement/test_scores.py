@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from app.services.kinds import document_scores
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.document_scores import both, correlations, pearson_of_documents
-from app.stats.agreement.units import segment_units
+from app.stats.agreement.units import averaged_units, segment_units
 from app.stats.ratings import Kind, Ratings, Scale
 from tests.stats.agreement.worlds import random_items, rated, units
 
@@ -81,6 +83,29 @@ def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() 
     assert (data.n, data.incomplete, data.alone) == (1, 1, 0)
     alone = both(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
     assert (alone.n, alone.alone) == (1, 1)
+
+
+def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> None:
+    rows = [("d", "x", [1.0, 2.0], 1.5), ("e", "x", [3.0], None), ("d", "y", [4.0, 6.0], 4.0), ("e", "y", [7.0], 2.0)]
+    made = averaged_units(scored(rows))
+    whose = [(int(rater), int(document)) for rater, document in zip(made.rater, made.document[made.unit], strict=True)]
+    assert dict(zip(whose, made.value.tolist(), strict=True)) == {(0, 0): 1.5, (1, 0): 5.0, (1, 1): 7.0}
+    every = averaged_units(scored([(d, rater, parts, None) for d, rater, parts, _ in rows]))
+    assert sorted(every.value.tolist()) == [1.5, 3.0, 5.0, 7.0]
+
+
+def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
+    """Two documents of each length from 1 to 27: five lengths a class, two in the last."""
+    data = both(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
+    lines = list(document_scores._lines(data, SimpleNamespace(bootstrap=0)))
+    found = {one.documents: one.n for one in lines if one.part == "mean"}
+    assert found == {
+        "all": 54,
+        "short": 20,
+        "long": 14,
+        **dict.fromkeys(("1–5", "6–10", "11–15", "16–20", "21–25"), 10),
+        "26 and more": 4,
+    }
 
 
 def test_constant_scores_have_no_correlation() -> None:

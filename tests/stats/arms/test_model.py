@@ -123,3 +123,10 @@ def test_intervals_of_conditions_hold_and_would_not_without_the_raters_own_diffe
         without += abs(apart) <= 1.96 * log.std() * np.sqrt(4 / rows)
     assert 0.90 <= held / runs <= 0.985, f"coverage {held / runs:.3f}"
     assert without / runs < 0.85, f"coverage of independent judgments {without / runs:.3f}"
+
+
+def test_documents_that_each_have_a_rater_of_their_own_are_left_out_and_as_many_crossed_ones_are_not() -> None:
+    given = work(5, raters=8, documents=8)
+    assert "document" not in dict(fitted(given).left_out)
+    told = dict(fitted(replace(given, document=given.rater)).left_out)
+    assert told["document"].startswith("cannot be told from raters")

@@ -90,6 +90,13 @@ def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
         assert np.sort(found[key].seconds) == pytest.approx(values)
 
 
+def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None:
+    names = [bucket_name(*one) for one in LENGTHS]
+    assert names == ["1–5", "6–10", "11–15", "16–20", "21–25", "26 and more"]
+    for length in range(1, 40):
+        assert sum(low <= length <= (high or length) for low, high in LENGTHS) == 1, length
+
+
 def test_a_change_is_that_of_unrounded_means() -> None:
     """Table 2 of Grundkiewicz et al. 2021: 00:16 to 00:24 is 47.4 %, not the 50 % of the rounded figures."""
     before, after = trimmed(np.full(9, 16.2)), trimmed(np.full(9, 23.88))

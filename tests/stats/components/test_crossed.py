@@ -123,3 +123,15 @@ def test_too_many_levels_are_refused_in_words() -> None:
     many = np.arange(4000) // 2
     with pytest.raises(TooManyLevels, match="4,000 levels of rater, document"):
         fit_crossed(np.ones(4000), np.ones((4000, 1)), {"rater": many, "document": many[::-1]})
+
+
+@pytest.mark.parametrize(("slope", "converged"), [(9e-6, True), (1.1e-5, False)])
+def test_a_search_that_gives_up_has_converged_where_the_slope_is_at_most_ten_times_the_wanted(
+    monkeypatch: pytest.MonkeyPatch, slope: float, converged: bool
+) -> None:
+    def gives_up(_criterion: object, start: np.ndarray, **_options: object) -> optimize.OptimizeResult:
+        return optimize.OptimizeResult(x=np.zeros_like(start), jac=np.array([slope, 0.0]), success=False)
+
+    y, x, levels = crossed(1, n=60)  # up to 100 rows a slope of 1e-6 is wanted
+    monkeypatch.setattr(fitting.optimize, "minimize", gives_up)
+    assert fit_crossed(y, x, levels).converged is converged

@@ -9,6 +9,7 @@ import pytest
 
 from app.services.kinds._components_lines import pairs
 from app.stats.components import degrees
+from app.stats.components.bootstrap import interval
 from app.stats.components.fit import Fit, fit
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
@@ -119,3 +120,10 @@ def test_tests_of_the_model_claim_about_as_often_as_they_say() -> None:
 @pytest.mark.parametrize(("documents", "raters", "spread"), [(8, 1, 0.0), (8, 3, 0.0), (20, 3, 0.5), (20, 6, 0.5)])
 def test_tests_of_the_model_hold_their_level(documents: int, raters: int, spread: float) -> None:
     assert claims(1_000, documents=documents, raters=raters, spread=spread, first=7_000) <= 0.071
+
+
+def test_an_interval_of_draws_leaves_as_many_out_on_either_side() -> None:
+    draws = [{"rater": float(n), "residual": 1.0} for n in range(101)]
+    assert interval(draws, "rater") == pytest.approx((2.5, 97.5))
+    assert interval(draws, "rater", level=0.8) == pytest.approx((10.0, 90.0))
+    assert interval(draws, "residual") == (1.0, 1.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, fields, replace
 from math import sqrt
 
 import pytest
 
 from app.stats.components.fit import Fit, fit
-from app.stats.components.generalizability import components_of, hidden, of_contrasts
+from app.stats.components.generalizability import components_of, hidden, of_contrasts, planned
 from app.stats.components.observations import observations
 from app.stats.planning import Layout, contrast_variance
 from app.stats.ratings import Ratings
@@ -37,6 +38,7 @@ def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> No
     assert counted["doc_system"] > 2
     assert sum(counted.values()) == pytest.approx(sum(fitted.components.values()))
     assert closed_form(fitted) == pytest.approx(fitted.typical_error(), rel=0.05)
+    assert of_contrasts(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
 
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
@@ -51,3 +53,10 @@ def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
     assert hidden(fitted) == ()
     assert of_contrasts(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0
+
+
+def test_a_term_that_is_not_in_the_model_counts_nothing() -> None:
+    nothing = planned({})
+    assert astuple(nothing)[:8] == (0.0,) * 8
+    for field in fields(nothing)[:8]:
+        assert planned({field.name: 2.0}) == replace(nothing, **{field.name: 2.0}), field.name

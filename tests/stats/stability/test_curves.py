@@ -315,3 +315,13 @@ def test_one_system_alone_is_told_as_such() -> None:
     with pytest.raises(NotMultiplyRated, match="only one system was rated"):
         multiply_rated(ratings.where(ratings.system == 0))
     assert multiply_rated(ratings).systems == ("s00", "s01")
+
+
+def test_studies_are_no_more_than_their_verdicts_on_all_pairs_can_be_held() -> None:
+    """20 million verdicts: with 100 systems, 4,950 pairs, at most 4,040 studies."""
+    assert asked(studies=4040).resolved(14, 100).studies == 4040
+    with pytest.raises(Invalid) as refused:
+        asked(studies=4050).resolved(14, 100)
+    assert [(place.loc, place.msg) for place in refused.value.places] == [
+        (("body", "studies"), "at most 4040 with 100 systems")
+    ]

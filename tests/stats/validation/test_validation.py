@@ -204,3 +204,18 @@ def test_too_few_documents_leave_rates_open() -> None:
     assert found["null", "pairs_claimed"].rate is None
     assert found["null", "pairs_claimed"].kept is None
     assert found["null", "difference_interval"].rate is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "promised"),
+    [
+        ({"adjust": "none"}, 0.05),
+        ({"adjust": "none", "alternative": "greater"}, 0.1),
+        ({"adjust": "holm", "alternative": "greater"}, 0.05),
+    ],
+)
+def test_a_pair_has_two_chances_where_each_direction_stands_alone(changes: dict[str, object], promised: float) -> None:
+    validation = Validation.of(Population.of(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7)
+    told = {(rate.world, rate.what): rate.expected for rate in rates(validation, {"null": [], "resampled": []})}
+    assert told["null", "pairs_claimed"] == pytest.approx(promised)
+    assert [told["null", f"p_below_{level}"] for level in (0.01, 0.05, 0.1, 0.5)] == [0.01, 0.05, 0.1, 0.5]
