@@ -72,6 +72,18 @@ def test_outputs_that_there_are_not_get_no_rater() -> None:
     assert (raters[:, present] >= 0).all()
 
 
+@pytest.mark.parametrize(("people", "dealt"), [(2, False), (3, True)])
+def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(people: int, dealt: bool) -> None:
+    layout = items_layout("psxs", np.zeros(4, dtype=np.int64), 2, [np.arange(people)], people, ratings=3).layout
+    raters = np.full((4, 3), -1)
+    if dealt:
+        deal_campaign(np.random.default_rng(1), layout, raters)
+        assert [sorted(row) for row in raters.tolist()] == [[0, 1, 2]] * 4
+    else:
+        with pytest.raises(Invalid, match="bucket 1 has 2 raters"):
+            deal_campaign(np.random.default_rng(1), layout, raters)
+
+
 def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
     items = items_layout("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
     dealt = np.full((9, 1), -1, dtype=np.int64)

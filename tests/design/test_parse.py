@@ -105,6 +105,11 @@ def test_a_structure_fixes_the_grouping_and_fills_in_the_rest(
         ({"even_out": True, "balance": {"capacity": True}}, ("even_out",), "only with balance full"),
         ({"arms": [{"name": "a"}]}, ("arms",), "at least two"),
         ({"arms": [{"name": "a"}, {"name": "a"}]}, ("arms",), "each name once"),
+        (
+            {"task": {"columns": 2}, "controls": {"reference": {"rate": 0.26}}},
+            ("controls", "reference", "rate"),
+            "with 2 columns a rate of 0.25 is the most",
+        ),
         ({"controls": {"repeat": {"rate": 0.3}, "reference": {"rate": 0.3}}}, ("controls",), "0.5"),
         ({"controls": {"mix": "70:10:10:10", "repeat": {}}}, ("controls", "repeat"), "mix gives"),
         ({"structure": "alternate_2018", "controls": {"repeat": {}}}, ("controls",), "only controls"),
@@ -121,6 +126,14 @@ def test_what_is_wrong_is_named_with_its_place(wrong: object, loc: tuple[str | i
         parse_design(wrong, loc=("body",))
     places = {place.loc: place.msg for place in refused.value.places}
     assert says in places["body", *loc]
+
+
+@pytest.mark.parametrize(("columns", "rate"), [(1, 0.5), (2, 0.25), (5, 0.1)])
+def test_references_may_stand_on_every_second_screen_and_no_oftener(columns: int, rate: float) -> None:
+    design = {"grouping": "psxs", "task": {"columns": columns}, "controls": {"reference": {"rate": rate}}}
+    assert parse_design(design).controls.reference == rate
+    with pytest.raises(Invalid):
+        parse_design({**design, "controls": {"reference": {"rate": rate + 0.01}}})
 
 
 def test_everything_wrong_is_said_at_once() -> None:
