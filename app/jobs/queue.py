@@ -20,7 +20,7 @@ from app.services.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database
-from app.storage.jobs_queue import QUEUE, SEARCH_PATH, UNHURRIED, Entry
+from app.storage.jobs_queue import LANES, QUEUES, SEARCH_PATH, UNHURRIED, Entry
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -42,12 +42,16 @@ class _Later(BaseRetryStrategy):
 
 
 class Worker:
-    """Takes what is in the queue, so many entries at a time, until told to stop."""
+    """Takes what is in the queues, so many entries at a time, until told to stop.
+
+    One process more is there for what is light alone, so that no ranking ever waits behind a simulation.
+    """
 
     def __init__(self, database: Database, *, processes: int, stop: threading.Event, yielding: bool = True) -> None:
         self._database, self._stop, self._n = database, stop, processes
         self._name = f"{socket.gethostname()}:{os.getpid()}"
-        self.processes = Processes(processes, database.url, database.role, self._name, yielding=yielding)
+        n = processes + len(LANES) - 1
+        self.processes = Processes(n, database.url, database.role, self._name, yielding=yielding)
 
     def run(self) -> None:
         """Work; where the database goes away, or gives our place to others, begin again."""
@@ -73,25 +77,30 @@ class Worker:
     async def _serve(self) -> None:
         app = self._app()
         async with app.open_async():
-            work = asyncio.create_task(
-                app.run_worker_async(
-                    queues=[QUEUE],
-                    name=self._name,
-                    concurrency=self._n,
-                    install_signal_handlers=False,
-                    delete_jobs=DeleteJobCondition.ALWAYS,
-                    fetch_job_polling_interval=POLL,
-                    update_heartbeat_interval=HEARTBEAT,
-                    stalled_worker_timeout=STALLED_AFTER,
-                    shutdown_graceful_timeout=STOP_WITHIN,
+            lanes = [
+                asyncio.create_task(
+                    app.run_worker_async(
+                        queues=[QUEUES[weight] for weight in weights],
+                        name=self._name,
+                        concurrency=self._n if "heavy" in weights else 1,
+                        install_signal_handlers=False,
+                        delete_jobs=DeleteJobCondition.ALWAYS,
+                        fetch_job_polling_interval=POLL,
+                        update_heartbeat_interval=HEARTBEAT,
+                        stalled_worker_timeout=STALLED_AFTER,
+                        shutdown_graceful_timeout=STOP_WITHIN,
+                    )
                 )
-            )
-            while not work.done() and not self._stop.is_set():
-                await asyncio.wait([work], timeout=0.2)
-            work.cancel()
-            await asyncio.wait([work])
-            if not work.cancelled() and (error := work.exception()) is not None:
-                raise error
+                for weights in LANES
+            ]
+            while not any(lane.done() for lane in lanes) and not self._stop.is_set():
+                await asyncio.wait(lanes, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+            for lane in lanes:
+                lane.cancel()
+            await asyncio.wait(lanes)
+            for lane in lanes:
+                if not lane.cancelled() and (error := lane.exception()) is not None:
+                    raise error
 
     def _app(self) -> App:
         # What an entry says is in our tables: one that a crash of the server takes is entered again by the sweep.
@@ -103,19 +112,18 @@ class Worker:
                 conninfo=self._database.url.replace("postgresql+psycopg://", "postgresql://", 1),
                 kwargs={"options": options, "connect_timeout": 2},
                 min_size=1,
-                max_size=2,
+                max_size=2 * len(LANES),  # each lane listens on one of its own
                 timeout=5.0,
             )
         )
         later = _Later()
-        app.task(name=PREPARE, queue=QUEUE, pass_context=True, retry=later)(self._do)
-        app.task(name=CHUNK, queue=QUEUE, pass_context=True, retry=later)(self._do)
-        app.task(name=FINISH, queue=QUEUE, pass_context=True, retry=later)(self._do)
+        for name in (PREPARE, CHUNK, FINISH):
+            app.task(name=name, pass_context=True, retry=later)(self._do)
         return app
 
     def _do(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
         """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
-        entry = Entry(context.job.task_name, job, n, context.job.priority)
+        entry = Entry(context.job.task_name, job, n, context.job.priority, context.job.queue)
         try:
             ending = self.processes.do(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)
             if ending == "stopped":

@@ -21,7 +21,7 @@ from app.services.jobs import JobView
 from app.services.kinds._base import Kind, Work
 from app.services.redaction import hidden
 from app.services.reports import Question, StoredReport, question
-from app.storage import reports
+from app.storage import jobs_queue, reports
 from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
@@ -174,7 +174,7 @@ def report(
     return found.stored(keep(database, found.key, body))
 
 
-def long_answer(database: Database, asking: Asking) -> StoredReport | JobView:
+def long_answer(database: Database, asking: Asking, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
     """The report where it is stored or quickly made, else the job that makes it.
 
     Raises as `report`, and what a worker has found the question to be refused for.
@@ -191,7 +191,8 @@ def long_answer(database: Database, asking: Asking) -> StoredReport | JobView:
         return report(database, asking)
     given = asking.asked.model_dump(mode="json", exclude_unset=True)
     versions = {one.campaign.key: one.version for one in found.about}
-    return jobs.ask(database, jobs.Request(found.key.kind, found.key, versions, given, asking.kind.role))
+    weight: jobs_queue.Weight = "heavy" if kind.long else "light"
+    return ask(database, jobs.Request(found.key.kind, found.key, versions, given, kind.role, weight))
 
 
 def computed(work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool]) -> bytes:

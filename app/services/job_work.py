@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
 from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
-from app.services.jobs import CHUNK, FINISH, PREPARE, SOON, WINDOW, AskedOtherwise, ByChance, Request
+from app.services.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
 from app.services.kinds._base import Work
 from app.services.reports import question
 from app.storage import jobs as stored
@@ -128,9 +128,9 @@ class Computer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.finishing(session, row.id)
-                jobs_queue.enter(session, [Entry(FINISH, row.id, priority=SOON)])
+                jobs_queue.enter(session, [jobs.finish_entry(held)])
             elif n + WINDOW < held.n_chunks:
-                jobs_queue.enter(session, [jobs.chunk_entry(row.id, n + WINDOW)])
+                jobs_queue.enter(session, [jobs.chunk_entry(held, n + WINDOW)])
 
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database, Session
 from app.storage.jobs import JobNotFound
-from app.storage.jobs_queue import Entry
+from app.storage.jobs_queue import QUEUES, Entry, Weight
 from app.storage.reports import ReportKey
 from app.storage.staging import json_text
 
@@ -52,6 +52,10 @@ class ByChance(Invalid):
     """What was drawn for this cannot be met; asked once more, it is drawn anew."""
 
 
+class NotBegun(Conflict):
+    """This takes a while, and nobody has asked for it yet."""
+
+
 class AskedOtherwise(Conflict):
     """What this report reads beside the data was changed after it was asked for; ask again."""
 
@@ -60,7 +64,7 @@ class AskedOtherwise(Conflict):
 class Request:
     """What a job is to compute. given: by its kind; plain JSON values. role: who may see what comes of it.
 
-    campaigns: all that it reads, each at its data version.
+    campaigns: all that it reads, each at its data version. weight: which queue it waits in.
     """
 
     kind: str
@@ -68,18 +72,19 @@ class Request:
     campaigns: Mapping[str, int]
     given: Mapping[str, Any]
     role: Role = "viewer"
+    weight: Weight = "light"
 
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
         key = {name: getattr(self.key, name) for name in ReportKey.__slots__}
         # Pairs: an object of the database would not keep its order.
         pairs = [[campaign, version] for campaign, version in self.campaigns.items()]
-        return {"key": key, "campaigns": pairs, "given": dict(self.given), "role": self.role}
+        return {"key": key, "campaigns": pairs, "given": dict(self.given), "role": self.role, "weight": self.weight}
 
     @classmethod
     def of(cls, kind: str, kept: Mapping[str, Any]) -> Request:
         """As it was kept."""
-        return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"])
+        return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
     @property
     def name(self) -> str:
@@ -116,6 +121,10 @@ class JobView:
         return self.state in ENDED
 
 
+Ask = Callable[[Database, Request], JobView]
+"""`ask`, or `under_way` for who only looks."""
+
+
 def ask(database: Database, request: Request) -> JobView:
     """The job that makes a report: the one there is, begun anew where it failed or was cancelled, or a new one.
 
@@ -138,8 +147,22 @@ def ask(database: Database, request: Request) -> JobView:
         if row.state in jobs.AGAIN or lost:
             jobs.restart(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
-            jobs_queue.enter(session, [Entry(PREPARE, row.id, priority=FIRST)])
+            jobs_queue.enter(session, [Entry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])])
         return _view(session, jobs.get(session, row.public_id))
+
+
+def under_way(database: Database, request: Request) -> JobView:
+    """The job that makes a report now. For who only looks: it begins nothing.
+
+    Raises NotBegun where none is under way, and what the question is refused for, where a worker has found that out.
+    """
+    with database.transaction() as session:
+        row = jobs.find(session, request.name)
+        if row is not None and row.state == "failed" and not row.error["again"]:
+            raise refusal(row.error)
+        if row is None or row.state not in jobs.UNFINISHED:
+            raise NotBegun
+        return _view(session, row)
 
 
 def seen(session: Session, job: str) -> JobView:
@@ -235,15 +258,29 @@ def refusal(kept: Mapping[str, Any]) -> AppError:
 def next_entries(session: Session, row: jobs.Row) -> list[Entry]:
     """What is to be done next for a job, whatever has been done."""
     if row.state == "queued":
-        return [Entry(PREPARE, row.id, priority=FIRST)]
+        return [Entry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
-        return [Entry(FINISH, row.id, priority=SOON)]
-    return [chunk_entry(row.id, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
+        return [finish_entry(row)]
+    return [chunk_entry(row, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
-def chunk_entry(job_id: int, n: int) -> Entry:
+def chunk_entry(row: jobs.Row, n: int) -> Entry:
     """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
-    return Entry(CHUNK, job_id, n, priority=-(n // BLOCK))
+    return Entry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
+
+
+def finish_entry(row: jobs.Row) -> Entry:
+    """To make the report of a job whose chunks are there."""
+    return Entry(FINISH, row.id, priority=SOON, queue=_queue(row))
+
+
+def _queue(row: jobs.Row) -> str:
+    return QUEUES[_weight(row.request)]
+
+
+def _weight(kept: Mapping[str, Any]) -> Weight:
+    """Jobs that were asked for before there were weights were in the queue that is the heavy one now."""
+    return "light" if kept.get("weight") == "light" else "heavy"
 
 
 def sweep(database: Database) -> int:

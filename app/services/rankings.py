@@ -18,7 +18,12 @@ KIND = reports.RANKING
 
 
 def long_answer(
-    database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
+    database: Database,
+    campaign: str,
+    *,
+    recipe: Recipe,
+    as_of: int | datetime | None = None,
+    ask: jobs.Ask = jobs.ask,
 ) -> StoredReport | JobView:
     """The ranking where it is stored or quickly made, else the job that makes it.
 
@@ -30,7 +35,7 @@ def long_answer(
     if not is_long:
         return reports.made(database, wanted)
     about, given = wanted.about, {"recipe": recipe.as_json()}
-    return jobs.ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
+    return ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
 
 def take_long(session: Session, wanted: Iterable[Wanted]) -> bool:

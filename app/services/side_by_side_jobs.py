@@ -67,7 +67,12 @@ def read(body: bytes) -> SideBySide:
 
 
 def long_answer(
-    database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
+    database: Database,
+    campaign: str,
+    names: Sequence[str],
+    *,
+    as_of: int | datetime | None = None,
+    ask: jobs.Ask = jobs.ask,
 ) -> SideBySide | JobView:
     """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
@@ -77,10 +82,12 @@ def long_answer(
         about, wanted = side_by_side.located(session, campaign, names, as_of)
         rows = [Row(name, about, one) for name, one in wanted.items()]
         found = _later(session, KIND, side_by_side.subject(about), rows)
-    return side_by_side.made(database, about, wanted) if found is None else _answered(database, found)
+    return side_by_side.made(database, about, wanted) if found is None else _answered(database, found, ask)
 
 
-def of_series(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide | JobView:
+def of_series(
+    database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.ask
+) -> SideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
 
     Raises as `series.ranking`.
@@ -90,7 +97,7 @@ def of_series(database: Database, name: str, *, recipe: str, only: str | None = 
         members = series.located(session, name, recipe, only)
         rows = [Row(one.name, one.about, one.wanted) for one in members]
         found = _later(session, SERIES, subject, rows)
-    return series.made(database, subject, members) if found is None else _answered(database, found)
+    return series.made(database, subject, members) if found is None else _answered(database, found, ask)
 
 
 class Row(NamedTuple):
@@ -122,8 +129,8 @@ def _key(first: Question, kind: str, parts: list[object]) -> stored.ReportKey:
     return stored.ReportKey(first.campaign_id, kind, first.version, f"sha256:{digest}", 0, METHOD_VERSION)
 
 
-def _answered(database: Database, found: SideBySide | Request) -> SideBySide | JobView:
-    return jobs.ask(database, found) if isinstance(found, Request) else found
+def _answered(database: Database, found: SideBySide | Request, ask: jobs.Ask) -> SideBySide | JobView:
+    return ask(database, found) if isinstance(found, Request) else found
 
 
 def work(database: Database, request: Request) -> Work[Kept]:

@@ -126,7 +126,12 @@ def _not_told(request: Request, systems: int) -> tuple[str, ...]:
 
 
 def long_answer(
-    database: Database, campaign: str, asked: Asked, *, as_of: int | datetime | None = None
+    database: Database,
+    campaign: str,
+    asked: Asked,
+    *,
+    as_of: int | datetime | None = None,
+    ask: jobs.Ask = jobs.ask,
 ) -> StoredReport | JobView:
     """The report where it is stored, else the job that makes it.
 
@@ -136,7 +141,8 @@ def long_answer(
     if body is not None:
         return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], about.version)
     given = {"request": _REQUEST.dump_python(asked.request, mode="json"), "recipe": recipe.as_json()}
-    return jobs.ask(database, jobs.Request(KIND, key, {about.campaign.key: about.version}, given))
+    versions = {about.campaign.key: about.version}
+    return ask(database, jobs.Request(KIND, key, versions, given, weight="heavy"))
 
 
 def work(database: Database, request: jobs.Request) -> Work[StabilityView]:

@@ -10,6 +10,7 @@ from app.domain.errors import Conflict
 from app.domain.findings import Finding
 from app.storage import migrate, server_checks
 from app.storage.db import sqlalchemy_url
+from app.storage.jobs_queue import LANES
 
 PATIENCE = 5  # seconds for a connection, and for each statement
 QUIET_AFTER = 60  # seconds
@@ -77,7 +78,9 @@ def _workers(connection: psycopg.Connection) -> Iterator[Finding]:
     alive, known = connection.execute(_WORKERS, [QUIET_AFTER]).fetchone() or (0, 0)
     (todo,) = connection.execute(_TODO).fetchone() or (0,)
     if alive:
-        yield Finding("workers", "ok", f"{alive} alive, {todo} entries in the queue")
+        n = -(-alive // len(LANES))  # each worker is known by each of its lanes
+        yield Finding("workers", "ok", f"{n} alive, {todo} entries in the queue")
     else:
-        said = f"none alive, {known} known, {todo} entries in the queue: reports that take long are not made"
+        n = -(-known // len(LANES))
+        said = f"none alive, {n} known, {todo} entries in the queue: reports that take long are not made"
         yield Finding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")

@@ -32,6 +32,11 @@ def add(
     return session.execute(_SHOWN.where(jobs.c.key == key).with_for_update()).one(), is_new
 
 
+def find(session: Session, key: str) -> Row | None:
+    """The job that makes the report of a key, if there is one."""
+    return session.execute(_SHOWN.where(jobs.c.key == key)).one_or_none()
+
+
 def get(session: Session, public_id: str, *, hold: bool = False) -> Row:
     """A job. Raises JobNotFound."""
     query = _SHOWN.where(jobs.c.public_id == public_id)

@@ -6,9 +6,10 @@ something, never a fact: jobs and the results of their chunks are, so that an en
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Literal
 
 import sqlalchemy as sa
@@ -19,7 +20,11 @@ from procrastinate.manager import JobManager
 from app.storage.db import Session, driver
 from app.storage.queue_schema import SCHEMA
 
-QUEUE = "jobs"
+Weight = Literal["light", "heavy"]
+"""heavy: simulations and whatever takes minutes. light: rankings, and what else somebody waits for."""
+QUEUES: Mapping[Weight, str] = MappingProxyType({"light": "rankings", "heavy": "jobs"})
+LANES: tuple[tuple[Weight, ...], ...] = (("light", "heavy"), ("light",))
+"""What a worker listens to: with all its processes to both, and with one more to what is light alone."""
 SEARCH_PATH = f"{SCHEMA},public"
 UNHURRIED = "synchronous_commit"  # off for entries and results of chunks alone
 Ended = Literal["crashed", "stalled"]
@@ -29,12 +34,13 @@ SWEEP_LOCK = 7_215_340_914  # any constant: one sweep at a time, however many wo
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something to be done for a job. task: its name. n: which chunk. priority: higher ones first."""
+    """Something to be done for a job. task: its name. n: which chunk. priority: higher ones first, in its queue."""
 
     task: str
     job_id: int
     n: int | None = None
     priority: int = 0
+    queue: str = QUEUES["heavy"]
 
     def arguments(self) -> dict[str, object]:
         """As the task takes them."""
@@ -73,7 +79,7 @@ def enter(session: Session, entries: Iterable[Entry]) -> None:
     made = [
         Job(
             id=None,
-            queue=QUEUE,
+            queue=entry.queue,
             lock=None,
             queueing_lock=None,
             task_name=entry.task,
@@ -137,7 +143,7 @@ def without_entries(session: Session, job_ids: Sequence[int]) -> set[int]:
 
 
 def workers(session: Session, seconds: float) -> int:
-    """Workers that have been heard of within so many seconds."""
+    """Lanes of workers that have been heard of within so many seconds."""
     query = f"""SELECT count(*) FROM {SCHEMA}.procrastinate_workers
         WHERE last_heartbeat > now() - make_interval(secs => :seconds)"""
     return int(session.execute(sa.text(query), {"seconds": seconds}).scalar_one())

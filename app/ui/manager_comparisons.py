@@ -13,13 +13,14 @@ from app.domain.keys import is_key
 from app.services import asked, asked_renderings, campaigns, kinds
 from app.services.asked import MOST_CAMPAIGNS, Asking
 from app.services.campaigns import CampaignView
-from app.services.jobs import JobCancelled, JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.kinds._base import Kind
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import SHAPES, words
 from app.ui.pages import PageRoute
@@ -75,7 +76,6 @@ def comparison(
         "job": None,
         "view": None,
         "why": "",
-        "again": False,
     }
     if begun:
         values |= _answered(database, caller, found, (campaign, *chosen), given)
@@ -93,9 +93,11 @@ def _answered(
     database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     try:
-        found = asked.long_answer(database, Asking(kind, keys, asked.asked_of(kind, given)))
+        found = asked.long_answer(database, Asking(kind, keys, asked.asked_of(kind, given)), ask=under_way)
+    except NotBegun:
+        return start(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
-        return {"why": words(error), "again": isinstance(error, JobCancelled), "open": True}
+        return {"why": words(error), "open": True}
     if isinstance(found, JobView):
         return {"job": found, "script": "job"}
     return _shown(caller, kind, found, keys, given)
@@ -108,16 +110,19 @@ def _shown(
     if not caller.may("manager"):
         found = asked.without_raters(kind, found)
     view = kind.view.model_validate_json(found.body)
-    query = {"campaigns": ",".join(keys), **given}
-    address = f"/v1/comparisons/{quote(kind.name)}"
     return {
         "view": view,
         "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),
         "pictures": [
-            ("" if name == asked_renderings.PICTURE else name, f"{address}.svg?{urlencode({**query, 'picture': name})}")
+            ("" if name == asked_renderings.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
             for name in asked_renderings.pictures(kind)
         ],
-        "links": [(name, f"{address}{suffix}?{urlencode(query)}") for name, suffix in SHAPES],
+        "links": [(name, _address(kind, suffix, keys, given)) for name, suffix in SHAPES],
     }
+
+
+def _address(kind: AnyKind, suffix: str, keys: tuple[str, ...], given: Mapping[str, str]) -> str:
+    query = urlencode({"campaigns": ",".join(keys), **given})
+    return f"/v1/comparisons/{quote(kind.name)}{suffix}?{query}"

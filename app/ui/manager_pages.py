@@ -134,4 +134,4 @@ def desk(
 ) -> HTMLResponse:
     """A page of a campaign, with the ways to the others."""
     shared = {"campaign": about, "ways": ways(about.key, caller), "here": here(request), "caller": caller}
-    return page(request, template, {**shared, **values}, status=status)
+    return page(request, template, {**shared, "start": None, **values}, status=status)

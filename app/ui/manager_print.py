@@ -11,11 +11,12 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.services import asked, campaigns, captions, kinds, rankings, recipes, tables
 from app.services.asked import Asking
-from app.services.jobs import JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.kinds._base import KindView, Shown
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import words
 from app.ui.pages import PageRoute
@@ -47,13 +48,15 @@ def printable(
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranked(database, campaign, caller, wanted)
+    except NotBegun:
+        values |= start(address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = words(error)
     return desk(request, "manager/print.html", about, caller, values)
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
-    found = rankings.long_answer(database, campaign, recipe=recipe)
+    found = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
     if isinstance(found, JobView):
         return {"job": found, "script": "job"}
     view = view_for(caller, found)

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
 from app.services import campaigns, recipes, side_by_side_jobs, side_by_side_renderings
-from app.services.jobs import JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.redaction import hidden
 from app.services.side_by_side import SideBySide
 from app.services.tokens import Caller
 from app.ui.access import Reader
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -40,7 +41,10 @@ def recipes_page(
     offered = tuple(dict.fromkeys((*own, *NAMED)))
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
-    found = side_by_side_jobs.long_answer(database, campaign, chosen)
+    try:
+        found = side_by_side_jobs.long_answer(database, campaign, chosen, ask=under_way)
+    except NotBegun:
+        return desk(request, "manager/recipes.html", about, caller, {**values, **start(_address(campaign, "", chosen))})
     if isinstance(found, JobView):
         return desk(request, "manager/recipes.html", about, caller, {**values, "job": found, "script": "job"})
     return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, found)})
@@ -48,8 +52,6 @@ def recipes_page(
 
 def _shown(caller: Caller, campaign: str, chosen: list[str], found: SideBySide) -> dict[str, object]:
     """The table with its picture. Who only views learns nothing of raters."""
-    address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/recipes"
-    query = urlencode({"recipes": ",".join(chosen)})
     why = [f"{one.name}: {one.why}" for one in found.columns if one.why]
     return {
         "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
@@ -58,6 +60,11 @@ def _shown(caller: Caller, campaign: str, chosen: list[str], found: SideBySide) 
         "flips": found.flips(),
         "names": [one.name for one in found.ranked],
         "caption": side_by_side_renderings.caption(found),
-        "picture": f"{address}.svg?{query}",
-        "links": [(name, f"{address}{suffix}?{query}") for name, suffix in SHAPES],
+        "picture": _address(campaign, ".svg", chosen),
+        "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
     }
+
+
+def _address(campaign: str, suffix: str, chosen: list[str]) -> str:
+    query = urlencode({"recipes": ",".join(chosen)})
+    return f"/v1/campaigns/{quote(campaign, safe='')}/reports/recipes{suffix}?{query}"

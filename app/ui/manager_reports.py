@@ -12,7 +12,7 @@ from app.domain.errors import AppError, Conflict, Invalid
 from app.services import asked, asked_renderings, campaigns, kinds
 from app.services.asked import Asking
 from app.services.gate import GATE
-from app.services.jobs import JobCancelled, JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.kinds._base import Kind
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
@@ -20,6 +20,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.messages import language_of
 from app.ui.pages import PageRoute
@@ -44,7 +45,7 @@ def reports_list(request: Request, caller: Reader, campaign: CampaignKey, databa
 
 @router.get("/campaigns/{campaign}/reports/{kind}")
 def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
-    """One report, or the job that makes it."""
+    """One report, the job that makes it, or the button that begins one."""
     found = asked.kind_of(kind)
     if not caller.may(found.role):
         raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
@@ -82,16 +83,17 @@ def _page(
         "job": None,
         "view": None,
         "why": "",
-        "again": False,
     }
     if not begun:
         return desk(request, "manager/report.html", about, caller, values)
     try:
         question = asked.asked_of(kind, given)
         read = all_seen(caller, asked.campaigns_of(kind, (campaign,), question))
-        found = asked.long_answer(database, Asking(kind, read, question))
+        found = asked.long_answer(database, Asking(kind, read, question), ask=under_way)
+    except NotBegun:
+        return desk(request, "manager/report.html", about, caller, {**values, **start(_at(address, "", given))})
     except (CampaignNotFound, Conflict, Invalid) as error:
-        failed = {**values, "why": words(error), "again": isinstance(error, JobCancelled), "open": True}
+        failed = {**values, "why": words(error), "open": True}
         return desk(request, "manager/report.html", about, caller, failed, status=422)
     if isinstance(found, JobView):
         return desk(request, "manager/report.html", about, caller, {**values, "job": found, "script": "job"})

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.services import campaigns, side_by_side_jobs, side_by_side_renderings
-from app.services.jobs import JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.redaction import hidden
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import SHAPES, words
 from app.ui.manager_shell import recipe_names
@@ -42,6 +43,8 @@ def series_page(
     if about.series is not None:
         try:
             values |= _ranked(database, about.series, chosen, caller)
+        except NotBegun:
+            values |= start(_address(about.series, "", chosen))
         except Invalid as error:
             values["why"] = words(error)
     return desk(request, "manager/series.html", about, caller, values)
@@ -49,17 +52,20 @@ def series_page(
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
-    found = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign)
+    found = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
     if isinstance(found, JobView):
         return {"job": found, "script": "job"}
     why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in found.columns if one.why]
-    address, query = f"/v1/series/{quote(name, safe='')}/ranking", urlencode({"recipe": recipe})
     return {
         "table": side_by_side_renderings.table(found),
         "members": [(one.name, bool(one.view)) for one in found.columns],
         "notes": [*found.notes],
         "left_out": why,
         "caption": side_by_side_renderings.caption(found),
-        "picture": f"{address}.svg?{query}",
-        "links": [(shape, f"{address}{suffix}?{query}") for shape, suffix in SHAPES],
+        "picture": _address(name, ".svg", recipe),
+        "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
     }
+
+
+def _address(name: str, suffix: str, recipe: str) -> str:
+    return f"/v1/series/{quote(name, safe='')}/ranking{suffix}?{urlencode({'recipe': recipe})}"

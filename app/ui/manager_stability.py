@@ -14,7 +14,7 @@ from pydantic import Field as Asks
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
 from app.services import campaigns, renderings, stability, stability_renderings
-from app.services.jobs import JobCancelled, JobView, NotDone
+from app.services.jobs import JobView, NotBegun, NotDone, under_way
 from app.services.stability import Asked
 from app.services.stability_view import StabilityView
 from app.stats.stability import request as limits
@@ -22,6 +22,7 @@ from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDesign, paper_designs
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.manager_reports import words
 from app.ui.messages import language_of, message
@@ -86,6 +87,14 @@ class StabilityAsked(BaseModel):
         )
         return Asked(request, self.recipe)
 
+    def body(self) -> dict[str, object]:
+        """As the interface takes it."""
+        alone = {"designs", "documents"}
+        one_each = [{"grouping": one.assignment.grouping, "normalize": one.normalize} for one in self._designs()]
+        documents = None if self.documents is None else [int(count) for count in self.documents.split(",")]
+        designs = self.designs if self.designs == "paper" else one_each
+        return {**self.model_dump(mode="json", exclude=alone), "designs": designs, "documents": documents}
+
     def _designs(self) -> tuple[StudyDesign, ...]:
         if self.designs == "paper":
             return paper_designs()
@@ -96,24 +105,27 @@ class StabilityAsked(BaseModel):
 
 @router.get("/campaigns/{campaign}/stability")
 def stability_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
-    """The question; once it was asked, the job or the report."""
+    """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
     given = answered(StabilityAsked, request.query_params, language_of(request))
     begun = "designs" in request.query_params
     values = {"fields": fields(StabilityAsked, given), "open": not begun}
-    values |= {"job": None, "view": None, "why": "", "again": False, "single": False}
+    values |= {"job": None, "view": None, "why": "", "single": False}
     if not begun:
         return desk(request, "manager/stability.html", about, caller, values)
     try:
-        found = stability.long_answer(database, campaign, read(given).asked())
+        question = read(given)
+        found = stability.long_answer(database, campaign, question.asked(), ask=under_way)
+    except NotBegun:
+        begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
+        return desk(request, "manager/stability.html", about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
         # Of a refusal that a job has kept, its name is what is left of its class.
         single = type(error).__name__ == NotMultiplyRated.__name__
         failed = {
             **values,
             "why": words(error),
-            "again": isinstance(error, JobCancelled),
             "single": single,
             "open": True,
         }

@@ -13,13 +13,14 @@ from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.services import campaigns, captions, ranking_view, rankings, recipes, tables
 from app.services.campaigns import CampaignView
-from app.services.jobs import JobView
+from app.services.jobs import JobView, NotBegun, under_way
 from app.services.ranking_view import RankingView
 from app.services.redaction import without_raters
 from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Session
 from app.ui.access import Reader
+from app.ui.manager_long import start
 from app.ui.manager_pages import desk
 from app.ui.messages import message
 from app.ui.pages import PageRoute
@@ -44,7 +45,7 @@ def ranking(
     database: DatabaseDep,
     recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
 ) -> Response:
-    """The ranking under a recipe by name, own ones too, or the job that makes it.
+    """The ranking under a recipe by name, own ones too, the job that makes it, or the button that begins one.
 
     Where the recipe does not fit the campaign the page says why.
     """
@@ -61,7 +62,10 @@ def ranking(
         "view": None,
     }
     try:
-        found = rankings.long_answer(database, about.key, recipe=wanted)
+        found = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
+    except NotBegun:
+        begin = start(address(about.key, "", chosen))
+        return desk(request, "manager/ranking.html", about, reader, {**shared, **begin})
     except Invalid as error:
         failed = {**shared, "why": error.detail or error.title()}
         return desk(request, "manager/ranking.html", about, reader, failed, status=422)

@@ -57,6 +57,7 @@ def test_every_quick_report_is_shown_with_its_picture_and_where_to_fetch_it(mana
 def test_a_report_that_takes_long_is_a_job_with_a_way_to_its_report(manager, demo, spine):
     page = manager.page
     manager.open(f"/campaigns/{demo}/reports/validation?studies=2")
+    page.get_by_role("button", name="Compute").click()
     expect(page.locator("#job progress")).to_be_visible()
     with draining(spine.database):
         expect(page.locator(".fetch a")).to_have_count(5, timeout=180_000)

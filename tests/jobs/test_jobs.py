@@ -19,7 +19,7 @@ from app.services.asked import Asking
 from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.tokens import THE_OPERATOR
 from app.storage import embedded, jobs_queue, migrate
-from app.storage.jobs_queue import Entry
+from app.storage.jobs_queue import LANES, Entry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
 from tests.patience import soon
@@ -49,7 +49,7 @@ def held(bench: Bench, job: JobView) -> set[tuple[object, ...]]:
 def both_at_work(bench: Bench) -> None:
     """Let both workers that there are begin to compute: else the first to be there may do all of a job."""
     workers = "SELECT count(*) FROM procrastinate.procrastinate_workers"
-    until(lambda: bench.spine.ask(workers) == [(2,)], "both have come")
+    until(lambda: bench.spine.ask(workers) == [(2 * len(LANES),)], "both have come")
     seeds = itertools.count(100)
 
     def shared() -> bool:
@@ -142,7 +142,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
     drained(bench.spine.database)
     assert bench.now(large).state == "done"
 
-    monkeypatch.setattr(jobs, "chunk_entry", lambda job_id, n: Entry(CHUNK, job_id, n))  # the control: first come
+    monkeypatch.setattr(jobs, "chunk_entry", lambda row, n: Entry(CHUNK, row.id, n))  # the control: first come
     small, large = both(50)
     assert most_done_before(bench, small, large) > 3 * BLOCK
     drained(bench.spine.database)

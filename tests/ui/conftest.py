@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -56,3 +59,19 @@ def sign_in(browser: Browser, database: Database) -> Callable[..., Browser]:
         return browser
 
     return signed_in
+
+
+BUTTON = re.compile(r'data-start="([^"]+)" data-method="([A-Z]+)" data-body="([^"]*)"')
+
+
+def buttons(page: str) -> list[tuple[str, str, str]]:
+    """What the buttons of a page send that begin what takes long: address, method and body."""
+    return [tuple(map(html.unescape, found)) for found in BUTTON.findall(page)]  # type: ignore[misc]
+
+
+def begin(browser: Browser, page: str) -> httpx.Response:
+    """Press the button of a page that begins what takes long, as its module does."""
+    ((address, method, body),) = buttons(page)
+    csrf = next(iter(re.findall(r'<meta name="csrf" content="([^"]+)">', page)))
+    headers = {"Prefer": "wait=0", "Accept": "application/json", "X-CSRF-Token": csrf, "Sec-Fetch-Site": "same-origin"}
+    return browser.request(method, address, headers=headers, **({"json": json.loads(body)} if body else {}))

@@ -16,6 +16,7 @@ from app.ui import assets
 from app.ui.ranking import address
 from tests.services.test_imports import MQM
 from tests.spine import Spine
+from tests.ui.conftest import begin
 from tests.working import drained
 
 TEMPLATES = Path(__file__).parents[2] / "app" / "ui" / "templates"
@@ -203,6 +204,7 @@ def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_
     paths = ["/campaigns/mqm", "/campaigns/mqm/print?recipe=google-mqm", "/campaigns/mqm/recipes?recipe=srp-paper"]
     paths.append("/campaigns/mqm/series?recipe=wmt22")
     for path in (*paths, "/campaigns/mqm?recipe=odd"):
+        assert begin(browser, browser.get(path).text).status_code == 202, path
         answer = browser.get(path)
         waiting = check_strict(answer)
         assert (answer.status_code, len(waiting.of("progress"))) == (200, 1), path

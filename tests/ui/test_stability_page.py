@@ -7,6 +7,7 @@ import re
 from app.ui.manager_stability import alike
 from tests.spine import Spine
 from tests.stats.stability.worlds import as_mqm, made_up
+from tests.ui.conftest import begin
 from tests.working import drained
 
 ASKED = "designs=by+grouping&studies=20&studies_per_document_set=10&permutations=100"
@@ -30,6 +31,8 @@ def test_counts_that_nothing_can_be_significant_with_lead_on_and_single_ratings_
     few, more = (f"/campaigns/eight/stability?{ASKED}{documents}" for documents in ("", "&documents=6%2C7%2C8"))
     single = f"/campaigns/once/stability?{ASKED}"
     for path in (few, more, single):
+        begun = begin(browser, browser.get(path).text)
+        assert begun.status_code == 202, begun.text
         assert "<progress" in browser.get(path).text
     drained(database)
     shown = browser.get(few).text

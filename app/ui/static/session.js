@@ -2,6 +2,7 @@
 // it is exchanged for a cookie that scripts cannot read, and leaves the address before anything else happens.
 // An invitation (#invitation=ID.SECRET) is claimed under the id that a crowd platform put into query or fragment.
 
+import { asks } from "./shared/asked.js";
 import { forgetKept } from "./shared/forget.js";
 import { loadMessages, t } from "./shared/messages.js";
 import "./shared/ways.js";
@@ -104,6 +105,8 @@ async function alreadyIn(next) {
   sessionStorage.setItem(next, String(Date.now()));
   location.replace(insideOnly(next));
 }
+
+document.addEventListener("submit", ({ target }) => target.getAttribute("method") === "get" && asks());
 
 const form = document.querySelector("[data-sign-in]");
 if (form) {

@@ -1,5 +1,6 @@
 // A job: how far it is, and a way to cancel it; once it is done the page comes again with the report.
 
+import { asks } from "../shared/asked.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { follow, stand } from "./following.js";
@@ -17,7 +18,7 @@ function ended(job) {
   if (job.state === "done") return location.reload();
   fill(told, job.state === "cancelled" ? t("Cancelled. Parts that are computed are kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
   bar.remove();
-  return place.append(h("p", {}, h("a", { class: "button", href: location.href }, t("Ask again"))));
+  return place.append(h("p", {}, h("a", { class: "button", href: location.href, onclick: asks }, t("Ask again"))));
 }
 
 cancel?.addEventListener("click", () => resting(cancel, () => change("DELETE", address, { said })));
