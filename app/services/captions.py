@@ -156,11 +156,25 @@ def span(bounds: tuple[int, int] | None) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def p_text(value: float | None) -> str:
-    """A p-value to four decimals; smaller ones say so."""
+def p_text(value: float | None, draws: int | None = None) -> str:
+    """A p-value to four decimals; smaller ones say so, and none is 0.
+
+    draws: arrangements that were drawn, where the observed one is not among them, so that a count of 0 is less than
+    one in so many and no more.
+
+    >>> p_text(0.0421), p_text(1e-9), p_text(0.0, draws=1000), p_text(0.0), p_text(None)
+    ('0.0421', '<0.0001', '<0.001', '<0.0001', '–')
+    """
     if value is None:
         return "–"
+    if value == 0 and draws:
+        return f"<{1 / draws:.2g}"
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def p_cell(value: float | None, draws: int | None = None) -> float | str | None:
+    """A p-value at full precision for a file; 0, which no p-value is, as `p_text` says it."""
+    return p_text(value, draws) if value == 0 else value
 
 
 def sentence(text: str) -> str:

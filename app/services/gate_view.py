@@ -275,7 +275,7 @@ def csv(view: GateView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, [
         (
             *asked,
-            view.p_value,
+            captions.p_cell(view.p_value),
             view.difference,
             low,
             high,

@@ -73,6 +73,7 @@ class RecipeLine(_Part):
     test: str
     alternative: str
     permutations: int | None = None
+    plus_one: bool = True
     adjust: str
     alpha: float
     inclusive: bool
@@ -100,6 +101,11 @@ class RankingView(_Part):
     pairs: tuple[PairLine, ...]
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def uncounted_draws(self) -> int | None:
+        """Arrangements that were drawn, where the observed one is not counted among them; None where it is."""
+        return None if self.recipe.plus_one else self.recipe.permutations
 
     @property
     def is_paired(self) -> bool:

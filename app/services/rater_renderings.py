@@ -178,7 +178,8 @@ def _rows(view: View) -> list[tuple[Cell, ...]]:
 
 def _quality_row(one: RaterQuality, view: QualityView) -> tuple[Cell, ...]:
     t, r, p, s, h, d = one.control, one.repeats, one.panel, one.speed, one.habits, one.drift
-    tested = (t.n_pairs, t.statistic, t.p_value, t.q_value, t.mean_difference, t.share_worse) if t else (None,) * 6
+    chances = (captions.p_cell(t.p_value), captions.p_cell(t.q_value)) if t else ()
+    tested = (t.n_pairs, t.statistic, *chances, t.mean_difference, t.share_worse) if t else (None,) * 6
     again = (r.n, r.mean_difference, r.within, r.icc) if r else (None,) * 4
     beside = (p.n_items, p.offset, p.spread_ratio, p.correlation) if p else (None,) * 4
     pace = (s.seconds_per_word, s.ratio) if s else (None, None)

@@ -59,7 +59,8 @@ def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
         return pictures.pair_matrix(view) if of_pairs else pictures.forest_plot(view)
     if kind in ("csv", parquet.SUFFIX):
-        flat = tables_csv.pairs_csv(view) if of_pairs else tables_csv.systems_csv(view)
+        numeric = kind != "csv"
+        flat = tables_csv.pairs_csv(view, numeric=numeric) if of_pairs else tables_csv.systems_csv(view)
         return flat if kind == "csv" else b"".join(parquet.as_parquet([flat], parquet.RANKING))
     shown = tables.pairs_table(view) if of_pairs else tables.systems_table(view)
     if kind == "md":

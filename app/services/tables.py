@@ -67,7 +67,8 @@ def pairs_table(view: RankingView) -> Table:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
         row += [captions.number(pair.difference, places), interval(pair.interval, places)]
         row += [interval(ends(pair), places) for _, ends in wider]
-        row += [captions.p_text(pair.p_value), captions.p_text(pair.p_adjusted), verdict(pair), _whole(pair.n_common)]
+        row += [captions.p_text(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
+        row += [verdict(pair), _whole(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))
 

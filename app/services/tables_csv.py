@@ -71,10 +71,15 @@ def systems_csv(view: RankingView) -> bytes:
     return as_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
 
 
-def pairs_csv(view: RankingView) -> bytes:
-    """One row a pair in full precision; the last columns say where the figures come from."""
+def pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
+    """One row a pair in full precision; the last columns say where the figures come from.
+
+    numeric: for what takes no text in a column of numbers; else a p that none of the draws reached says so.
+    """
     names = {line.system: line.name for line in view.systems}
-    rows = ((*_full_pair(p), names.get(p.better), names.get(p.worse), *_origin(view)) for p in view.pairs)
+    draws = view.uncounted_draws
+    cells = ((*_full_pair(p, draws, numeric=numeric), names.get(p.better), names.get(p.worse)) for p in view.pairs)
+    rows = ((*pair, *_origin(view)) for pair in cells)
     return as_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
 
 
@@ -105,8 +110,11 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
     return (*head, *scores, s.n_segments, s.n_documents, s.effective_documents, s.n_ratings, s.wins, s.losses, s.name)
 
 
-def _full_pair(p: PairLine) -> tuple[Cell, ...]:
-    tested = (p.p_value, p.p_reverse, p.p_adjusted, p.significant, p.significant_reverse, p.testable, p.order_conflict)
+def _full_pair(p: PairLine, draws: int | None, *, numeric: bool) -> tuple[Cell, ...]:
+    chances: tuple[Cell, ...] = (p.p_value, p.p_reverse, p.p_adjusted)
+    if not numeric:
+        chances = tuple(captions.p_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
+    tested = (*chances, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))
     return (p.better, p.worse, p.difference, *_bounds(p.interval), *tested, *known, *wider)

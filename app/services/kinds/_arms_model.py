@@ -119,7 +119,7 @@ def model_table(model: ArmModel | None) -> Table:
 def _row(one: ArmEffect) -> tuple[str, ...]:
     name = f"condition {one.arm}" if one.what == "condition" else COVARIATES[one.what]
     degrees = "–" if one.degrees is None else f"{one.degrees:,}"
-    return (name, captions.number(one.factor, 2), interval(one.interval, 2), captions.number(one.p_value, 3), degrees)
+    return (name, captions.number(one.factor, 2), interval(one.interval, 2), captions.p_text(one.p_value), degrees)
 
 
 def _spread(term: str, sd: float) -> tuple[str, ...]:

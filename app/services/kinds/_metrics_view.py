@@ -158,7 +158,7 @@ def _between(view: MetricsView) -> Table:
         (
             *(MEASURED[one.measure], one.first, one.second, f"{one.n_segments:,}"),
             *(captions.number(value, PLACES) for value in (one.value_first, one.value_second)),
-            *(captions.number(value, PLACES) for value in (one.p_value, one.p_adjusted)),
+            *(captions.p_text(value, view.permutations) for value in (one.p_value, one.p_adjusted)),
         )
         for one in view.between
     ]

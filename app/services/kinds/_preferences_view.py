@@ -107,7 +107,7 @@ def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
         (
             *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
             *(one.interval or (None, None)),
-            *(one.p_value, one.p_adjusted, one.significant, campaign, version),
+            *(captions.p_cell(one.p_value), captions.p_cell(one.p_adjusted), one.significant, campaign, version),
         )
         for one in view.pairs
     ]

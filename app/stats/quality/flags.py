@@ -127,7 +127,7 @@ def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
             way = "lenient" if moved.way > 0 else "severe"
-            yield r, f"more {way} in the course of {moved.n} documents, chance {moved.either:.2g}"
+            yield r, f"more {way} in the course of {moved.n} documents, chance {max(moved.either, 1e-12):.2g}"
 
 
 def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> Told:

@@ -8,9 +8,11 @@ import { outcome } from "./waiting.js";
 
 const place = $("#quality");
 const manages = main.dataset.role !== "coordinator";
-const VERDICTS = { passed: t("passed"), failed: t("failed"), not_testable: t("not testable") };
+const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not testable") };
 const NOUNS = { rater: t("rater"), task: t("task"), document: t("document"), system: t("system") };
 const LONG = 120_000; // milliseconds
+
+const chance = (p) => (p !== null && p !== undefined && p < 0.0001 ? `<${figure(0.0001, 4)}` : figure(p, 4)); // never 0
 
 const verdict = (one) => VERDICTS[one.verdict] ?? one.verdict;
 
@@ -26,7 +28,7 @@ function evidence(found, standing) {
     [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
     [t("Verdict"), (one) => h("b", {}, verdict(one))],
     [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
-    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: figure(one.control.p_value, 4), q: figure(one.control.q_value, 4) }) : NONE)],
+    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE)],
     [t("Scored worse"), (one) => percent(one.control?.share_worse), "right"],
     [t("Repeats"), (one) => (one.repeats ? t("{n}, {share} alike", { n: figure(one.repeats.n), share: percent(one.repeats.within) }) : NONE)],
     [t("Offset"), (one) => (one.panel ? count(one.panel.n_items, "{offset} ({basis}, {n} item)", "{offset} ({basis}, {n} items)", { offset: figure(one.panel.offset, 2), basis: one.panel.basis }) : NONE)],
