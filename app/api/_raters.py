@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN, addressable
+from app.services.enrolling import MOST
 from app.services.raters import Contact, Enrolment, State, Unit
 from app.web.bodies import Input
 
@@ -66,6 +67,37 @@ class RaterIn(Input):
         )
 
 
+class EnrolIn(Input):
+    """Raters to be enrolled alike."""
+
+    keys: Annotated[list[Annotated[str, StringConstraints(max_length=1000)]], Field(min_length=1, max_length=MOST)] = (
+        Field(description="Keys of the raters: pseudonyms.")
+    )
+    capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        None, description="The most that each will do; null for no bound."
+    )
+    capacity_unit: Unit = Field("items", description="What the capacity counts.")
+    team: Key | None = None
+    languages: list[Language] = Field([], max_length=100)
+
+    def enrolment(self) -> Enrolment:
+        """As the service takes it."""
+        return Enrolment(
+            capacity=self.capacity,
+            capacity_unit=self.capacity_unit,
+            team=self.team,
+            languages=tuple(self.languages),
+            attributes={},
+        )
+
+
+class EnrolledOut(BaseModel):
+    """What became of a list."""
+
+    enrolled: list[str] = Field(description="Keys, in the order of the list.")
+    dry_run: bool = Field(description="Whether the list was only checked.")
+
+
 class ContactOut(BaseModel):
     """Personal data."""
 
@@ -108,6 +140,8 @@ NEW = {
     "person": "p17",
     "contact": {"name": "Ada", "email": "ada@example.org", "note": None},
 }
+LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
+ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
 EXAMPLE = RaterOut.model_validate(
     {
         **NEW,

@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from app.api._raters import EXAMPLE, NEW, RaterIn, RaterKey, RaterOut
+from app.api._raters import ENROLLED, EXAMPLE, LIST, NEW, EnrolIn, EnrolledOut, RaterIn, RaterKey, RaterOut
 from app.domain.keys import KEY_PATTERN
-from app.services import raters
+from app.services import enrolling, raters
 from app.services.raters import RaterView
+from app.services.replay import Answer
 from app.web.access import Coordinator, Manager
 from app.web.answers import answer
 from app.web.bodies import json_body
@@ -17,6 +18,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 from app.web.ifmatch import IfMatchOnChange
 from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -60,6 +62,32 @@ def put_rater(
         by=caller,
     )
     return _shown(view)
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Enrol a list of raters",
+    responses={**shows(201, ENROLLED, "All are enrolled."), **shows(200, ENROLLED, "The list has no fault.")},
+)
+def post_raters(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[EnrolIn, json_body(EnrolIn, three=LIST)],
+    session: SessionDep,
+    once: OnceDep,
+    dry_run: Annotated[bool, Query(description="Check the list, enrol nobody.")] = False,
+) -> Response:
+    """All or nobody: the list is checked whole, and each fault is named by its place in it."""
+
+    def make() -> Answer:
+        enrolling.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
+        out = EnrolledOut(enrolled=body.keys, dry_run=dry_run)
+        if dry_run:
+            return Answer(200, out.model_dump_json().encode())
+        return created(out, location=f"/v1/campaigns/{campaign}/raters")
+
+    return once(session, caller, make)
 
 
 @router.get("", summary="List raters", responses=shows(200, Page[RaterOut](items=[EXAMPLE], next=None)))

@@ -82,6 +82,8 @@ _WRITTEN_IN_LATIN = (
     "yo zu"
 )
 _LATIN_LANGUAGES = frozenset(_WRITTEN_IN_LATIN.split())
+KNOWN = tuple(sorted({*_SCRIPTS, *_LATIN_LANGUAGES, "en-GB", "en-US", "pt-BR", "pt-PT", "zh-Hans", "zh-Hant"}))
+"""What forms offer; any other code is as good."""
 
 
 def scripts_of(language: str | None) -> frozenset[str] | None:

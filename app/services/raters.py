@@ -173,6 +173,11 @@ def put(
     return _view(raters.get(session, row.id, key))
 
 
+def check_team(session: Session, campaign_id: int, key: str | None) -> None:
+    """Raise Invalid where there is no such team."""
+    _team_id(session, campaign_id, key)
+
+
 def get(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
     """A rater, where the caller leads its team or manages the campaign. Raises NotFound."""
     return shown_to(by, _view(raters.get(session, campaigns.get(session, campaign).id, key)))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from fastapi import APIRouter, Request, Response
 
 from app import formats, protocols
+from app.domain.languages import KNOWN
 from app.domain.recipe import NAMED
 from app.services import campaigns
 from app.services.campaigns import BASES
@@ -41,7 +42,9 @@ def new_campaign(request: Request, caller: Manager) -> Response:
     if caller.campaign is not None:
         raise BoundToCampaign
     offered = [(one.name, one.title) for one in protocols.ALL.values()]
-    return page(request, "manager/new.html", {"script": "new", "protocols": offered, "bases": BASES})
+    return page(
+        request, "manager/new.html", {"script": "new", "protocols": offered, "bases": BASES, "known_languages": KNOWN}
+    )
 
 
 @router.get("/campaigns/{campaign}/texts")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import io
 
 import pytest
+from openpyxl import Workbook
 from playwright.sync_api import expect
 
 from tests.browser.asking import Interface
@@ -270,3 +272,90 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     expect(learner.locator("#work .row").first).to_be_visible()
     manager.open(f"/campaigns/{key}/tutorial")
     expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
+
+
+HEADINGS = ("Doc ID", "Source", "Reference", "Alpha MT", "Beta, new", "Comment")
+ROWS = (
+    ("d1", "One.", "Eins.", "Ein.", 'Eins, "ja".', ""),
+    ("d1", "Two.", "Zwei.", "Zwei.", "Zwo.", "looks odd"),
+    ("d2", "Three.", "Drei.", "Drei.", "Dreie.", ""),
+)
+
+
+def as_csv() -> bytes:
+    """As spreadsheets write it, with semicolons between."""
+    lines = [";".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in (HEADINGS, *ROWS)]
+    return "\ufeff".encode() + "\r\n".join(lines).encode()
+
+
+def as_xlsx() -> bytes:
+    book, out = Workbook(), io.BytesIO()
+    for row in (HEADINGS, *ROWS):
+        book.active.append(row)
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("name", "content"), [("mine.csv", as_csv()), ("mine.xlsx", as_xlsx())])
+def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_chosen(manager, ask, name, content):
+    key = f"own-{name.partition('.')[2]}"
+    ask("POST", "/campaigns", {"key": key, "protocol": "esa"})
+    page = manager.page
+    manager.open(f"/campaigns/{key}/texts")
+    page.get_by_label("Files").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+    shown = page.get_by_role("region", name="The first rows, and what each column holds")
+    expect(shown.locator("tbody tr")).to_have_count(3)
+    expect(shown).to_contain_text('Eins, "ja".')
+    assert page.locator("#format").input_value() == "table"
+    guessed = [shown.get_by_label(heading, exact=True).input_value() for heading in HEADINGS]
+    assert guessed == ["document", "source", "reference", "output", "output", ""]
+    shown.get_by_label("Beta, new", exact=True).select_option("")
+    check(page, "a choice of columns")
+    page.get_by_role("button", name="Check only").click()
+    expect(page.get_by_role("heading", name="As it would be stored")).to_be_visible()
+    shown.get_by_label("Beta, new", exact=True).select_option("output")
+    page.get_by_role("button", name="Read and store").click()
+    expect(page.get_by_role("heading", name="Stored", exact=True).first).to_be_visible()
+    systems = ask("GET", f"/campaigns/{key}/systems").json()["items"]
+    assert [one["name"] for one in systems] == ["Alpha MT", "Beta, new"]
+    (outputs,) = [ask("GET", f"/campaigns/{key}/systems/{systems[1]['key']}/outputs/d1").json()["segments"]]
+    assert outputs == ['Eins, "ja".', "Zwo."]
+    first = ask("GET", f"/campaigns/{key}/documents/d1").json()["segments"][0]
+    assert (first["source"], first["references"]) == ("One.", {"Reference": "Eins."})
+
+
+def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_comes_back(manager, ask):
+    page = manager.page
+    manager.open("/new-campaign")
+    page.get_by_label("Key", exact=True).fill("listed")
+    page.get_by_label("Protocol", exact=True).select_option("esa")
+    page.get_by_label("Source language").fill("German")
+    page.get_by_label("Target language").fill("Englisch!")
+    page.get_by_role("button", name="Make it").click()
+    assert page.get_by_label("Source language").input_value() == "de"
+    assert page.locator("#languages option[value=de]").get_attribute("label") == "German"
+    page.get_by_label("Target language").fill("pt-BR")
+    page.get_by_role("button", name="Make it").click()
+    page.wait_for_url("**/campaigns/listed/texts")
+    told = ask("GET", "/campaigns/listed").json()
+    assert (told["source_language"], told["target_language"]) == ("de", "pt-BR")
+
+    manager.open("/campaigns/listed/raters")
+    keys = page.get_by_label("Keys of raters")
+    keys.fill("r1, r2, r1, é")
+    page.get_by_role("button", name="Enrol").click()
+    said = page.locator("#said")
+    expect(said).to_contain_text("stands in the list twice")
+    expect(said).to_contain_text("is no key")
+    assert ask("GET", "/campaigns/listed/raters").json()["items"] == []
+    keys.fill("r1, r2")
+    page.get_by_role("button", name="Enrol").click()
+    expect(page.get_by_role("row")).to_have_count(3)
+    page.get_by_role("button", name="r1 has left").click()
+    page.get_by_role("dialog").get_by_role("button", name="Back").click()
+    assert ask("GET", "/campaigns/listed/raters/r1").json()["state"] == "active"
+    page.get_by_role("button", name="r1 has left").click()
+    page.get_by_role("dialog").get_by_role("button", name="Has left").click()
+    page.get_by_role("button", name="r1 has not left").click()
+    expect(page.get_by_role("button", name="r1 has left")).to_be_visible()
+    assert ask("GET", "/campaigns/listed/raters/r1").json()["state"] == "active"

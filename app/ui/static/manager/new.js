@@ -4,6 +4,7 @@ import { $ } from "../shared/dom.js";
 import { idempotencyKey } from "../shared/api.js";
 import { t } from "../shared/messages.js";
 import { checkKey } from "./keys.js";
+import { offerLanguages } from "./languages.js";
 import { change, resting, say } from "./parts.js";
 
 const form = $("#new");
@@ -32,6 +33,7 @@ async function make() {
 }
 
 checkKey(form);
+offerLanguages(form);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button[type=submit]", form), make);

@@ -3,7 +3,7 @@
 import { call, csrf, idempotencyKey, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, fetched, figure, listed, main, resting, say, table, tell, told } from "./parts.js";
+import { api, change, fetched, figure, listed, main, resting, say, sure, table, tell, told } from "./parts.js";
 import { Listing, reading, tried } from "./reading.js";
 
 const said = $("#said");
@@ -35,13 +35,17 @@ function capacity(one) {
 }
 
 function steps(one) {
+  if (one.state === "left" && manages) {
+    const back = button(t("Take back"), () => resting(back, () => set(one, "active")), { class: "quiet", "aria-label": t("{rater} has not left", { rater: one.key }) });
+    return back;
+  }
   if (!["active", "paused"].includes(one.state)) return null;
   const link = button(t("New link"), () => resting(link, () => give(one.key)), { class: "quiet", "aria-label": t("New link for {rater}", { rater: one.key }) });
   if (!manages) return link;
   const next = one.state === "active" ? "paused" : "active";
   const label = next === "paused" ? t("Pause") : t("Go on");
   const step = button(label, () => resting(step, () => set(one, next)), { class: "quiet", "aria-label": `${label}: ${one.key}` });
-  const leave = button(t("Has left"), () => resting(leave, () => set(one, "left")), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
+  const leave = button(t("Has left"), () => sure(t("{rater} has left", { rater: one.key }), t("The link ends, and a replan gives what is open to others. What was judged stays. You can take it back under “What to do”."), t("Has left"), () => resting(leave, () => set(one, "left"))), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
   return h("span", { class: "actions" }, link, step, leave);
 }
 
@@ -57,22 +61,18 @@ async function set(one, state) {
   if (await change("PUT", path(one.key), { body, said, headers: { "If-Match": `"${one.settings_version}"` } })) await show();
 }
 
+// All or nobody: the list is checked before a new team is made for it.
 async function enrol(form) {
-  const keys = form.elements.keys.value.split(/[\s,;]+/).filter(Boolean);
-  const body = {};
+  const body = { keys: form.elements.keys.value.split(/[\s,;]+/).filter(Boolean) };
   if (form.elements.capacity.value.trim()) Object.assign(body, { capacity: Number(form.elements.capacity.value), capacity_unit: "segments" });
+  if (!(await change("POST", `${api}/raters?dry_run=true`, { body, said }))) return;
   const team = form.elements.team.value.trim();
   if (team) {
     const there = await call("GET", `${api}/teams/${encodeURIComponent(team)}`);
     if (!there.ok && !(await change("PUT", `${api}/teams/${encodeURIComponent(team)}`, { body: { name: team }, said }))) return;
     body.team = team;
   }
-  for (const key of keys) {
-    if (!(await change("PUT", path(key), { body, said }))) {
-      said.prepend(`${key}: `);
-      break;
-    }
-  }
+  if (await change("POST", `${api}/raters`, { body, said })) form.reset();
   await show();
 }
 

@@ -5,6 +5,7 @@ import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute, localTime } from "./asking.js";
 import { fact } from "./deadline.js";
+import { offerLanguages } from "./languages.js";
 import { api, facts, figure, get, moment, NONE, Refused, resting, say, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 
@@ -13,6 +14,7 @@ const said = $(".said", form);
 const OWN = ["deadline", "notes"];
 const OF_THE_SERVICE = ["created_by"];
 const OF_A_DRAFT = ["series", "source_language", "target_language"];
+offerLanguages(form);
 let seen = null; // {body, etag}
 
 function show({ body, etag }) {

@@ -3,7 +3,8 @@
 import { csrf, Unreachable } from "../shared/api.js";
 import { $, bringIntoView, fill, fresh, h } from "../shared/dom.js";
 import { count, language, t } from "../shared/messages.js";
-import { formatOf, guessed } from "./guessing.js";
+import { chooseColumns, mapOf, tableIn } from "./columns.js";
+import { formatOf, guessed, TABLE } from "./guessing.js";
 import { api, change, facts, figure, foreign, get, here, resting, say, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 
@@ -15,6 +16,9 @@ const LONG = 600_000; // milliseconds: a file of a large campaign is read in one
 const SPLITS = { language_pair: t("language pair"), protocol: t("protocol") };
 let byHand = false; // whether the format was chosen, so that no file changes it any more
 let guessing = Promise.resolve();
+let own = null; // the table whose columns are chosen here
+const MAP = "columns.json";
+const columns = $("#columns");
 
 // A file of several campaigns. about: which of them the format can tell apart.
 function splitField(about) {
@@ -39,9 +43,21 @@ const optionFields = () => fill($("#format-options"), Object.entries(known[form.
 async function guess() {
   const [file] = form.elements.files.files;
   const name = file ? await guessed(file) : formatOf(form.elements.pasted.value.trimStart().split("\n", 1)[0]);
-  if (byHand || !name || name === form.elements.format.value) return;
-  form.elements.format.value = name;
-  optionFields();
+  if (!byHand && name && name !== form.elements.format.value) {
+    form.elements.format.value = name;
+    optionFields();
+  }
+  await preview();
+}
+
+// What is to be read as a table is shown with a choice of columns; a map among the files or a name of one goes before.
+async function preview() {
+  const [file, ...others] = form.elements.files.files;
+  const pasted = form.elements.pasted.value.trim() ? new File([form.elements.pasted.value], "pasted") : null;
+  const isTable = form.elements.format.value === TABLE && !others.length;
+  own = isTable && (file ?? pasted) ? await tableIn(file ?? pasted) : null;
+  if (own) chooseColumns(columns, own);
+  else fill(columns);
 }
 
 // Names in addresses are keys; the place in a message names the file by it.
@@ -51,6 +67,14 @@ function chosen() {
   const files = [...form.elements.files.files].map((file) => [keyOf(file.name), file]);
   if (form.elements.pasted.value.trim()) files.push(["pasted", new Blob([form.elements.pasted.value])]);
   return files;
+}
+
+// The files with the map of the columns that were chosen, where no other map is asked for.
+function withMap(files, options) {
+  if (!own || options.map || files.length !== 1) return files;
+  options.map = MAP;
+  const [[name, content]] = files;
+  return [[name, own.content ?? content], [MAP, new Blob([JSON.stringify(mapOf(columns, own, form.dataset.protocol))])]];
 }
 
 async function send(path, content) {
@@ -77,11 +101,12 @@ async function read(dryRun) {
   for (const input of form.querySelectorAll("[data-option]")) {
     if (input.value.trim()) options[input.dataset.option] = input.value.trim();
   }
+  const sent = withMap(files, options);
   const announced = await change("POST", `${api}/imports`, { body: { format: form.elements.format.value, options }, said });
   if (!announced) return;
   const path = `${api}/imports/${announced.body.import}`;
   try {
-    for (const [name, content] of files) await send(`${path}/files/${encodeURIComponent(name)}`, content);
+    for (const [name, content] of sent) await send(`${path}/files/${encodeURIComponent(name)}`, content);
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Try again in a moment."));
     else tell(said, error.message);
@@ -152,6 +177,7 @@ function ingest(body) {
 form.elements.format.addEventListener("change", () => {
   byHand = true;
   optionFields();
+  guessing = preview();
 });
 for (const field of [form.elements.files, form.elements.pasted]) {
   field.addEventListener("change", () => {
