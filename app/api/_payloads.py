@@ -50,7 +50,7 @@ class PayloadBody(JsonBody[Any]):
         try:
             return await super().__call__(request)
         except RequestValidationError as error:
-            raise RequestValidationError([{**fault, "loc": _plain(fault["loc"])} for fault in error.errors()]) from None
+            raise RequestValidationError([_placed(fault) for fault in error.errors()]) from None
 
 
 def payload_body(model: type[BaseModel], examples: Mapping[str, Any]) -> Any:
@@ -61,6 +61,14 @@ def payload_body(model: type[BaseModel], examples: Mapping[str, Any]) -> Any:
 def examples() -> dict[str, Any]:
     """The first worked example of each protocol."""
     return {name: one.examples[0].payload.model_dump(mode="json") for name, one in ALL.items()}
+
+
+def _placed(fault: Mapping[str, Any]) -> dict[str, Any]:
+    """A fault at the place that its sender knows: of a payload whose protocol is missing or unknown, the protocol."""
+    loc = _plain(fault["loc"])
+    if fault.get("type") in ("union_tag_not_found", "union_tag_invalid"):
+        return {**fault, "loc": (*loc, "protocol"), "msg": f"must name the protocol: {', '.join(ALL)}"}
+    return {**fault, "loc": loc}
 
 
 def _plain(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api._times import Time
@@ -113,6 +113,20 @@ EXAMPLE = CampaignOut.model_validate(
 ETAG = "Of the settings; send it as `If-Match` to change them."
 
 
+State = Annotated[
+    Literal["draft", "planned", "open", "paused", "closed"] | None,
+    Query(description="In this state only.", examples=["open"]),
+]
+NamePart = Annotated[
+    str | None,
+    Query(min_length=1, max_length=200, description="A part of the name or the key, in any case.", examples=["ted"]),
+]
+Series = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this series only.", examples=["wmt26"])]
+OfProtocol = Annotated[str | None, Query(pattern=KEY_PATTERN, description="By this protocol only.", examples=["esa"])]
+Source = Annotated[str | None, Query(max_length=35, description="From this language only.", examples=["en"])]
+Target = Annotated[str | None, Query(max_length=35, description="Into this language only.", examples=["de"])]
+
+
 @router.post("", status_code=201, summary="Make a campaign", responses=shows(201, EXAMPLE, "Made, in state draft."))
 def create_campaign(
     caller: UnboundManager,
@@ -130,9 +144,23 @@ def create_campaign(
 
 
 @router.get("", summary="List campaigns", responses=shows(200, Page[CampaignOut](items=[EXAMPLE], next=None)))
-def list_campaigns(caller: Viewer, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[CampaignOut]:
-    """The campaigns that your credential is good for, by key."""
-    found = campaigns.page(session, after=after(cursor), limit=limit + 1, only=caller.campaign)
+def list_campaigns(
+    caller: Viewer,
+    session: SessionDep,
+    name: NamePart = None,
+    series: Series = None,
+    state: State = None,
+    protocol: OfProtocol = None,
+    source_language: Source = None,
+    target_language: Target = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[CampaignOut]:
+    """The campaigns that your credential is good for and that all filters fit, by key."""
+    wanted = {"series": series, "state": state, "protocol": protocol}
+    wanted |= {"source_language": source_language, "target_language": target_language}
+    where = {column: value for column, value in wanted.items() if value is not None}
+    found = campaigns.page(session, after=after(cursor), limit=limit + 1, only=caller.campaign, where=where, name=name)
     return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
 
 

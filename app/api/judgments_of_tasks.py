@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.api._payloads import (
     JudgmentPayload,
@@ -18,6 +18,7 @@ from app.api._payloads import (
     payload_body,
 )
 from app.api._tasks import RECEIPT, ItemNumber, ReceiptOut, ScreenNumber, SegmentNumber, TaskId
+from app.api._times import Time
 from app.protocols import PreferencePayload
 from app.services import judging, tasks_screens
 from app.services.judging import Address, Desk, Given
@@ -48,10 +49,12 @@ class ManyOut(BaseModel):
 
 
 class ComparedOut(BaseModel):
-    """A comparison that is on disk."""
+    """A comparison that is on disk: a receipt of the same form as that of a judgment."""
 
+    score: None = Field(None, description="A comparison has none.")
     revision: int
-    kept: str | None = None
+    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
+    leased_until: Time | None = None
 
 
 @hot.put(
@@ -72,9 +75,10 @@ def put_comparison(
     response: Response,
 ) -> ComparedOut:
     """Columns in groups from best to worst; by the rules of the judgment of a segment."""
-    revision, surplus = tasks_screens.compare(session, task, screen, body, seen=seen, rater=rater)
-    response.headers["ETag"] = quoted(str(revision))
-    return ComparedOut(revision=revision, kept="surplus" if surplus else None)
+    receipt = tasks_screens.compare(session, task, screen, body, seen=seen, rater=rater)
+    response.headers["ETag"] = quoted(str(receipt.revision))
+    kept = "surplus" if receipt.surplus else None
+    return ComparedOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
 
 
 @hot.put(
@@ -139,7 +143,7 @@ async def post_judgments(
 
 async def _judge(desk: Desk, task: str, given: Given, rater: ActingRater) -> Response:
     (receipt,) = await judging.judge(desk, task, [given], rater=rater, whole=False)
-    body = ReceiptOut.of(receipt).model_dump_json(exclude_none=True)
+    body = ReceiptOut.of(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quoted(str(receipt.revision))})
 
 

@@ -11,6 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
+from app.api._design import DesignJson, ReportJson
 from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
@@ -48,7 +49,7 @@ PilotKey = Annotated[
 ]
 
 
-class DesignIn(RootModel[dict[str, JsonValue]]):
+class DesignIn(RootModel[DesignJson]):
     """A design: grouping, balance, ratings per item, overlap, buckets, tasks, arms, controls, calibration, seed."""
 
 
@@ -62,8 +63,8 @@ class PlanOut(BaseModel):
     version: int | None
     hash: str = Field(description="SHA-256 of all assignments and of the texts that they show.")
     seed: int
-    design: dict[str, JsonValue]
-    report: dict[str, JsonValue]
+    design: DesignJson
+    report: ReportJson
     change: dict[str, JsonValue] | None = Field(description="What a replan moved; null for a first plan.")
     method_version: str
     data_version: int

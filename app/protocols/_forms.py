@@ -124,8 +124,14 @@ def check_answer(protocol: Protocol[Any], payload: Payload, shown: Shown, option
     may errors shown ready made, and whoever leaves them says so again.
     Answers about a screen go to `check_preference`.
     """
-    protocol.check(payload, shown, options)
     places = (*_not_asked(payload, form), *_marked_otherwise(protocol, payload, form, shown))
+    try:
+        protocol.check(payload, shown, options)
+    except Invalid as error:  # of one place only what the form offers is told, which may be less
+        told = {place.loc for place in places}
+        places = (*places, *(place for place in error.places if place.loc not in told))
+        if not places:
+            raise
     if places:
         raise Invalid("; ".join(".".join(map(str, p.loc)) + f" {p.msg}" for p in places[:3]), places=places)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from app import protocols
@@ -90,9 +91,24 @@ def get(session: Session, key: str) -> CampaignView:
     return _view(campaigns.get(session, key))
 
 
-def page(session: Session, *, after: str | None, limit: int, only: str | None) -> list[CampaignView]:
-    """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none."""
-    return [_view(row) for row in campaigns.page(session, after=after, limit=limit, only=_id_of(session, only))]
+def page(
+    session: Session,
+    *,
+    after: str | None,
+    limit: int,
+    only: str | None,
+    where: Mapping[str, str] = MappingProxyType({}),
+    name: str | None = None,
+) -> list[CampaignView]:
+    """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none.
+
+    where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
+    the key. Raises Invalid for a cursor that names no campaign, which none is whose page was given.
+    """
+    if after is not None and not campaigns.exists(session, after):
+        raise Invalid("the query is not valid", places=(Place(("query", "cursor"), "is `next` of no page"),))
+    found = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
+    return [_view(row) for row in found]
 
 
 def page_closed_last(

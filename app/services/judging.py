@@ -14,7 +14,7 @@ from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.protocols import check_answer, payload_type
 from app.protocols._base import Level, Payload
 from app.services.raters import ActingRater
-from app.services.tasks import Answers, CampaignClosed, TaskHandedIn, own
+from app.services.tasks import Answers, CampaignClosed, TaskHandedIn, TaskReleased, own
 from app.services.tasks_sheets import NoSuchAddress, Sheet, Sheets, load
 from app.services.tokens import BadCredential
 from app.storage import late, leases
@@ -196,6 +196,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
     "closed": CampaignClosed,
     "handed_in": TaskHandedIn,
     "final": JudgedAlready,
+    "released": TaskReleased,
     "stale": StaleJudgment,
 }
 

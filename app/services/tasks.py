@@ -32,6 +32,10 @@ class TaskHandedIn(Conflict):
     """This task is handed in; its judgments can no longer change."""
 
 
+class TaskReleased(Conflict):
+    """You gave this task back, so it takes no new answer from you; those that you gave are kept. Lease a task again."""
+
+
 class CampaignClosed(Conflict):
     """The campaign is closed."""
 

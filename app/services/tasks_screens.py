@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from app.domain.errors import Invalid, Place
 from app.protocols import PreferencePayload, check_preference
 from app.protocols._base import Preference
 from app.services.judging import JudgedAlready, StaleJudgment
 from app.services.raters import ActingRater
-from app.services.tasks import CampaignClosed, Given, TaskHandedIn, own, standing
+from app.services.tasks import CampaignClosed, Given, TaskHandedIn, TaskReleased, own, standing
 from app.services.tasks_sheets import NoSuchAddress, Sheet, load
 from app.storage import campaigns, late, replans, tasks
 from app.storage.db import Session
 from app.storage.staging import json_text
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison that is on disk. surplus: kept, but somebody else has the task now."""
+
+    revision: int
+    surplus: bool
+    leased_until: datetime | None
+
+
 def compare(
     session: Session, public_id: str, screen: int, payload: PreferencePayload, *, seen: int | None, rater: ActingRater
-) -> tuple[int, bool]:
-    """Record a comparison under the rules of judgments: its revision, and whether it is kept as surplus.
+) -> Compared:
+    """Record a comparison under the rules of judgments.
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, JudgedAlready, TaskHandedIn,
-    CampaignClosed.
+    TaskReleased, CampaignClosed.
     """
     replans.hold(session, rater.campaign_id)
     campaign = campaigns.get(session, rater.campaign, lock=True)
@@ -40,11 +51,11 @@ def compare(
     had = {one.screen: one for one in tasks.screen_answers(session, row.campaign_id, row.id, rater.rater_id)}.get(
         screen
     )
-    surplus = state == "surplus"
+    surplus, until = state == "surplus", row.leased_until if state == "leased" else None
     revision = had.revision if had is not None else 0
     said = payload.model_dump(mode="json")
     if had is not None and had.payload == said and seen in (None, revision, revision - 1):
-        return revision, surplus
+        return Compared(revision, surplus, until)
     if seen is not None and seen != revision:
         stale = StaleJudgment()
         stale.members = {
@@ -54,10 +65,12 @@ def compare(
         raise stale
     if had is not None and sheet.final:
         raise JudgedAlready
+    if state != "leased" and tasks.last_end(session, row.campaign_id, row.id, rater.rater_id) == "released":
+        raise TaskReleased
     version = campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="comparisons", judged=True)
     values = {"screen": screen, "rater": rater.rater_id, "revision": revision + 1, "payload": json_text(said)}
     tasks.add_screen_answer(session, row.campaign_id, row.id, {**values, "surplus": surplus, "version": version})
-    return revision + 1, surplus
+    return Compared(revision + 1, surplus, until)
 
 
 def _shown(had: tasks.Row | None, rater: ActingRater) -> Mapping[str, object] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,9 +44,31 @@ def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     return row
 
 
-def page(session: Session, *, after: str | None, limit: int, only: int | None) -> list[CampaignRecord]:
-    """Campaigns by key after `after`, at most `limit`; `only` keeps one id."""
+def exists(session: Session, key: str) -> bool:
+    """Whether there is a campaign with this key."""
+    return session.execute(sa.select(campaigns.c.id).where(campaigns.c.key == key)).one_or_none() is not None
+
+
+def page(
+    session: Session,
+    *,
+    after: str | None,
+    limit: int,
+    only: int | None,
+    where: Mapping[str, str] = MappingProxyType({}),
+    name: str | None = None,
+) -> list[CampaignRecord]:
+    """Campaigns by key after `after`, at most `limit`; `only` keeps one id.
+
+    where: what some columns hold. name: a part of the name or the key, in any case.
+    """
     query = sa.select(campaigns).order_by(_KEY).limit(limit)
+    for column, value in where.items():
+        query = query.where(campaigns.c[column] == value)
+    if name is not None:
+        query = query.where(
+            sa.or_(campaigns.c.name.icontains(name, autoescape=True), campaigns.c.key.icontains(name, autoescape=True))
+        )
     if after is not None:
         query = query.where(after < _KEY)
     return _kept(session, query, only)

@@ -21,7 +21,9 @@ from psycopg.rows import TupleRow
 from app.storage.seals import JUDGMENT, rows_of, sealing
 
 Connection = psycopg.AsyncConnection[TupleRow]
-Verdict = Literal["added", "known", "stale", "final", "unauthorized", "closed", "handed_in", "unknown", "lapsed"]
+Verdict = Literal[
+    "added", "known", "stale", "final", "unauthorized", "closed", "handed_in", "unknown", "lapsed", "released"
+]
 STORED: frozenset[Verdict] = frozenset({"added", "known"})
 
 
@@ -109,6 +111,9 @@ VALID = """(SELECT v.judgment_id FROM voids v
 # Handed in by this rater once, hence reopened: only there is what was set aside to be said again (`tasks._ANSWERS`).
 REOPENED = """(SELECT l.n FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id AND l.ended_how = 'handed_in' LIMIT 1) IS NOT NULL"""
+# Given back by the rater's own will, and not leased by them since.
+RELEASED = """(SELECT l.ended_how FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
+                AND l.rater_id = s.rater_id ORDER BY l.n DESC LIMIT 1) = 'released'"""
 
 RECORD = f"""
 WITH given AS MATERIALIZED (
@@ -137,6 +142,7 @@ judged AS MATERIALIZED (
         WHEN seen <> had THEN 'stale'
         WHEN had > 0 AND latest = payload AND {VALID} THEN 'known'
         WHEN had > 0 AND final AND ({VALID} OR NOT {REOPENED}) THEN 'final'
+        WHEN standing IN ('lapsed', 'surplus') AND {RELEASED} THEN 'released'
         WHEN standing = 'lapsed' AND NOT keep THEN 'lapsed'
         ELSE 'added' END AS verdict
     FROM standing s),

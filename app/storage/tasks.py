@@ -159,6 +159,16 @@ def end_lease(session: Session, campaign_id: int, task_id: int, how: str) -> Non
     )
 
 
+def last_end(session: Session, campaign_id: int, task_id: int, rater_id: int) -> str | None:
+    """How the rater's last lease of a task ended; None where it goes on, or there was none."""
+    query = """SELECT l.ended_how FROM leases l WHERE l.campaign_id = :campaign AND l.task_id = :task
+        AND l.rater_id = :rater ORDER BY l.n DESC LIMIT 1"""
+    found: str | None = session.execute(
+        text(query), {"campaign": campaign_id, "task": task_id, "rater": rater_id}
+    ).scalar()
+    return found
+
+
 def free(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
     """Make a task free again, for a rater or for its bucket as `values` say."""
     names = "".join(f", {name} = :{name}" for name in values)

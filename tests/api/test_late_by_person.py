@@ -91,7 +91,7 @@ def test_late_answers_count_while_no_other_account_of_the_person_has_anything(
     """The control: b gave theirs back, so nothing stands against a's."""
     live, first, second = lost
     assert anonymous.post(f"/v1/tasks/{second}/release", headers=live.auth("b")).status_code == 204
-    assert "kept" not in judge(anonymous, live, first, "a")
+    assert judge(anonymous, live, first, "a")["kept"] is None
     assert ask_rows(WHO_COUNTS) == [("a",)]
     lease(anonymous, live, "b")
     assert ask_rows(RATINGS) == [(1,)], "b may have neither of the two, or takes over the one that was given back"
@@ -105,7 +105,7 @@ def test_what_another_account_has_of_other_stretches_stands_against_nothing(
     ask(EXPIRE, LAST.format(first))
     assert task_of(anonymous, live, "b") != first
     late = judge(anonymous, live, first, "a")
-    assert "kept" not in late
+    assert late["kept"] is None
     assert late["leased_until"] is not None, "the lease is renewed"
 
 

@@ -1,0 +1,231 @@
+"""The form of a design and of the report on its plan, for whoever writes a client; `app.design` reads and checks them.
+
+What is the same on the wire as in the program is described by the values of `app.design` themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from app.design.checks import Departure, Spread
+from app.design.design import (
+    Arm,
+    Calibration,
+    Degradation,
+    ExplicitBucket,
+    Grouping,
+    Overlap,
+    Structure,
+    TaskRules,
+)
+from app.design.even_out import Evened
+from app.design.plan import Bucket, Unmet
+from app.design.values import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Annotates JSON whose fields a model describes, and which something else reads and checks."""
+
+    model: type[BaseModel]
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of the model."""
+        return handler(self.model.__pydantic_core_schema__)
+
+
+def _without_nulls(schema: dict[str, Any]) -> None:
+    """Take out defaults of null: a field that is left out is not one that says null, which asks for no overlap, say."""
+    for field in schema.get("properties", {}).values():
+        if field.get("default", 0) is None:
+            del field["default"]
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", json_schema_extra=_without_nulls)
+
+
+class ToEntropy(_Loose):
+    """Work spread unevenly over the raters."""
+
+    entropy: float = Field(ge=0, le=1, description="Normalized entropy of the work over the raters.")
+
+
+class ByCapacity(_Loose):
+    """Work in proportion to what each rater will do."""
+
+    capacity: Literal[True]
+
+
+class BucketsDescribed(_Loose):
+    """Which raters share documents: one of `auto`, `raters_per_bucket` and `explicit`."""
+
+    auto: bool = True
+    raters_per_bucket: int | None = Field(None, ge=1)
+    count: int | None = Field(None, ge=1, description="Of buckets with so many raters.")
+    explicit: list[ExplicitBucket] | None = None
+
+
+class Sample(_Loose):
+    """Documents drawn at random."""
+
+    sample: int = Field(ge=1)
+    by: Literal["domain"] | None = Field(None, description="In proportion to the documents of each domain.")
+
+
+class Rate(_Loose):
+    """A share of the items of every task."""
+
+    rate: float = Field(0.1, ge=0, le=0.5)
+
+
+class BadReference(Rate):
+    """Outputs that are degraded."""
+
+    method: Degradation = "span_replacement"
+
+
+class Repeats(Rate):
+    """Outputs that come a second time."""
+
+    min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
+
+
+class ControlsDescribed(_Loose):
+    """Items with a known answer: rates, or one of the mixes of WMT."""
+
+    mix: Literal["70:10:10:10", "80:5:5:10"] | None = Field(
+        None, description="Translations : repeats : references : degraded."
+    )
+    bad_reference: BadReference | None = None
+    repeat: Repeats | None = None
+    reference: Rate | None = None
+
+
+class DesignDescribed(_Loose):
+    """A design: who judges what. Every field may be left out; a structure fixes some of them."""
+
+    structure: Structure = "free"
+    grouping: Grouping | None = None
+    balance: Literal["full"] | ToEntropy | ByCapacity = "full"
+    unit: Unit = "items"
+    even_out: bool = False
+    ratings_per_item: int = Field(1, ge=1, le=1000)
+    overlap: Overlap | None = Field(None, description="Documents that several people judge; null for none.")
+    buckets: BucketsDescribed | None = None
+    systems: list[str] | None = Field(None, description="Keys; null for all.")
+    documents: int | list[str] | Sample | None = Field(None, description="Null for all.")
+    task: TaskRules | None = None
+    arms: list[Arm] = Field([], description="Conditions that are compared: at least two, or none.")
+    cross: Literal["groups", "raters"] = "groups"
+    controls: ControlsDescribed | None = None
+    calibration: Calibration | None = None
+    share_duplicates: bool | None = None
+    seed: int | None = Field(None, ge=0)
+
+
+class Work(_Loose):
+    """What is to be judged."""
+
+    items: int | None = None
+    segments: int | None = None
+    words: int | None = None
+    tasks: int | None = None
+    hours: float | None = Field(None, description="Of reading and judging.")
+
+
+class RaterWork(Work):
+    """What one rater, or one seat, is to judge."""
+
+    rater: str | None = None
+    seat: bool | None = Field(None, description="Whether an invitation brings the rater.")
+    groups: int | None = None
+
+
+class Evenness(_Loose):
+    """How even the work of the raters is."""
+
+    normalized_entropy: float | None = None
+    spread: list[Spread] | None = None
+    evened: Evened | None = None
+
+
+class ControlShares(_Loose):
+    """Share of control items in a task."""
+
+    least_share: float | None = None
+    mean_share: float | None = None
+
+
+class Pairs(_Loose):
+    """What can be compared within one rater's work."""
+
+    system_pairs: int | None = None
+    judgments_of_the_least_compared: int | None = None
+    stretches_rated_by_several: int | None = None
+    rater_pairs_with_common_items: int | None = None
+    rater_pairs: int | None = None
+
+
+class Sequence(_Loose):
+    """The system that most often follows another at once."""
+
+    most_common: str | None = None
+    times: int | None = None
+    pairs: int | None = None
+
+
+class Forecast(_Loose):
+    """What the campaign can show, by the components that are known; all null, with a reason, where none are."""
+
+    detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
+    reason: str | None = None
+    smallest_p_adjusted: float | None = None
+    documents_for_a_claim: int | None = None
+    layout: dict[str, JsonValue] | None = None
+    components: dict[str, JsonValue] | None = None
+
+
+class ForecastSrp(_Loose):
+    """Whether the ranking would be found again; null, with a reason, where that cannot be told."""
+
+    value: float | None = None
+    reason: str | None = None
+    pairs: int | None = None
+    method: str | None = None
+    source: str | None = None
+    between_systems: float | None = None
+    notes: list[str] | None = None
+
+
+class PlanReport(_Loose):
+    """What a plan asks of whom, how even it is, and what it can prove."""
+
+    raters: list[RaterWork] | None = None
+    total: Work | None = None
+    balance: Evenness | None = None
+    rater_system: dict[str, dict[str, int]] | None = Field(None, description="Regular items of each system by rater.")
+    system_system: dict[str, dict[str, int]] | None = Field(None, description="Tasks with regular items of both.")
+    least_together: float | None = None
+    position_spread: int | None = None
+    buckets: list[Bucket] | None = None
+    connected: list[list[str]] | None = Field(None, description="Sets of raters that share systems or documents.")
+    controls: ControlShares | None = None
+    pairs: Pairs | None = None
+    forecast: Forecast | None = None
+    srp: ForecastSrp | None = None
+    pilot: dict[str, JsonValue] | None = None
+    sequence: Sequence | None = None
+    recommendations: list[Departure] | None = None
+    estimable: list[str] | None = None
+    unmet: list[Unmet] | None = Field(None, description="What the design asks that could not be met, and why.")
+    notes: list[str] | None = None
+
+
+DesignJson = Annotated[dict[str, JsonValue], Described(DesignDescribed)]
+ReportJson = Annotated[dict[str, JsonValue], Described(PlanReport)]

@@ -1,0 +1,109 @@
+"""What a front-end of somebody else meets: places in errors, receipts, filters, and a task that was given back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from app.domain.errors import Invalid
+from app.protocols import ALL
+from app.protocols._base import options_of
+from app.protocols._forms import check_answer, rater_form
+from app.protocols._widgets import Spans
+from tests.collecting import Collecting, collect
+
+RECEIPT = {"score", "revision", "kept", "leased_until"}
+
+
+@pytest.fixture
+def live(database: Any) -> Collecting:
+    return collect(database, raters=("r1", "r2"), documents=2, segments=2)
+
+
+def lease(client: httpx.Client, live: Collecting, rater: str) -> str:
+    held: str = client.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth(rater)).json()["task"]["task"]
+    return held
+
+
+def test_a_missing_protocol_names_its_place_and_all_receipts_have_one_form(
+    anonymous: httpx.Client, live: Collecting
+) -> None:
+    held, auth = lease(anonymous, live, "r1"), live.auth("r1")
+    here = f"/v1/tasks/{held}/judgments"
+    for payload in ({"score": 5}, {"score": 5, "protocol": "nope"}, {}):
+        one = anonymous.put(f"{here}/1/1", json=payload, headers=auth)
+        assert (one.status_code, one.json()["errors"][0]["loc"]) == (422, ["body", "protocol"]), one.text
+        many = anonymous.post(here, json=[{"item": 1, "segment": 1, "payload": payload}], headers=auth)
+        assert many.json()["errors"][0]["loc"] == ["body", 0, "payload", "protocol"], many.text
+    said = {"protocol": "da", "score": 5}
+    first = anonymous.put(f"{here}/1/1", json=said, headers=auth).json()
+    (second,) = anonymous.post(here, json=[{"item": 1, "segment": 2, "payload": said}], headers=auth).json()[
+        "judgments"
+    ]
+    assert set(first) == set(second) == RECEIPT
+
+
+def test_who_gave_a_task_back_is_told_to_lease_and_a_replay_stays_harmless(
+    anonymous: httpx.Client, live: Collecting
+) -> None:
+    held, auth = lease(anonymous, live, "r1"), live.auth("r1")
+    here = f"/v1/tasks/{held}/judgments"
+    said = {"protocol": "da", "score": 5}
+    assert anonymous.put(f"{here}/1/1", json=said, headers=auth).status_code == 200
+    assert anonymous.post(f"/v1/tasks/{held}/release", headers=auth).status_code == 204
+    late = anonymous.put(f"{here}/1/2", json=said, headers=auth)
+    assert late.status_code == 409, late.text
+    assert "Lease a task again" in late.json()["title"]
+    many = anonymous.post(here, json=[{"item": 1, "segment": 2, "payload": said}], headers=auth)
+    assert many.status_code == 409
+    assert anonymous.put(f"{here}/1/1", json=said, headers=auth).json()["revision"] == 1
+    while (again := lease(anonymous, live, "r1")) != held:  # whoever leases it again goes on
+        assert anonymous.post(f"/v1/tasks/{again}/release", headers=auth).status_code == 204
+    assert anonymous.put(f"{here}/1/2", json=said, headers=auth).status_code == 200
+
+
+def test_campaigns_are_filtered_and_a_cursor_that_never_was_is_refused(admin: httpx.Client) -> None:
+    made = [
+        {"key": "a", "protocol": "da", "name": "TED talks", "target_language": "de", "series": "s"},
+        {"key": "b", "protocol": "esa", "source_language": "en", "target_language": "de"},
+        {"key": "ted-2", "protocol": "esa", "source_language": "en", "target_language": "fr"},
+    ]
+    for one in made:
+        assert admin.post("/v1/campaigns", json=one).status_code == 201
+
+    def keys(**query: str) -> list[str]:
+        return [one["key"] for one in admin.get("/v1/campaigns", params=query).json()["items"]]
+
+    assert keys() == ["a", "b", "ted-2"]
+    assert keys(name="tEd") == ["a", "ted-2"]
+    assert keys(name="%") == []
+    assert keys(protocol="esa") == ["b", "ted-2"]
+    assert keys(protocol="esa", target_language="de", source_language="en") == ["b"]
+    assert keys(series="s") == ["a"]
+    assert (keys(state="draft"), keys(state="open")) == (["a", "b", "ted-2"], [])
+    assert keys(protocol="esa", cursor="b") == ["ted-2"]
+    refused = admin.get("/v1/campaigns", params={"cursor": "never"})
+    assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["query", "cursor"])
+    assert admin.get("/v1/campaigns", params={"state": "nope"}).status_code == 422
+
+
+def test_a_refused_severity_lists_exactly_those_that_the_form_offers() -> None:
+    seen = 0
+    for protocol in ALL.values():
+        for example in protocol.examples:
+            options = options_of(protocol, example.options)
+            form = rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
+            for widget in form.widgets:
+                spans = getattr(example.payload, widget.field, ()) if isinstance(widget, Spans) else ()
+                if not spans or not isinstance(widget, Spans):
+                    continue
+                wrong = (spans[0].model_copy(update={"severity": "terrible"}), *spans[1:])
+                payload = example.payload.model_copy(update={widget.field: wrong})
+                with pytest.raises(Invalid) as caught:
+                    check_answer(protocol, payload, example.shown, options, form)
+                told = [place.msg for place in caught.value.places if place.loc[-1] == "severity"]
+                assert told == [f"must be one of {', '.join(widget.severities)}"], protocol.name
+                seen += 1
+    assert seen >= 5
