@@ -62,9 +62,19 @@ class Remote:
                 return
             query["cursor"] = page["next"]
 
-    def write(self, method: str, path: str, query: Query, body: Mapping[str, object] | None = None) -> bytes:
+    def write(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        body: Mapping[str, object] | None = None,
+        *,
+        if_match: str | None = None,
+    ) -> bytes:
         """Change something; the answer. Raises Refused, NotReached. A retry by the transport cannot do it twice."""
         headers = {**self._headers, "Accept": "application/json"}
+        if if_match is not None:
+            headers["If-Match"] = if_match
         if method == "POST":
             headers["Idempotency-Key"] = secrets.token_hex(16)
         with _reaching(self.url):

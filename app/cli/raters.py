@@ -7,9 +7,10 @@ from typing import Annotated, get_args
 from urllib.parse import quote, urlencode
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
-from app.api._raters import RaterOut
+from app.api._raters import RaterIn, RaterOut
 from app.cli import _context, _remote
 from app.cli._kinds import Json, write
 from app.cli._show import plain_table
@@ -17,7 +18,7 @@ from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.services import erasure, links
 from app.services import raters as service
-from app.services.raters import Contact, Enrolment, Unit
+from app.services.raters import Contact, Enrolment, State, Unit
 from app.services.tables import Table
 from app.services.tokens import THE_OPERATOR
 from app.storage.db import Database
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Who judges, their links, and forgetting them.", no_args_is_help=True)
     group.command("list")(list_raters)
     group.command("add")(add)
+    group.command("change")(change)
     group.command("link")(link)
     group.command("erase")(erase)
     group.command("purge")(purge)
@@ -64,7 +66,7 @@ def add(
     email: Annotated[str | None, typer.Option(help="Personal data, erasable.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Enrol a rater. One who is enrolled already is changed over HTTP, by who saw the latest."""
+    """Enrol a rater. One who is enrolled already is changed by `raters change`."""
     contact = Contact(name, email) if name or email else None
     if (remote := _remote.chosen(server)) is not None:
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
@@ -78,6 +80,50 @@ def add(
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
     with _context.database() as database, database.transaction() as session:
         service.put(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
+
+
+def change(
+    campaign: Campaign,
+    key: Key,
+    state: Annotated[str | None, typer.Option(help=f"One of {', '.join(get_args(State))}.")] = None,
+    team: Annotated[str | None, typer.Option(help="Key of a team; empty for none.")] = None,
+    capacity: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="The most that they will do.")] = None,
+    unit: Annotated[str | None, typer.Option(help="What the capacity counts.")] = None,
+    server: _remote.Server = None,
+) -> None:
+    """Change what is said of a rater who is enrolled, and leave the rest; `--state left` for one who has left."""
+    given: dict[str, object] = {"state": state, "team": team, "capacity": capacity, "capacity_unit": unit}
+    given = {name: value or None for name, value in given.items() if value is not None} | (
+        {} if capacity is None else {"capacity": capacity}
+    )
+    path = f"{_path(campaign)}/{quote(key, safe='')}"
+    if (remote := _remote.chosen(server)) is not None:
+        seen = json.loads(remote.body(path, accept="application/json"))
+        etag = f'"{seen["settings_version"]}"'
+        body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
+        remote.write("PUT", path, {}, {**body, **given}, if_match=etag)
+        return
+    with _context.database() as database, database.transaction() as session:
+        old = service.get(session, campaign, key, by=THE_OPERATOR)
+        kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
+        wanted = _checked({**kept, **given}).enrolment()
+        service.put(
+            session,
+            campaign,
+            key,
+            wanted,
+            given=frozenset(),
+            seen=lambda version: version == old.settings_version,
+            by=THE_OPERATOR,
+        )
+
+
+def _checked(body: dict[str, object]) -> RaterIn:
+    try:
+        return RaterIn.model_validate(body)
+    except ValidationError as error:
+        places = tuple(Place((f"--{one['loc'][0]}",), one["msg"]) for one in error.errors())
+        raise Invalid("the options are not valid", places=places) from None
 
 
 def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:

@@ -28,12 +28,33 @@ def campaign(database_url: str) -> str:
     return "c"
 
 
+def _listed(command: Command, url: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(command(url, "raters", "list", "c", "--json").stdout)["items"]
+    return found
+
+
 def test_raters_are_enrolled_listed_and_given_links(command: Command, database_url: str, campaign: str) -> None:
     assert command(database_url, "raters", "add", "c", "r1", "--capacity", "40", "--name", "Ada").returncode == 0
     assert command(database_url, "raters", "add", "c", "r2", "--person", "p2").returncode == 0
     again = command(database_url, "raters", "add", "c", "r1", "--capacity", "41")
     assert (again.returncode, b"enrolled already" in again.stderr) == (2, True)
-    listed = json.loads(command(database_url, "raters", "list", "c", "--json").stdout)["items"]
+    changed = command(database_url, "raters", "change", "c", "r1", "--state", "left", "--capacity", "39")
+    assert changed.returncode == 0, changed.stderr
+    (left,) = [one for one in _listed(command, database_url) if one["key"] == "r1"]
+    assert (left["state"], left["capacity"], left["contact"]["name"]) == ("left", 39, "Ada")
+    assert command(database_url, "raters", "change", "c", "r1", "--state", "gone").returncode == 2
+    assert command(database_url, "teams", "put", "c", "bonn", "--name", "Agency in Bonn").returncode == 0
+    back = command(
+        database_url, "raters", "change", "c", "r1", "--state", "active", "--team", "bonn", "--capacity", "40"
+    )
+    assert back.returncode == 0, back.stderr
+    assert b"Agency in Bonn" in command(database_url, "teams", "list", "c").stdout
+    assert [
+        one["raters"] for one in json.loads(command(database_url, "teams", "list", "c", "--json").stdout)["items"]
+    ] == [1]
+    assert command(database_url, "raters", "change", "c", "r1", "--team", "").returncode == 0
+    assert [one["team"] for one in _listed(command, database_url)] == [None, None]
+    listed = _listed(command, database_url)
     assert [(one["key"], one["capacity"], one["person"]) for one in listed] == [("r1", 40, None), ("r2", None, "p2")]
     assert b"40 items" in command(database_url, "raters", "list", "c").stdout
     link = command(database_url, "raters", "link", "c", "r1").stdout.decode().strip()

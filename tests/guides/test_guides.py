@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app import formats
 from app.formats._base import Input, JudgmentRow, Limits, ReadContext, ReadLog
 from app.protocols._base import options_of
 from app.services import tokens
@@ -23,7 +24,8 @@ from tests.load.server import Served, serving
 from tests.patience import patient
 from tests.spine import Spine, fresh
 
-GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "how-to"
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r" -d '(.*?)'$", re.MULTILINE | re.DOTALL)
 
@@ -87,24 +89,28 @@ def served(spine: Spine) -> Iterator[Served]:
         yield found
 
 
+@pytest.mark.parametrize(("protocol", "texts", "asked"), [("da", 2, 12), ("xsts", 2, 12), ("da_document", 6, 4)])
 def test_the_front_end_that_is_shown_judges_all_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spine: Spine, served: Served
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spine: Spine, served: Served, protocol: str, texts: int, asked: int
 ) -> None:
-    live = collect(spine.database, key="guide", raters=("anna",), documents=2, segments=3)
+    live = collect(
+        spine.database, key=f"guide-{protocol}", protocol=protocol, raters=("anna",), documents=2, segments=3
+    )
     with spine.database.transaction() as session:
         secret = tokens.issue(session, role="frontend", campaign=live.key).secret
-    seen: list[tuple[str, str]] = []
+    seen: list[int] = []
 
-    def ask(source: str, text: str) -> dict[str, object]:
-        seen.append((source, text))
-        return {"score": 70}
+    def ask(shown: list[tuple[str, str]]) -> dict[str, object]:
+        assert all(label and text for label, text in shown)
+        seen.append(len(shown))
+        return {"score": 3}
 
     (text,) = programs("own-front-end.md")
     work = load(text, "front_end", tmp_path, monkeypatch).work
     assert work(served.url, secret, live.key, "anna", ask) == "finished"
-    assert len(seen) == 2 * 2 * 3
+    assert seen == [texts] * asked
     assert work(served.url, secret, live.key, "anna", ask) == "finished"
-    assert len(seen) == 2 * 2 * 3
+    assert len(seen) == asked
     progress = served.managed(live.key).remote.body(f"/v1/campaigns/{live.key}/progress", accept="application/json")
     assert json.loads(progress)["share"] == 1
 
@@ -139,3 +145,53 @@ def test_what_the_guides_send_is_taken(served: Served) -> None:
                 assert path.endswith(end)
                 answer = client.request("PUT" if put else "POST", path, json=json.loads(body))
                 assert answer.status_code == status, (guide, end, answer.text)
+
+
+CALL = re.compile(r"^\| (\d+) \| `([A-Z]+) (/v1/[^`]+)` \|", re.MULTILINE)
+
+
+def test_the_calls_that_open_the_documentation_of_the_interface_are_there_and_counted() -> None:
+    page = (ROOT / "docs" / "interface.md").read_text(encoding="utf-8")
+    described = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))["paths"]
+    calls = CALL.findall(page)
+    assert [int(n) for n, *_ in calls] == [*range(1, 19), *range(1, 16)]
+    assert "the eighteen calls of a front-end, the fifteen of a manager" in page
+    assert [one for one in calls if one[1].lower() not in described.get(one[2], {})] == []
+
+
+FIELDS = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
+LEAST = {
+    "key": "k1",
+    "name": "K 1",
+    "document": "d1",
+    "position": 1,
+    "system": "A",
+    "task": "t1",
+    "item": "A:d1",
+    "rater": "r1",
+    "revision": 1,
+    "submitted_at": "2026-01-01T00:00:00Z",
+    "metric": "bleu",
+}
+
+
+def test_lines_with_the_fields_that_are_said_to_be_needed_are_read_and_with_one_less_are_not() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("## `jsonl`")[2]
+    needed = {
+        name: re.findall(r"\w+", "".join(re.findall(r"\*\*(.*?)\*\*", fields))) for name, fields in FIELDS.findall(page)
+    }
+    assert needed["system"] == needed["rater"] == ["key", "name"]
+    for name in ("system", "document", "rater", "segment", "output"):
+        whole = {"type": name, **{field: LEAST[field] for field in needed[name]}}
+        assert not faults(whole), name
+        for field in needed[name]:
+            assert faults({key: value for key, value in whole.items() if key != field}), (name, field)
+
+
+def faults(line: dict[str, object]) -> list[Any]:
+    """What is wrong with a file of one line."""
+    log = ReadLog(skip_bad_lines=True)
+    text = "".join(json.dumps(one) + "\n" for one in ({"type": "plumbline", "version": 1}, line))
+    file = Input("some.jsonl", lambda: io.BytesIO(text.encode()))
+    list(formats.ALL["jsonl"].read([file], ReadContext({}, Limits()), log))  # type: ignore[misc]
+    return log.bad

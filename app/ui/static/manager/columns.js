@@ -32,9 +32,9 @@ function cellsOf(line, delimiter) {
   const cells = [];
   let rest = line;
   for (;;) {
-    const quoted = /^"((?:[^"]|"")*)"/.exec(rest);
+    const quoted = /^\x22((?:[^\x22]|\x22\x22)*)\x22/.exec(rest);
     const cell = quoted ? quoted[0] : rest.split(delimiter, 1)[0];
-    cells.push(quoted ? quoted[1].replaceAll('""', '"') : cell);
+    cells.push(quoted ? quoted[1].replaceAll("\"\"", "\"") : cell);
     if (!rest.slice(cell.length).startsWith(delimiter)) return cells;
     rest = rest.slice(cell.length + 1);
   }

@@ -23,7 +23,7 @@ export function formatOf(line) {
   if (has(line.toLowerCase().split("\t").map((cell) => cell.trim()), OF_ERRORS)) return "mqm-tsv";
   if (has(line.split(/\s+/), OF_SCORES)) return "wmt-da";
   if (has(line.trim().split(","), OF_DOCUMENTS)) return "wmt-da-sqm";
-  return /[^\t]\t[^\t]|["\w)][,;|]\s?["\w(]/.test(line) && !/^\s*[{[]/.test(line) ? TABLE : "";
+  return /[^\t]\t[^\t]|[\x22\w)][,;|]\s?[\x22\w(]/.test(line) && !/^\s*[{[]/.test(line) ? TABLE : "";
 }
 
 // → the first characters of a file, unpacked, as far as its first lines may reach.

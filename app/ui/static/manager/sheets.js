@@ -75,6 +75,6 @@ export async function sheetOf(file) {
 
 // Rows as a file of the format `table`: quoted cells with commas between, and a line for each row.
 export function tableOf(rows) {
-  const quoted = (text) => `"${text.replace(/\s*[\r\n]+\s*/g, " ").replaceAll('"', '""')}"`;
+  const quoted = (text) => `"${text.replace(/\s*[\r\n]+\s*/g, " ").replaceAll("\"", "\"\"")}"`;
   return new Blob([rows.map((cells) => `${cells.map(quoted).join(",")}\n`).join("")]);
 }

@@ -1,0 +1,66 @@
+"""`plumbline teams`: the raters of one coordinator."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+
+from app.api.teams import TeamOut
+from app.cli import _context, _remote
+from app.cli._kinds import Json, write
+from app.cli._show import plain_table
+from app.services import teams as service
+from app.services.tables import Table
+from app.services.tokens import THE_OPERATOR
+
+Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
+MOST = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Teams of raters, each with its coordinator.", no_args_is_help=True)
+    group.command("list")(list_teams)
+    group.command("put")(put)
+    app.add_typer(group, name="teams")
+
+
+def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
+    """Teams by key, with how many raters are enrolled in each."""
+    found = _found(campaign, server)
+    if as_json:
+        write([json.dumps({"items": found, "next": None}, ensure_ascii=False).encode()])
+        return
+    rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in found)
+    shown = Table(("Team", "Name", "Raters"), ("left", "left", "right"), rows)
+    Console().print(plain_table(shown, f"{campaign}: {len(found)} teams"))
+
+
+def put(
+    campaign: Campaign,
+    key: Annotated[str, typer.Argument(help="Key of the team.")],
+    name: Annotated[str | None, typer.Option(help="What it is called; the key where nothing is said.")] = None,
+    server: _remote.Server = None,
+) -> None:
+    """Make a team, or name it otherwise."""
+    if (remote := _remote.chosen(server)) is not None:
+        remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
+        return
+    with _context.database() as database, database.transaction() as session:
+        service.put(session, campaign, key, name or key, by=THE_OPERATOR)
+
+
+def _found(campaign: str, server: str | None) -> list[dict[str, object]]:
+    if (remote := _remote.chosen(server)) is not None:
+        return list(remote.items(_path(campaign)))
+    with _context.database() as database, database.transaction() as session:
+        views = service.page(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
+        return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
+
+
+def _path(campaign: str) -> str:
+    return f"/v1/campaigns/{quote(campaign, safe='')}/teams"
