@@ -318,8 +318,8 @@ def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_c
     expect(page.get_by_role("heading", name="Stored", exact=True).first).to_be_visible()
     systems = ask("GET", f"/campaigns/{key}/systems").json()["items"]
     assert [one["name"] for one in systems] == ["Alpha MT", "Beta, new"]
-    (outputs,) = [ask("GET", f"/campaigns/{key}/systems/{systems[1]['key']}/outputs/d1").json()["segments"]]
-    assert outputs == ['Eins, "ja".', "Zwo."]
+    outputs = ask("GET", f"/campaigns/{key}/systems/{systems[1]['key']}/outputs/d1").json()["segments"]
+    assert [one["text"] for one in outputs] == ['Eins, "ja".', "Zwo."]
     first = ask("GET", f"/campaigns/{key}/documents/d1").json()["segments"][0]
     assert (first["source"], first["references"]) == ("One.", {"Reference": "Eins."})
 

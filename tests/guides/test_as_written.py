@@ -51,8 +51,8 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "series.md": "tests/cli/test_series.py runs a manifest",
     }
 )
-LONG = re.compile("conformance")
-"""Commands that take a whole sitting: tests/cli/test_conformance_command.py."""
+LONG = re.compile("conformance|power")
+"""Commands that take a whole sitting, or hundreds of studies: tests/cli/test_conformance_command.py and test_long.py."""
 PRINTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "run-a-campaign.md": ('"revision":1', '"state":"closed"', "alpha"),
