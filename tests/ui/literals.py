@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 SAY = {"t", "count"}
 # Calls whose strings name something: parts of a page, headers, what an error says to developers.
-NAMES = {"$", "querySelector", "querySelectorAll", "closest", "matches", "Error", "TypeError"}
+NAMES = {
+    *("$", "querySelector", "querySelectorAll", "closest", "matches", "getElementsByTagName", "getAttribute"),
+    *("Error", "TypeError"),
+}
 FORMATS = {"JSON", "CSV", "LaTeX", "Markdown", "SVG"}
 HEADERS = re.compile(r"(Accept|[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+)$")
 READS = re.compile(r"[A-Z][a-z]+(?![A-Za-z])|.*[a-z]{2,},? [a-z]{2,}")
