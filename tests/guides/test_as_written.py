@@ -52,7 +52,7 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
     }
 )
 LONG = re.compile("conformance|power")
-"""Commands that take a whole sitting, or hundreds of studies: tests/cli/test_conformance_command.py and test_long.py."""
+"""Commands that take a whole sitting, or hundreds of studies; tests/cli has them."""
 PRINTED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "run-a-campaign.md": ('"revision":1', '"state":"closed"', "alpha"),
