@@ -76,6 +76,8 @@ def test_what_is_judged_without_a_network_is_sent_when_it_is_back(hands):
     hands.page.get_by_role("button", name="Hand in").click()
     expect(hands.page.locator(".missing")).to_contain_text("Segment 3")
     score(hands, 3, 33)
+    hands.page.get_by_role("button", name="Hand in").click()
+    expect(hands.page.locator(".missing")).to_contain_text("Not handed in. 3 answers are not saved")
     hands.page.context.set_offline(False)
 
     hands.saved()
@@ -178,6 +180,7 @@ def test_two_browsers_that_differ_ask_which_stands(button, stands, hands, rater,
     score(elsewhere, 1, 72)
     notice = elsewhere.page.locator("[data-notice^=conflict]")
     expect(notice).to_contain_text("There: 71")
+    expect(elsewhere.page.locator(".save")).to_have_attribute("data-state", "conflict")
     notice.get_by_role("button", name=button).click()
     elsewhere.saved()
 

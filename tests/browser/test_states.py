@@ -87,15 +87,36 @@ def test_a_lease_that_ran_out_goes_on_while_nobody_else_has_the_task(hands, spin
     assert hands.page.locator("#notices > *").count() == 0
 
 
-def test_a_new_link_ends_the_old_one_and_sends_what_was_kept(hands, served):
+IN_VIEW = """element => {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+}"""
+
+
+def test_a_new_link_ends_the_old_one_and_sends_what_was_kept(campaign, rater, served):
+    hands = rater(campaign(protocol="da", segments=6, systems=("sysA",)))
+    page, scores = hands.page, {segment: 40 + segment for segment in range(1, 7)}
+    score(hands, 1, scores[1])
+    hands.saved()
     link = manager(served, "POST", f"/v1/campaigns/{hands.live.key}/raters/r1/link", **{"Idempotency-Key": "a" * 8})
-    score(hands, 1, 44)
-    expect(hands.page.locator("[data-notice=signed-out]")).to_contain_text("open your link again")
-    assert hands.stored() == {}
+    for segment in range(2, 7):
+        score(hands, segment, scores[segment])
+    page.get_by_role("button", name="Hand in").click()
+
+    expect(page.locator(".missing")).to_contain_text("Not handed in. 5 answers are not saved")
+    expect(page.locator(".missing")).to_contain_text("This link has ended. Ask whoever gave it to you for a new one")
+    assert page.locator(".missing").evaluate(IN_VIEW)
+    expect(page.locator(".save")).to_have_attribute("data-state", "signed-out")
+    expect(page.locator(".save")).to_have_text("signed out · 5 answers in this browser only")
+    for told in (".save", "[data-notice=signed-out]"):
+        assert page.locator(told).evaluate(IN_VIEW)
+    check_once(hands, {1: scores[1]})
+    page.reload()
+    expect(page.locator("#waiting")).to_contain_text("5 answers wait in this browser")
     hands.enter(link.json()["link"].split("#token=")[1])
 
     hands.saved()
-    check_once(hands, {1: 44})
+    check_once(hands, scores)
 
 
 def test_an_answer_after_the_campaign_was_closed_is_refused_in_words(hands, served, spine):
@@ -103,6 +124,7 @@ def test_an_answer_after_the_campaign_was_closed_is_refused_in_words(hands, serv
     score(hands, 1, 44)
 
     expect(hands.page.locator("[data-notice=refused]")).to_contain_text("The campaign is closed")
+    expect(hands.page.locator(".save")).to_have_attribute("data-state", "refused")
     hands.page.get_by_role("button", name="Hand in").click()
     expect(hands.page.locator(".missing li").first).to_contain_text("was not accepted")
 

@@ -60,12 +60,15 @@ def _texts(module: ModuleType) -> set[str]:
 
 
 def of_forms() -> set[str]:
-    """What forms say: labels, ticks, points, sentences. Rubrics and categories are the protocols' own, in English."""
+    """What forms say: labels, ticks, points, sentences, categories and rubrics."""
     found = {sentence for sentence in (*RESTS_ON.values(), *LEVEL_SAYS.values()) if sentence}
     for protocol in protocols.ALL.values():
         found.add(protocol.instructions)
+        found |= {text for line in protocol.rubric for text in line if any(map(str.isalpha, text))}
         for widget in (*protocol.form, *protocol.document_form):
             pairs = (*getattr(widget, "ticks", ()), *getattr(widget, "points", ()))
             found |= {label for _, label in pairs if label and not label.isdigit()}
+            for upper, lowers in getattr(widget, "categories", ()):
+                found |= {upper, *lowers}
             found |= {widget.label} if hasattr(widget, "label") else set()
     return found

@@ -3,8 +3,8 @@
 // An invitation (#invitation=ID.SECRET) is claimed under the id that a crowd platform put into query or fragment.
 
 import { asks } from "./shared/asked.js";
-import { forgetKept } from "./shared/forget.js";
-import { loadMessages, t } from "./shared/messages.js";
+import { forgetKept, unsent } from "./shared/forget.js";
+import { count, loadMessages, t } from "./shared/messages.js";
 import "./shared/ways.js";
 
 const HOME = "/campaigns";
@@ -108,9 +108,28 @@ async function alreadyIn(next) {
 
 document.addEventListener("submit", ({ target }) => target.getAttribute("method") === "get" && asks());
 
+// A rater who was led here has no session any more, and may have judged something that is not sent yet.
+async function tellWaiting(next) {
+  const led = next?.startsWith(RATERS);
+  const waiting = unsent();
+  if (!led && !waiting) return;
+  await loadMessages();
+  const place = document.querySelector("#waiting");
+  place.textContent = [
+    led ? t("You are signed out. If your link has ended, ask whoever gave it to you for a new one.") : "",
+    waiting ? count(
+      waiting,
+      "One answer waits in this browser. It is sent once you open your link here.",
+      "{n} answers wait in this browser. They are sent once you open your link here.",
+    ) : "",
+  ].join(" ").trim();
+  place.hidden = false;
+}
+
 const form = document.querySelector("[data-sign-in]");
 if (form) {
   let next = HOME;
+  tellWaiting(fromFragment().next);
   const enter = () => {
     const given = fromFragment();
     next = given.next || next;

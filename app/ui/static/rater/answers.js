@@ -176,6 +176,11 @@ export class Answers extends EventTarget {
     return [...this.all.values()].filter((answer) => !this.done(answer));
   }
 
+  // How many are begun and not whole: they are drafts in this browser.
+  get begun() {
+    return [...this.all.values()].filter((answer) => ["draft", "unfinished"].includes(answer.state)).length;
+  }
+
   // What was kept of a task that is handed in.
   forget() {
     for (const key of keep.keys(`${DRAFT}${this.task}:`)) keep.drop(key);

@@ -1,5 +1,6 @@
 // What other windows do with the same task: they tell each other, and where two differ, the rater decides.
 
+import { why } from "../shared/api.js";
 import { button, h } from "../shared/dom.js";
 import * as keep from "./keep.js";
 import { t } from "../shared/messages.js";
@@ -36,10 +37,7 @@ export function shared(work, signal) {
 // Another browser or machine said something else since: both stay until the rater has chosen.
 export function conflict(work, { task, place, payload, stored }) {
   const answer = task === work.task.task ? work.answers.at(place) : null;
-  if (!answer) {
-    work.outbox.take(task, place);
-    return;
-  }
+  if (!answer) return;
   answer.state = "conflict";
   work.answers.changed(answer);
   const name = `conflict-${place}`;
@@ -61,6 +59,19 @@ export function conflict(work, { task, place, payload, stored }) {
     button(t("Take what was said there"), choose(stored.payload), { class: "quiet" }),
   ];
   notice(name, h("span", { class: "lines" }, both.map((line) => h("span", {}, line))), { close: false, actions });
+}
+
+// What becomes of answers to a task that is not on the screen any more.
+export function earlier(outbox, { task, place, answer }) {
+  const name = `earlier-${task}-${place}`;
+  const letGo = () => {
+    outbox.take(task, place);
+    clear(name);
+  };
+  const said = answer
+    ? t("An answer of an earlier task was not accepted: {why}", { why: why(answer) })
+    : t("An answer of an earlier task was given in another window, too, and that one stands.");
+  notice(name, said, { close: false, actions: [button(t("Let this answer go"), letGo)] });
 }
 
 function told(payload) {

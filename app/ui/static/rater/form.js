@@ -30,6 +30,7 @@ export function form(answer, context) {
     turned();
   };
   parts = answer.questions.map((widget) => MAKERS[widget.kind](widget, { answer, turned, ...context }));
+  const score = parts.find((_, i) => !["spans", "link"].includes(answer.questions[i].kind));
   show();
   return {
     answer,
@@ -40,6 +41,14 @@ export function form(answer, context) {
       show();
     },
     focus: () => parts[0]?.focus(),
+    toScore: () => (score ?? parts[0])?.focus(),
+    // → whether that says it; else the score is what is still to be said.
+    nothingMore: () => {
+      if (!confirm) return false;
+      if (!confirm.disabled) context.set({}, "score", { confirmed: true });
+      return true;
+    },
+    rest: () => parts.forEach((part) => part.rest?.()),
     leave: () => parts.forEach((part) => part.leave?.()),
   };
 }

@@ -7,6 +7,8 @@ import { t } from "../shared/messages.js";
 const KEYS = [
   ["Alt + ↓", () => t("next segment")],
   ["Alt + ↑", () => t("segment before")],
+  ["S", () => t("to the score")],
+  ["N", () => t("nothing (more) is wrong: to the score, or to the next segment")],
   ["Enter", () => t("on a score: go on to the next segment")],
   ["0 … 9", () => t("on a slider: type the score; on points: choose one")],
   ["← →", () => t("on a slider: less or more; on a text: to the next word")],
@@ -26,14 +28,24 @@ const typing = (target) => target.closest(
   "input:not([type=range]):not([type=radio]):not([type=checkbox]), textarea, select, dialog",
 );
 
+const SINGLE = { "?": () => help(), s: (work) => work.toScore(), n: (work) => work.nothingMore() };
+
+function single(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return null;
+  return typing(event.target) || keep.get("single-keys") === false ? null : SINGLE[event.key.toLowerCase()];
+}
+
 export function helpOn(work, signal) {
   addEventListener("keydown", (event) => {
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp") && work.screen?.current) {
       event.preventDefault();
       work.screen.step(work.screen.current, event.key === "ArrowDown" ? 1 : -1);
-    } else if (event.key === "?" && !typing(event.target) && keep.get("single-keys") !== false) {
+      return;
+    }
+    const leadOn = single(event);
+    if (leadOn) {
       event.preventDefault();
-      help();
+      leadOn(work);
     } else if (event.key === "Enter" && event.target.matches("input[type=range], input[type=radio]")) {
       event.preventDefault();
       work.goOn(event.target);

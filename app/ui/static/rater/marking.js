@@ -28,7 +28,7 @@ export class Marking {
     on(body, "keydown", (event) => this.pressed(event));
     on(body, "copy", (event) => this.copied(event));
     on(body, "focus", () => body.matches(":focus-visible") && this.caret === null && this.moveTo(0));
-    on(body, "blur", () => this.hideCaret());
+    body.addEventListener("blur", () => this.hideCaret(), { signal });
     signal.addEventListener("abort", () => this.detach());
   }
 

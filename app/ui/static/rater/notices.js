@@ -3,10 +3,10 @@
 import { $, button, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 
-const shown = new Map();
+const shown = new Map(); // name → element
 
+// The same said again stays as it stands, with the focus that it may have.
 export function notice(name, text, { actions = [], close = true } = {}) {
-  clear(name);
   const element = h("div", { class: "note", data: { notice: name } }, h("p", {}, text), actions.length || close
     ? h(
       "p",
@@ -14,8 +14,11 @@ export function notice(name, text, { actions = [], close = true } = {}) {
       actions,
       close ? button(t("Close"), () => clear(name), { class: "quiet" }) : null,
     ) : null);
+  const before = shown.get(name);
+  if (before && !actions.length && before.textContent === element.textContent) return;
   shown.set(name, element);
-  $("#notices").append(element);
+  if (before) before.replaceWith(element);
+  else $("#notices").append(element);
 }
 
 export function clear(name) {

@@ -1,5 +1,5 @@
 // Answers on their way. Each is kept in the browser (`pending.js`) before it is sent, and stays until the server has it
-// on disk.
+// on disk. Whether all of them are there is told by `saving.js`.
 //
 // A request names the revision that its answer was made on. If the acknowledgement of an earlier one was lost, the
 // server says 412 with what it has; where that is something this browser sent, the next request builds on it.
@@ -7,6 +7,7 @@
 import { call, comesBack, Unreachable } from "../shared/api.js";
 import * as keep from "./keep.js";
 import { Pending, same } from "./pending.js";
+import { outcome, stateOf } from "./saving.js";
 
 const SETTLES = 500; // milliseconds without a further change
 const LONGEST = 10_000;
@@ -18,18 +19,33 @@ export class Outbox extends EventTarget {
     super();
     this.pending = new Pending();
     this.due = new Map(); // key → when it may be sent
-    this.parked = new Set(); // keys that are not sent again
-    this.state = this.waiting.length ? "saving" : "saved"; // or offline
+    this.parked = new Map(); // key → why it is not sent again: conflict or refused
+    this.away = false; // whether the last request met no server
+    this.signedOut = false;
     this.wait = 0;
     this.timer = null;
     this.running = null;
     this.held = true; // until somebody listens to what becomes of the answers
     addEventListener("online", () => this.flush());
     addEventListener("pagehide", () => this.lastWords());
+    keep.watch(() => this.turned()); // another window has sent some, or keeps more
   }
 
   get waiting() {
     return this.pending.keys.filter((key) => !this.parked.has(key));
+  }
+
+  // What `saving.js` asks.
+  get facts() {
+    const { keys } = this.pending;
+    const why = (kind) => keys.filter((key) => this.parked.get(key) === kind).length;
+    const [conflicts, refused] = [why("conflict"), why("refused")];
+    const { away, signedOut } = this;
+    return { waiting: keys.length - conflicts - refused, conflicts, refused, away, signedOut };
+  }
+
+  get state() {
+    return stateOf(this.facts);
   }
 
   // Whether a key is that of the latest answer at an address.
@@ -53,14 +69,14 @@ export class Outbox extends EventTarget {
     const key = this.pending.add({ task, place, path, payload, seen });
     this.due.set(key, Date.now() + (now ? 0 : SETTLES));
     this.wait = Math.min(this.wait, SOON);
-    this.say(this.state === "offline" ? "offline" : "saving");
+    this.turned();
     this.plan();
   }
 
   // Forget an answer that is not to be sent.
   take(task, place) {
     this.pending.all({ task, place }).forEach((key) => this.forget(key));
-    this.settle();
+    this.turned();
   }
 
   forget(key) {
@@ -69,45 +85,47 @@ export class Outbox extends EventTarget {
     this.parked.delete(key);
   }
 
-  say(state) {
-    this.state = state;
+  turned() {
     this.dispatchEvent(new Event("state"));
   }
 
-  settle() {
-    if (!this.waiting.length) this.say("saved");
+  // The session has ended: nothing is sent any more, and all of it stays in the browser for the next one.
+  signOut() {
+    this.signedOut = true;
+    clearTimeout(this.timer);
+    this.turned();
   }
 
   begin() {
     this.held = false;
     this.pending.tidy();
+    this.turned();
     this.plan();
   }
 
   plan() {
     clearTimeout(this.timer);
-    if (this.held) return undefined;
+    if (this.held || this.signedOut) return;
     const waiting = this.waiting;
-    if (!waiting.length) return this.settle();
+    if (!waiting.length) return;
     const soonest = Math.min(...waiting.map((key) => this.due.get(key) ?? 0));
     this.timer = setTimeout(() => this.run(), Math.max(soonest - Date.now(), this.wait, 0));
-    return undefined;
   }
 
-  // Send everything that waits, now; also what came while a round was under way. → whether all of it arrived.
-  async flush() {
-    for (let round = 0; round < ROUNDS && this.waiting.length; round += 1) {
+  // Send everything that waits, now; also what came while a round was under way. → whether all of a task arrived.
+  async flush(task) {
+    for (let round = 0; round < ROUNDS && this.waiting.length && !this.signedOut; round += 1) {
       this.due.clear();
       this.wait = 0;
       clearTimeout(this.timer);
       await this.run();
-      if (this.state === "offline") break;
+      if (this.away) break;
     }
-    return this.waiting.length === 0;
+    return !this.entries(task).size;
   }
 
   run() {
-    if (this.held) return undefined;
+    if (this.held || this.signedOut) return undefined;
     this.running ??= this.locked(() => this.sendAll()).finally(() => {
       this.running = null;
       this.plan();
@@ -125,14 +143,13 @@ export class Outbox extends EventTarget {
       if ((this.due.get(key) ?? 0) > Date.now()) continue;
       const entry = keep.get(key);
       if (!entry) continue; // another tab sent it
-      if (!(await this.send(key, entry))) return;
+      if (!(await this.send(key, entry))) break;
     }
-    this.settle();
+    this.turned();
   }
 
   // → whether it makes sense to go on with the next.
   async send(key, entry) {
-    this.say(this.state === "offline" ? "offline" : "saving");
     let answer;
     try {
       answer = await this.ask(entry);
@@ -141,11 +158,13 @@ export class Outbox extends EventTarget {
       return this.later(null);
     }
     if (comesBack(answer.status)) return this.later(answer.retryAfter);
-    this.wait = 0;
-    if (answer.ok) this.stored(key, entry, answer.body.revision, answer.body);
-    else if (answer.status === 412) return this.overtaken(key, entry, answer);
-    else this.refused(key, entry, answer);
-    return answer.status !== 401;
+    Object.assign(this, { wait: 0, away: false });
+    const kind = outcome(answer);
+    if (kind === "signed-out") this.signOut();
+    else if (kind === "stored") this.stored(key, entry, answer.body.revision, answer.body);
+    else if (kind === "overtaken") this.overtaken(key, entry, answer);
+    else this.park(key, "refused", { ...entry, answer });
+    return kind !== "signed-out";
   }
 
   ask(entry, how = {}) {
@@ -155,7 +174,8 @@ export class Outbox extends EventTarget {
 
   later(seconds) {
     this.wait = seconds ? seconds * 1000 : Math.min(Math.max(this.wait * 2, 500), LONGEST);
-    this.say("offline");
+    this.away = true;
+    this.turned();
     return false;
   }
 
@@ -166,7 +186,7 @@ export class Outbox extends EventTarget {
     const done = now && same(now.payload, payload) ? all : all.filter((one) => one <= key);
     this.pending.came({ task, place }, revision);
     done.forEach((one) => this.forget(one));
-    if (this.state === "offline") this.say("saving");
+    this.turned();
     this.tell("stored", { task, place, payload, revision, said });
   }
 
@@ -176,20 +196,16 @@ export class Outbox extends EventTarget {
       const now = this.entry(entry.task, entry.place) ?? entry;
       this.pending.came(entry, stored.revision);
       if (same(now.payload, stored.payload)) this.stored(key, now, stored.revision, {});
-      return true;
+      return;
     }
     this.pending.forgetSent(entry);
     this.park(key, "conflict", { ...entry, stored });
-    return true;
-  }
-
-  refused(key, entry, answer) {
-    this.park(key, "refused", { ...entry, answer });
   }
 
   // It is not sent again. What was typed since is sent before anybody is asked.
   park(key, kind, detail) {
-    this.parked.add(key);
+    this.parked.set(key, kind);
+    this.turned();
     if (this.latest(key, detail.task, detail.place)) this.tell(kind, detail);
   }
 
@@ -199,6 +215,7 @@ export class Outbox extends EventTarget {
 
   // The page goes away: what waits is sent once more without waiting for the answer. It is kept all the same.
   lastWords() {
+    if (this.signedOut) return;
     for (const key of this.waiting) {
       const entry = keep.get(key);
       if (!entry) continue;

@@ -2,8 +2,9 @@
 
 import { insist } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
+import { scaleOf } from "./guide.js";
 import * as keep from "./keep.js";
-import { languageOf, loadMessages, t } from "../shared/messages.js";
+import { loadMessages, t } from "../shared/messages.js";
 import { practiceAll } from "./practice.js";
 
 const { campaign, rater, sourceLanguage: source, targetLanguage: target, protocol } = $("main").dataset;
@@ -19,16 +20,7 @@ async function showAsked() {
   const form = forms.find((one) => one.level !== "screen");
   const sentences = [...new Set(forms.flatMap((one) => one.instructions))];
   fill($("#asked"), h("h2", {}, t("What is asked")), h("p", {}, sentences.map((line) => [t(line), " "])),
-    h(
-      "dl",
-      { class: "rubric" },
-      form.rubric.map(
-        ([value, meaning]) => [
-          h("dt", { lang: languageOf(value) }, t(value)),
-          h("dd", { lang: languageOf(meaning) }, t(meaning)),
-        ],
-      ),
-    ));
+    scaleOf(form.rubric));
   const fitting = (answer.body?.examples ?? []).filter((one) => fits(one, form));
   if (fitting.length) fill($("#practice"), h("h2", {}, t("Practice")), practiceAll(fitting, form, { source, target }));
 }

@@ -2,11 +2,15 @@
 
 import { call, comesBack, insist, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
+import { earlier } from "./elsewhere.js";
+import { holdFocus } from "./hold_focus.js";
 import * as keep from "./keep.js";
 import { loadMessages, t } from "../shared/messages.js";
 import { clear, clearAll, notice } from "./notices.js";
 import { forgetTask, keepTask, keptTask, noteStored, startWorker } from "./offline.js";
 import { Outbox } from "./outbox.js";
+import { statusLine } from "./status.js";
+import { tellSignedOut } from "./unsaved.js";
 import { Work } from "./work.js";
 
 const { campaign, rater, home, tutorial } = $("main").dataset;
@@ -23,26 +27,47 @@ const WHY = {
 await loadMessages();
 keepFor();
 const outbox = new Outbox();
+const status = statusLine(outbox);
+let work = null;
 outbox.addEventListener("stored", (event) => {
   noteStored(event.detail);
   clear("kept");
 });
+outbox.addEventListener("state", () => tellSignedOut(outbox));
+for (const kind of ["conflict", "refused"]) outbox.addEventListener(
+  kind,
+  ({ detail }) => detail.task !== work?.task.task && earlier(outbox, detail),
+);
+addEventListener("focus", comeBack);
+history.scrollRestoration = "manual"; // `whereabouts.js` does it, once there is something to scroll to
+holdFocus($("#main"), () => (work?.row ? work.row.focus() : $("#work").focus()));
+new ResizeObserver(([{ target }]) => {
+  document.documentElement.style.setProperty("--overhead", `${target.offsetHeight}px`);
+}).observe($("#overhead"));
 await next();
+
+// Another window of this browser may have signed in meanwhile: this page goes on with that session, and nothing is lost.
+async function comeBack() {
+  if (!outbox.signedOut || !keep.lasting()) return;
+  const answer = await once("GET", "/v1/session");
+  if (answer?.ok && answer.body.me.role === "rater") location.reload();
+}
 
 function keepFor() {
   keep.keepFor(campaign, rater);
 }
 
 async function next() {
+  work = null;
   clearAll();
   const away = t("The server cannot be reached. Trying again …");
   const unreachable = () => notice("unreachable", away, { close: false });
   const path = `/v1/campaigns/${encodeURIComponent(campaign)}/lease`;
   const kept = await keptTask(campaign, rater);
-  const answer = kept ? await once(path) : await insist("POST", path, {}, unreachable);
+  const answer = kept ? await once("POST", path) : await insist("POST", path, {}, unreachable);
   clear("unreachable");
   if (answer === null) return goOnWith(kept);
-  if (answer.status === 401) return location.replace("/");
+  if (answer.status === 401) return location.replace(`/#next=${home}`);
   if (!answer.ok) return stuck(answer);
   const { task, why, retry_after: retryAfter } = answer.body;
   if (task === null) return nothing(why, retryAfter);
@@ -52,15 +77,15 @@ async function next() {
   clear("unreachable");
   explainAnother(task);
   await keepTask(campaign, rater, task, forms.body.forms);
-  new Work({ task, forms: forms.body.forms, outbox, next }).show();
+  begin(task, forms.body.forms);
   startWorker();
   return outbox.begin();
 }
 
 // → the answer, or null where there is none now.
-async function once(path) {
+async function once(method, path) {
   try {
-    const answer = await call("POST", path);
+    const answer = await call(method, path);
     return comesBack(answer.status) ? null : answer;
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
@@ -75,8 +100,13 @@ function goOnWith({ task, forms }) {
     t("The server cannot be reached. This is your task as this browser kept it; what you judge is sent once it is back."),
     { close: false },
   );
-  new Work({ task, forms, outbox, next }).show();
+  begin(task, forms);
   return outbox.begin();
+}
+
+function begin(task, forms) {
+  work = new Work({ task, forms, outbox, status, next });
+  work.show();
 }
 
 // Guidelines are read before the first task, and again when they are another version.
@@ -110,7 +140,7 @@ function nothing(why, retryAfter) {
   forgetTask();
   if (TO_DO_FIRST[why]) return location.replace(TO_DO_FIRST[why]);
   outbox.begin();
-  fill($("#status"));
+  status.idle();
   fill(
     $("#work"),
     h("p", { class: "big" }, (WHY[why] ?? WHY.finished)()),

@@ -51,13 +51,13 @@ export class Row {
     const own = this.own.map(
       (view, i) => h(
         "div",
-        { class: "cell" },
+        { class: "cell own" },
         h("p", { class: "column-name" }, t("Text {n}", { n: i + 1 })),
         (view.unlabel(), view.element),
         this.formsAt[i],
       ),
     );
-    return h("section", { class: `row columns-${columns}`, "aria-label": label, data: { segment: this.n } },
+    return h("section", { class: `row columns-${columns}${several ? " several" : ""}`, "aria-label": label, data: { segment: this.n } },
       h(
         "div",
         { class: "margin" },
@@ -67,13 +67,15 @@ export class Row {
   }
 
   clicked(event) {
-    if (!this.isOpen && !this.alone && !event.target.closest("button, a")) this.screen.open(this, { focus: false });
+    if (!this.isOpen && !this.alone && !event.target.closest("button, a")) this.screen.open(this, { stay: true });
   }
 
   // What is done in a column is done to its text, before anything else hears of it.
   turnTo(target) {
+    if (!this.isOpen) return;
+    if (!this.alone) this.screen.open(this, { stay: true });
     const column = this.formsAt.findIndex((place) => (place.closest(".cell") ?? place).contains(target));
-    if (this.isOpen && column >= 0) this.activate(column);
+    if (column >= 0) this.activate(column);
   }
 
   get answers() {
@@ -84,15 +86,23 @@ export class Row {
     return this.answers.every((answer) => this.screen.answers.done(answer));
   }
 
+  // Its questions are asked: more than one segment can be open, and one of them is current.
   open() {
     if (this.isOpen) return;
     this.isOpen = true;
-    this.element.classList.add("open");
+    this.element.classList.add("live");
     this.opener.setAttribute("aria-expanded", "true");
     this.cells.forEach((cell, i) => cell.answer && this.addForm(cell.answer, i));
+    this.element.style.setProperty("--parts", Math.max(0, ...this.forms.map((one) => one.element.childElementCount)));
     fill(this.after, this.screen.tools(this));
+    if (this.alone) this.becomeCurrent(true);
     if (this.forms.length) this.activate(this.forms[0].column);
     this.show();
+  }
+
+  becomeCurrent(yes) {
+    this.element.classList.toggle("open", yes);
+    if (!yes) this.forms.forEach((one) => one.rest());
   }
 
   addForm(answer, column) {
@@ -123,7 +133,8 @@ export class Row {
   close() {
     if (!this.isOpen || this.alone) return;
     this.isOpen = false;
-    this.element.classList.remove("open");
+    this.element.classList.remove("open", "live");
+    this.element.style.removeProperty("--parts");
     this.opener.setAttribute("aria-expanded", "false");
     this.forms.forEach((one) => one.leave());
     this.forms = [];
@@ -133,11 +144,13 @@ export class Row {
     this.show();
   }
 
+  // The questions that come next: of an answer, or of the first column that is not judged.
+  asked(answer = null) {
+    return this.forms.find((one) => one.answer === answer) ?? this.forms.find((one) => !one.answer.whole) ?? this.forms[0];
+  }
+
   focus(answer = null) {
-    const wanted = this.forms.find(
-      (one) => one.answer === answer,
-    ) ?? this.forms.find((one) => !one.answer.whole) ?? this.forms[0];
-    wanted?.focus();
+    this.asked(answer)?.focus();
     bringIntoView(this.element);
     // The segment that was closed keeps the height that it had open until it is drawn, and only then gives way.
     requestAnimationFrame(() => requestAnimationFrame(() => bringIntoView(this.element)));

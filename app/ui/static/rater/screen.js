@@ -69,21 +69,31 @@ export class Screen {
     };
   }
 
-  // The first segment that is not judged opens by itself.
-  begin(focus) {
-    const row = this.rows.find((one) => !one.done) ?? null;
+  // The segment where the rater was opens by itself, or the first that is not judged.
+  begin({ focus, segment = null, open = [] }) {
+    const row = this.rows.find((one) => one.n === segment) ?? this.rows.find((one) => !one.done) ?? null;
     if (row) this.open(row, { focus });
-    else if (focus) this.wholes.find((one) => !this.answers.done(one.answer))?.focus();
+    else if (focus) (this.wholes.find((one) => !this.answers.done(one.answer)) ?? this.rows[0].opener).focus();
+    this.rows.forEach((one) => open.includes(one.n) && one.open());
   }
 
-  open(row, { focus = true, answer = null } = {}) {
+  // stay: what is open stays so, and nothing moves under the rater's hand.
+  open(row, { focus = false, answer = null, stay = false } = {}) {
+    if (!stay) this.rows.forEach((one) => one !== row && one.close());
     if (this.current !== row) {
-      this.current?.close();
+      this.current?.becomeCurrent(false);
       this.current = row;
       row.open();
+      row.becomeCurrent(true);
       this.work.event("open", row.cells[0].answer?.item ?? this.items[0].item, row.n);
     }
     if (focus) row.focus(answer);
+  }
+
+  // The segment after one that is judged takes answers, too: a click in it is all that it needs.
+  ahead(row) {
+    if (!row.done) return;
+    this.rows.slice(this.rows.indexOf(row) + 1).find((one) => !one.done)?.open();
   }
 
   tools(row) {
@@ -100,7 +110,7 @@ export class Screen {
   next(row) {
     const at = this.rows.indexOf(row);
     const following = [...this.rows.slice(at + 1), ...this.rows.slice(0, at)].find((one) => !one.done);
-    if (following) return this.open(following);
+    if (following) return this.open(following, { focus: true });
     const whole = this.wholes.find((one) => !this.answers.done(one.answer));
     if (whole) {
       whole.focus();
@@ -111,13 +121,13 @@ export class Screen {
 
   step(row, by) {
     const to = this.rows[this.rows.indexOf(row) + by];
-    if (to) this.open(to);
+    if (to) this.open(to, { focus: true });
   }
 
   // Jump to an answer.
   show(answer) {
     const row = this.rows.find((one) => one.n === answer.segment);
-    if (row) return this.open(row, { answer });
+    if (row) return this.open(row, { focus: true, answer });
     const whole = this.wholes.find((one) => one.answer === answer);
     bringIntoView(whole.box, "center");
     return whole.focus();
@@ -126,6 +136,7 @@ export class Screen {
   refresh(answer, elsewhere) {
     const row = this.rows.find((one) => one.answers.includes(answer));
     if (row) row.refresh(answer, elsewhere);
+    if (row && row === this.current) this.ahead(row);
     const whole = this.wholes.find((one) => one.answer === answer);
     if (whole) (elsewhere ? whole.refresh : whole.show)();
   }

@@ -21,11 +21,13 @@ export function scale({ label, minimum, maximum, step, ticks }, value, said) {
     },
   );
   const shown = h("output", { for: id });
+  const meaning = h("p", { class: "meaning", "aria-hidden": "true" });
   const track = h("div", { class: "track" }, input, marks(ticks, minimum, maximum));
   const element = h(
     "div",
     { class: "slider" },
     h("div", { class: "head" }, h("label", { for: id }, label), shown),
+    meaning,
     track,
     legend(ticks, `${id}-ticks`, minimum, maximum),
   );
@@ -35,6 +37,8 @@ export function scale({ label, minimum, maximum, step, ticks }, value, said) {
     input.value = String(unset ? middle : now);
     element.classList.toggle("unset", unset);
     shown.textContent = unset ? t("not set") : number(now, 2);
+    const near = unset ? "" : nearest(ticks, now);
+    meaning.textContent = near ? t(near) : "";
     input.setAttribute(
       "aria-valuetext",
       unset ? t("not set") : [number(now, 2), exact(ticks, now)].filter(Boolean).join(", "),
@@ -78,6 +82,8 @@ function keys(input, element, touch) {
   };
 }
 
+// What the mark next to a value says.
+const nearest = (ticks, value) => [...ticks].sort(([a], [b]) => Math.abs(a - value) - Math.abs(b - value))[0]?.[1];
 const exact = (ticks, value) => ticks.find(([at]) => Math.abs(at - value) < 0.5)?.[1];
 
 function marks(ticks, minimum, maximum) {
@@ -93,7 +99,7 @@ function legend(ticks, id, minimum, maximum) {
   const list = h(
     "ul",
     { class: "legend", id },
-    ticks.map(([at, label]) => h("li", {}, h("b", {}, number(at)), " ", label ? t(label) : "")),
+    ticks.map(([at, label]) => h("li", {}, h("b", {}, number(at)), h("span", {}, " ", label ? t(label) : ""))),
   );
   const at = ticks.map(([value]) => value);
   const ends = at.map((value, i) => (i + 1 < at.length ? (value + at[i + 1]) / 2 : maximum));

@@ -4,6 +4,7 @@ import { announce, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { errorList } from "./errors.js";
 import { Marking } from "./marking.js";
+import { standNear } from "./near.js";
 import { CategoryPicker } from "./picker.js";
 import { needsCategory, wholeSpan } from "./questions.js";
 import { severityName } from "./severities.js";
@@ -38,7 +39,8 @@ class SpansWidget {
       () => this.backToText(),
     );
     this.list = errorList(this);
-    this.element = h("div", { class: "marking" }, this.bar(several), this.hint, this.picker.element, this.list.element);
+    this.tools = h("div", { class: "tools" }, this.bar(several), this.hint, this.picker.element);
+    this.element = h("div", { class: "marking" }, h("div", {}, this.tools), this.list.element);
     this.element.addEventListener("keydown", (event) => this.undoKey(event));
     this.show();
   }
@@ -267,7 +269,19 @@ class SpansWidget {
     fill(this.hint, this.hinted());
     this.list.show();
     this.draw();
+    standNear(this.tools, this.markInQuestion());
     this.turned();
+  }
+
+  // The mark whose severity or category is asked for.
+  markInQuestion() {
+    const kind = this.pending ? "pending" : this.picker.element.hidden ? null : "chosen";
+    return kind && this.views.map((view) => view.body.querySelectorAll(`mark.${kind}`)).findLast((found) => found.length)?.[0];
+  }
+
+  // Another segment is worked on.
+  rest() {
+    if (this.pending || this.chosen !== null || this.moving !== null) this.letGo();
   }
 
   // Whether something is marked whose severity is not said yet.
@@ -319,6 +333,7 @@ class SpansWidget {
   }
 
   leave() {
+    standNear(this.tools, null);
     this.pending = null;
     this.chosen = null;
     this.stopped.abort();

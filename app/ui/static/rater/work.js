@@ -5,24 +5,26 @@ import { Answers } from "./answers.js";
 import { Beats } from "./beats.js";
 import { conflict, shared } from "./elsewhere.js";
 import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
+import { guide } from "./guide.js";
 import { helpOn } from "./help.js";
 import * as keep from "./keep.js";
 import { t } from "../shared/messages.js";
 import { missingList } from "./missing.js";
 import { clear, notice } from "./notices.js";
 import { reportProblem } from "./flags.js";
+import { outcome, unsaved } from "./saving.js";
 import { Screen } from "./screen.js";
-import { statusLine } from "./status.js";
 import { Steps } from "./steps.js";
+import { advice } from "./unsaved.js";
+import { noteWhereabouts, returnTo, whereabouts } from "./whereabouts.js";
 
 export class Work {
-  constructor({ task, forms, outbox, next }) {
-    Object.assign(this, { task, forms, outbox, next });
+  constructor({ task, forms, outbox, status, next }) {
+    Object.assign(this, { task, forms, outbox, status, next });
     const { sourceLanguage: source, targetLanguage: target } = $("main").dataset;
     this.locale = { source, target };
     this.answers = new Answers(task, forms, outbox);
     this.beats = new Beats(task.task);
-    this.status = statusLine();
     this.ended = new AbortController();
     this.listen();
   }
@@ -31,23 +33,24 @@ export class Work {
     const { signal } = this.ended;
     const on = (target, name, heard) => target.addEventListener(name, (event) => heard(event.detail), { signal });
     on(this.answers, "change", ({ answer, elsewhere }) => this.changed(answer, elsewhere));
-    on(this.outbox, "state", () => this.status.saving(this.outbox.state));
     on(this.outbox, "stored", (detail) => this.stored(detail));
     on(this.outbox, "conflict", (detail) => conflict(this, detail));
     on(this.outbox, "refused", (detail) => this.refused(detail));
     on(this.beats, "beat", (answer) => this.lease(answer));
     shared(this, signal);
     helpOn(this, signal);
+    const leaving = () => noteWhereabouts(this);
+    addEventListener("pagehide", leaving, { signal });
+    document.addEventListener("visibilitychange", leaving, { signal });
     addEventListener(
       "beforeunload",
-      (event) => !keep.lasting() && this.outbox.waiting.length && event.preventDefault(),
+      (event) => !keep.lasting() && unsaved(this.outbox.facts) && event.preventDefault(),
       { signal },
     );
   }
 
   show() {
     this.progress();
-    this.status.saving(this.outbox.state);
     this.status.hours();
     this.explainState(this.task.state);
     if ([...this.answers.all.values()].some((answer) => answer.hidden)) notice(
@@ -66,50 +69,58 @@ export class Work {
     const submit = h("p", { class: "actions" }, button(t("Hand in"), () => this.handIn(), { class: "submit" }));
     const handIn = h("section", { class: "hand-in", "aria-label": t("Hand in") }, submit, this.left);
     fill($("#work"), instructions, this.pager, this.place, handIn);
-    const open = this.answers.missing[0]?.screen ?? this.task.screens[0].screen;
-    this.turnTo(this.task.screens.findIndex((one) => one.screen === open), { focus: false });
+    const back = whereabouts(this.task);
+    const open = back?.screen ?? this.answers.missing[0]?.screen ?? this.task.screens[0].screen;
+    this.turnTo(this.task.screens.findIndex((one) => one.screen === open), { back, arrives: true });
   }
 
   // What is asked of segments stands above; what is asked of the whole stands with it (`screen.js`).
   instructions() {
-    return h(
-      "p",
-      { class: "instructions" },
-      this.forms[0].instructions.map((sentence) => [t(sentence), " "]),
-      h("a", { href: `${$("main").dataset.home}/guidelines` }, t("Guidelines")),
-    );
+    return guide(this.forms[0]);
   }
 
-  turnTo(n, { focus = true } = {}) {
+  // arrives: the page was just loaded. back: where the rater was before.
+  turnTo(n, { focus = true, arrives = false, back = null } = {}) {
     this.n = n;
     this.screen = new Screen(this, this.task, this.task.screens[n]);
     fill(this.place, this.screen.element);
     this.drawPager();
-    this.screen.begin(focus);
+    if (arrives) return this.arrive(back);
+    this.screen.begin({ focus });
     if (focus) bringIntoView(this.pager.hidden ? this.place : this.pager, "start");
+    return undefined;
+  }
+
+  // With a mouse and keys the first question has the focus; on a phone that would open the keyboard.
+  arrive(back) {
+    const { screen } = this;
+    screen.begin({ focus: false, segment: back?.segment, open: back?.open });
+    if (back) returnTo(screen, back);
+    else if (screen.current && screen.current !== screen.rows[0]) bringIntoView(screen.current.element, "start");
+    if (matchMedia("(pointer: fine)").matches) screen.current?.asked()?.focus();
   }
 
   drawPager() {
     const { screens } = this.task;
     this.pager.hidden = screens.length < 2;
+    if (this.pager.hidden) return;
+    if (!this.turners) {
+      this.turners = screens.map((_, i) => button("", () => this.turnTo(i), { class: "quiet" }));
+      fill(this.pager, h("span", { class: "label", "aria-hidden": "true" }, t("Documents")), this.turners);
+    }
     const done = (screen) => [...this.answers.all.values()].filter(
       (answer) => answer.screen === screen.screen,
     ).every((answer) => this.answers.done(answer));
-    fill(
-      this.pager,
-      h("span", { class: "label", "aria-hidden": "true" }, t("Documents")),
-      screens.map(
-        (screen, i) => button(
-          [
-            h("span", { class: "hidden" }, t("Document"), " "),
-            String(i + 1),
-            done(screen) ? [" ✓", h("span", { class: "hidden" }, t("judged"))] : null,
-          ],
-          () => this.turnTo(i),
-          { class: "quiet", "aria-current": i === this.n ? "page" : null },
-        ),
-      ),
-    );
+    screens.forEach((screen, i) => {
+      fill(
+        this.turners[i],
+        h("span", { class: "hidden" }, t("Document"), " "),
+        String(i + 1),
+        done(screen) ? [" ✓", h("span", { class: "hidden" }, t("judged"))] : null,
+      );
+      this.turners[i].toggleAttribute("aria-current", false);
+      if (i === this.n) this.turners[i].setAttribute("aria-current", "page");
+    });
   }
 
   screenDone() {
@@ -123,11 +134,32 @@ export class Work {
   goOn(target) {
     if (this.steps) return this.steps.goOn();
     const row = this.screen.current;
-    if (row?.element.contains(target)) return row.done && this.screen.next(row);
+    if (row?.element.contains(target)) return this.onFrom(row);
     return this.screen.next(this.screen.rows.at(-1));
   }
 
+  onFrom(row) {
+    if (this.steps) return row.answers.every((answer) => answer.whole) ? this.steps.goOn() : row.focus();
+    return row.done ? this.screen.next(row) : row.focus();
+  }
+
+  get row() {
+    return this.steps ? this.steps.row : this.screen?.current;
+  }
+
+  toScore() {
+    this.row?.asked()?.toScore();
+  }
+
+  // Nothing, or nothing more, is wrong: on to the next segment, or to the score where one is asked.
+  nothingMore() {
+    const asked = this.row?.asked();
+    if (asked?.nothingMore()) this.onFrom(this.row);
+    else asked?.toScore();
+  }
+
   event(kind, item, segment) {
+    if (kind === "open") noteWhereabouts(this);
     this.beats.note(kind, item, segment);
   }
 
@@ -145,7 +177,7 @@ export class Work {
 
   progress() {
     const total = this.answers.all.size;
-    this.status.progress(total - this.answers.missing.length, total);
+    this.status.progress(total - this.answers.missing.length, total, this.answers.begun);
     if (this.pager) this.drawPager();
   }
 
@@ -155,23 +187,12 @@ export class Work {
     if (said.kept === "surplus") this.explainState("surplus");
   }
 
+  // It stays in the browser, and is no answer until the rater gives another.
   refused({ task, place, answer }) {
-    if (answer.status === 401 || answer.status === 403) {
-      notice(
-        "signed-out",
-        t("You are signed out. What you judged is kept in this browser; open your link again to go on."),
-        { close: false },
-      );
-      return;
-    }
-    this.outbox.take(task, place);
-    if (task !== this.task.task) return;
-    const refused = this.answers.at(place);
-    if (refused) {
-      keep.put(this.answers.key(refused), { values: refused.values, confirmed: refused.confirmed });
-      refused.state = "refused";
-      this.answers.changed(refused);
-    }
+    const refused = task === this.task.task ? this.answers.at(place) : null;
+    if (!refused) return;
+    refused.state = "refused";
+    this.answers.changed(refused);
     notice(
       "refused",
       t("An answer was not accepted: {why}", { why: why(answer) }),
@@ -184,6 +205,8 @@ export class Work {
       if (answer.body.kept === "surplus") this.explainState("surplus");
       else clear("lease");
       this.status.hours();
+    } else if (outcome(answer) === "signed-out") {
+      this.outbox.signOut();
     } else if (answer.status === 409) {
       notice("lease", t("This task is handed in already."), { actions: [button(t("Go on"), () => this.leave())] });
     }
@@ -211,19 +234,22 @@ export class Work {
     this.screen.show(answer);
   }
 
-  // Everything goes out, then the task; what is missing is named instead.
+  // Everything goes out, then the task; what is missing, or not saved, is named instead, where the button is.
   async handIn() {
     if (this.answers.missing.length) {
       this.showMissing();
       this.left.focus();
       return;
     }
-    if (!(await this.outbox.flush())) {
-      notice("hand-in", t("Some answers are not saved yet: the network is away. Hand in again once they are."));
-      return;
-    }
-    clear("hand-in");
+    if (!(await this.outbox.flush(this.task.task))) return this.notHandedIn(advice(this.outbox));
     await this.submit();
+  }
+
+  notHandedIn(why, actions = []) {
+    const said = h("p", {}, h("b", {}, t("Not handed in.")), " ", why);
+    fill(this.left, h("div", { class: "note" }, said, actions.length ? h("p", { class: "actions" }, actions) : null));
+    this.left.focus();
+    bringIntoView(this.left);
   }
 
   async submit() {
@@ -236,19 +262,21 @@ export class Work {
       answer = { status: 503, ok: false, body: null };
     }
     if (answer.ok) return this.handedIn(answer.body.completion_code);
-    if (comesBack(answer.status)) return notice(
-      "hand-in",
+    if (outcome(answer) === "signed-out") {
+      this.outbox.signOut();
+      return this.notHandedIn(advice(this.outbox));
+    }
+    if (comesBack(answer.status)) return this.notHandedIn(
       t("The server cannot be reached. Nothing is lost; hand in again in a moment."),
     );
-    const actions = [button(t("Load the task anew"), () => location.reload())];
-    return notice("hand-in", t("It was not handed in: {why}", { why: why(answer) }), { actions });
+    return this.notHandedIn(why(answer), [button(t("Load the task anew"), () => location.reload())]);
   }
 
   async handedIn(code) {
     this.end();
     const codes = await insist("GET", "/v1/me/completions");
     const back = codes.body?.items?.find((one) => one.task === this.task.task)?.redirect;
-    fill($("#status"));
+    this.status.idle();
     const shown = h("section", { class: "completed", tabindex: "-1" }, h("h2", {}, t("Handed in. Thank you.")),
       h("p", {}, t("Your completion code:")), h("p", { class: "code" }, h("code", {}, code)),
       h(
@@ -269,6 +297,7 @@ export class Work {
   end() {
     this.answers.forget();
     keep.drop("task");
+    keep.drop("at");
     this.ended.abort();
     this.beats.stop();
   }

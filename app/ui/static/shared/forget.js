@@ -15,3 +15,15 @@ export async function forgetKept() {
     if (!(error instanceof DOMException)) throw error; // storage is forbidden: nothing was kept
   }
 }
+
+// How many answers wait in this browser for their rater's next session.
+const UNSENT = /^plumbline:[^:]*:[^:]*:a:([^@]*)@/;
+
+export function unsent() {
+  try {
+    return new Set(Object.keys(localStorage).filter((key) => UNSENT.test(key)).map((key) => key.split("@")[0])).size;
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error;
+    return 0;
+  }
+}
