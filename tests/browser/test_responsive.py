@@ -7,6 +7,9 @@ import sys
 
 import httpx
 import pytest
+from playwright.sync_api import Request
+
+from tests.browser.test_few_actions import SENTENCE
 
 SEGMENTS, COLUMNS, SPANS = 200, 5, 500
 WATCH = """() => {
@@ -16,7 +19,8 @@ WATCH = """() => {
   }).observe({ type: "event", durationThreshold: 16, buffered: false });
 }"""
 SOON = 100  # milliseconds
-FIRST_PAGE = 300_000  # bytes
+FIRST_PAGE = 300_000  # bytes on the line
+MOST_REQUESTS = 15
 
 
 def fill(served, live) -> None:
@@ -61,12 +65,18 @@ def test_a_long_document_in_five_columns_stays_responsive(campaign, served, rate
     assert statistics.median(seen) < SOON
 
 
-def test_the_first_page_of_a_rater_weighs_less_than_300_kb(campaign, served, page, rater):
-    weight: dict[str, int] = {}
-    page.on("response", lambda answer: weight.setdefault(answer.url, len(answer.body()) if answer.ok else 0))
-    hands = rater(campaign(protocol="esa", segments=20))
-    hands.page.wait_for_load_state("networkidle")
+def test_a_page_of_400_segments_weighs_less_than_300_kb_in_few_requests(campaign, served, page, rater):
+    asked: list[Request] = []
+    page.on("requestfinished", asked.append)
+    texts = [SENTENCE] * 400
+    hands = rater(campaign(protocol="esa", systems=("sysA",), outputs=texts, sources=texts))
+    page.wait_for_load_state("networkidle")
+    asked.clear()
+    hands.page.goto(f"{served.url}/rate")
+    hands.page.wait_for_selector(".row.open")
+    page.wait_for_load_state("networkidle")
 
-    assert weight
-    assert sum(weight.values()) < FIRST_PAGE
+    weight = {one.url: one.sizes()["responseBodySize"] for one in asked}
     assert {url.split("/")[2] for url in weight} == {served.url.split("/")[2]}
+    assert SEGMENTS < sum(weight.values()) < FIRST_PAGE, weight
+    assert len(asked) <= MOST_REQUESTS, sorted(weight)
