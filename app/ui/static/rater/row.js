@@ -169,7 +169,7 @@ export class Row {
     fill(
       this.mark,
       done ? h("span", { class: "hidden" }, t("judged"), ": ") : null,
-      this.isOpen ? (done ? "✓" : "") : said.join(" | "),
+      done || !this.isOpen ? said.join(" | ") : "",
     );
     this.opener.classList.toggle("is-done", done);
     if (!this.isOpen) this.drawMarks();
