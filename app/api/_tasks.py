@@ -173,7 +173,10 @@ class LeaseOut(BaseModel):
     """A task, or why there is none now."""
 
     task: TaskOut | None
-    why: Literal["finished", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"] | None = None
+    why: (
+        Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+        | None
+    ) = Field(None, description="`nothing_planned`: the plan gives this rater nothing, as where they came after it.")
     retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
 
     @classmethod

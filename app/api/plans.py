@@ -167,6 +167,11 @@ class ReplanIn(Input):
     documents: list[Annotated[str, StringConstraints(pattern=KEY_PATTERN)]] | None = Field(
         None, max_length=10_000, description="Documents to take in; null: all that are new, unless the design chose."
     )
+    rebalance: bool = Field(
+        default=False,
+        description="Share what nobody has begun evenly, with raters and seats who came since, too; else it stays "
+        "where it is, and they get only what others leave.",
+    )
 
 
 @router.post(
@@ -184,7 +189,10 @@ async def create_replan(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    body: Annotated[ReplanIn, json_body(ReplanIn, dropout={"reason": "rater r3 left"})],
+    body: Annotated[
+        ReplanIn,
+        json_body(ReplanIn, dropout={"reason": "rater r3 left"}, joined={"reason": "r9 joined", "rebalance": True}),
+    ],
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -195,7 +203,12 @@ async def create_replan(
     Finished groups stay, whole groups move, and one that was half done is judged again, its work kept as surplus. Of a
     large plan it is compiled by a job, as a plan is.
     """
-    given: Given = {"bought": body.documents, "reason": body.reason, "actor": caller.actor}
+    given: Given = {
+        "bought": body.documents,
+        "rebalance": body.rebalance,
+        "reason": body.reason,
+        "actor": caller.actor,
+    }
     make = partial(replans_jobs.replan_campaign, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -34,6 +34,9 @@ def plan(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing; only look at the plan.")] = False,
     pilot: Annotated[str | None, typer.Option(help="Key of a campaign whose judgments it is forecast from.")] = None,
     replan: Annotated[str | None, typer.Option(help="Plan anew what is left, for this reason.")] = None,
+    rebalance: Annotated[
+        bool, typer.Option(help="With --replan: share what is free evenly, with newcomers too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:
@@ -42,15 +45,30 @@ def plan(
         raise Invalid(places=(Place(("--pilot",), "goes with a design"),))
     if design is not None and replan is not None:
         raise Invalid(places=(Place(("--replan",), "a replan goes on from the plan in force and takes no design"),))
-    found = _found(campaign, design, dry_run=dry_run, replan=replan, pilot=pilot, server=server)
+    if rebalance and replan is None:
+        raise Invalid(places=(Place(("--rebalance",), "goes with --replan"),))
+    again = None if replan is None else _Replan(replan, rebalance)
+    found = _found(campaign, design, dry_run=dry_run, replan=again, pilot=pilot, server=server)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, default=str))
     else:
         _show(Console(markup=False), found)  # sources and reasons are free text
 
 
+@dataclass(frozen=True, slots=True)
+class _Replan:
+    """A plan anew of what is left."""
+
+    reason: str
+    rebalance: bool
+
+    def asked(self) -> dict[str, object]:
+        """As it is sent; a server that knows no rebalancing is not asked for none."""
+        return {"reason": self.reason, **({"rebalance": True} if self.rebalance else {})}
+
+
 def _found(
-    campaign: str, design: Path | None, *, dry_run: bool, replan: str | None, pilot: str | None, server: str | None
+    campaign: str, design: Path | None, *, dry_run: bool, replan: _Replan | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
     remote = _remote.chosen(server)
@@ -60,7 +78,7 @@ def _found(
     with _context.database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
-                session, campaign, bought=None, reason=replan, dry_run=dry_run, actor=actor
+                session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
             )
         elif design is None:
             view = plan_staleness.in_force(session, campaign)
@@ -70,7 +88,7 @@ def _found(
 
 
 def _asked(
-    remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: str | None, pilot: str | None
+    remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: _Replan | None, pilot: str | None
 ) -> dict[str, Any]:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"
     query = {"dry_run": str(dry_run).lower(), **({} if pilot is None else {"pilot": pilot})}
@@ -78,7 +96,7 @@ def _asked(
         body = remote.body(path, accept="application/json")
     else:
         with bar("compiling the plan") as on_progress:
-            sent, where = (given, path) if replan is None else ({"reason": replan}, f"{path}/replan")
+            sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
             body = _long.made(remote, where, query, sent, on_progress=on_progress)
     found: dict[str, Any] = json.loads(body)
     return found

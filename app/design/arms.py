@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from app.design.values import Codes
-
-_PASSES = 10
 
 
 def arms_of_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: int, n_arms: int) -> Codes:
@@ -28,53 +27,107 @@ def arms_of_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: i
 
 
 def arms_of_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n_arms: int) -> Codes:
-    """An arm for each planned group, shape (G,).
+    """An arm for each planned group, shape (G,): every rater's groups, the ratings of every unit and all groups are
+    each shared equally (± 1), so that up to n_arms ratings of the same outputs are in as many arms.
 
-    Every rater's groups are shared equally (±1). Ratings of the same outputs by several raters go to different arms:
-    first greedily, then by exchanging arms between two groups of a rater as long as fewer are alike.
+    Raters and units are the two sides of a graph, groups its edges, arms colours; such a graph can always be coloured
+    so that at each node the colours are equally frequent. A node is split into nodes of n_arms edges each (and one of
+    the rest), at which no colour may come twice: Kőnig's colouring, an edge at a time, by exchanging two colours along
+    a path that alternates between them. With two arms these paths make up the Euler tours of a balanced orientation.
 
     unit, rater: of each planned group, shape (G,).
+
+    Source: de Werra 1971, "Equitable colorations of graphs".
+
+    Examples
+    --------
+    >>> unit, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 2, 0])
+    >>> arm = arms_of_groups(np.random.default_rng(1), unit, rater, 2)
+    >>> [sorted(arm[unit == n].tolist()) for n in range(3)], [sorted(arm[rater == n].tolist()) for n in range(3)]
+    ([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [0, 1]])
     """
-    result = np.full(len(unit), -1, dtype=np.int64)
-    of_rater = np.zeros((int(rater.max(initial=0)) + 1, n_arms), dtype=np.int64)
-    of_unit = np.zeros((int(unit.max(initial=0)) + 1, n_arms), dtype=np.int64)
-    used = np.zeros(n_arms, dtype=np.int64)
-    for group in rng.permutation(len(unit)):
-        arms = rng.permutation(n_arms)
-        mine, others = of_rater[rater[group], arms], of_unit[unit[group], arms]
-        arm = int(arms[np.lexsort((used[arms], others, mine))[0]])
-        result[group] = arm
-        of_rater[rater[group], arm] += 1
-        of_unit[unit[group], arm] += 1
-        used[arm] += 1
-    for _ in range(_PASSES):
-        if not _exchange(result, unit, rater, of_unit):
-            break
+    colours = _Colours(n_arms, (_split(rng, rater, n_arms), _split(rng, unit, n_arms)))
+    for group in rng.permutation(len(unit)).tolist():
+        colours.colour(group, rng.permutation(n_arms).tolist())
+    colours.even_out(rng.permutation(len(unit)).tolist())
+    return np.array(colours.of, dtype=np.int64)
+
+
+def _split(rng: np.random.Generator, node: Codes, most: int) -> list[tuple[int, int]]:
+    """The part of its node that each edge hangs on; a part has `most` edges, at random, the last one the rest."""
+    count: Counter[int] = Counter()
+    result = [(0, 0)] * len(node)
+    for edge in rng.permutation(len(node)).tolist():
+        at = int(node[edge])
+        result[edge] = (at, count[at] // most)
+        count[at] += 1
     return result
 
 
-def _exchange(arm: Codes, unit: Codes, rater: Codes, of_unit: Codes) -> bool:
-    """One pass of exchanges between groups of a rater, in place; whether any helped."""
-    order = np.argsort(rater, kind="stable")
-    mine = np.split(order, np.searchsorted(rater[order], np.arange(1, int(rater.max(initial=0)) + 1)))
-    helped = False
-    for group in np.flatnonzero(of_unit[unit, arm] > 1).tolist():
-        here, now = unit[group], arm[group]
-        others = mine[rater[group]]
-        others = others[(arm[others] != now) & (unit[others] != here)]
-        if of_unit[here, now] < 2 or not len(others):
-            continue
-        there = unit[others]
-        worse = of_unit[here, arm[others]] - of_unit[here, now] + of_unit[there, now] - of_unit[there, arm[others]] + 2
-        best = int(worse.argmin())
-        if worse[best] < 0:
-            other = others[best]
-            for place, old, new in ((here, now, arm[other]), (unit[other], arm[other], now)):
-                of_unit[place, old] -= 1
-                of_unit[place, new] += 1
-            arm[group], arm[other] = arm[other], now
-            helped = True
-    return helped
+class _Colours:
+    """A colouring in the making. of: colour of each edge, −1 for none. ends: the nodes of each edge, by side."""
+
+    def __init__(self, n_colours: int, ends: tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]) -> None:
+        self.of = [-1] * len(ends[0])
+        self._ends = ends
+        self._colours = range(n_colours)
+        self._edge: tuple[dict[tuple[int, int, int], int], ...] = ({}, {})  # by side: edge of a colour at a node
+
+    def _at(self, side: int, edge: int, colour: int) -> int | None:
+        """The edge of a colour at one end of an edge."""
+        return self._edge[side].get((*self._ends[side][edge], colour))
+
+    def colour(self, edge: int, order: Sequence[int]) -> None:
+        """Colour one more edge: by a colour that is free at both ends, the first of the order, else freeing one."""
+        here, there = ([colour for colour in order if self._at(side, edge, colour) is None] for side in (0, 1))
+        chosen = next((colour for colour in here if colour in there), here[0])
+        taken = self._at(1, edge, chosen)
+        if taken is not None:  # the path never comes to the other end: it would come by the colour that is free there
+            self._exchange(self._path(taken, 1, there[0]), there[0])
+        self._set(edge, chosen)
+
+    def even_out(self, order: Sequence[int]) -> None:
+        """Exchange colours along paths until all are equally frequent (± 1); nodes keep their balance."""
+        while True:
+            count = [self.of.count(colour) for colour in self._colours]
+            many, few = count.index(max(count)), count.index(min(count))
+            if count[many] - count[few] < 2:
+                return
+            left = (count[many] - count[few]) // 2
+            for edge in order:
+                side = next((side for side in (0, 1) if self._at(side, edge, few) is None), None)
+                if self.of[edge] != many or side is None:
+                    continue
+                path = self._path(edge, side, few)
+                if len(path) % 2:  # it begins and ends in the colour of which there are many
+                    self._exchange(path, few)
+                    left -= 1
+                if not left:
+                    break
+
+    def _set(self, edge: int, colour: int) -> None:
+        self.of[edge] = colour
+        for side in (0, 1):
+            self._edge[side][*self._ends[side][edge], colour] = edge
+
+    def _path(self, edge: int, side: int, other: int) -> list[int]:
+        """The path that begins with an edge at its end on a side, in its colour and another by turns."""
+        mine, path = self.of[edge], [edge]
+        while True:
+            side = 1 - side
+            step = self._at(side, path[-1], mine if len(path) % 2 == 0 else other)
+            if step is None:
+                return path
+            path.append(step)
+
+    def _exchange(self, path: Sequence[int], other: int) -> None:
+        """Exchange the two colours of a whole path, which begins in another one."""
+        mine = self.of[path[0]]
+        for edge in path:
+            for side in (0, 1):
+                del self._edge[side][*self._ends[side][edge], self.of[edge]]
+        for n, edge in enumerate(path):
+            self._set(edge, mine if n % 2 else other)
 
 
 def alternating(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:

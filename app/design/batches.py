@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from app.design.design import Controls, Design, TaskRules
-from app.design.grouping import control_counts, screens_needed
+from app.design.grouping import control_counts, least_controls, screens_needed
 from app.design.order import Block, Piece, Screen, screens
 from app.design.values import Size
 from app.domain.errors import Invalid, Place
@@ -14,12 +17,25 @@ from app.domain.errors import Invalid, Place
 _SPARE = 50
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A task's part of the control items of a chain: how many of each kind; on how many screens, with columns."""
+
+    kinds: Mapping[str, int]
+    screens: int
+
+
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A task being filled: its screens, and for each the number of the block that it is of."""
+    """A task being filled: its screens, and for each the number of the block that it is of.
+
+    quota: its control items, where those of a block are shared over several tasks. whole: nothing else is put into it.
+    """
 
     screens: list[Screen] = field(default_factory=list)
     blocks: list[int] = field(default_factory=list)
+    quota: Quota | None = None
+    whole: bool = False
 
     def pieces(self) -> list[Piece]:
         """All items."""
@@ -53,7 +69,7 @@ class Room:
         )
         return all(limit is None or n <= int(limit * part + 1e-9) for limit, n, part in limits)
 
-    def fits(self, shown: Sequence[Screen]) -> bool:
+    def fits(self, shown: Sequence[Screen], quota: Quota | None = None) -> bool:
         """Whether these screens and their controls fit: with controls of mean size, and with the shortest ones."""
         regular = total([piece for screen in shown for piece in screen])
         if not self.within(regular, self.regular_share):
@@ -61,20 +77,21 @@ class Room:
         own = sorted((piece for screen in shown for piece in screen if piece.role == "rating"), key=_length)
         if not self.controls.any or not own:
             return True
-        shortest = self._shortest_controls(shown, own)
+        shortest = self._shortest_controls(shown, own, quota)
         mean, number = regular + Size(items=len(shortest)), len(shortest)
         if len(own) > 1:
             size = total(own)
             mean += Size(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
         return self.within(regular + total(shortest)) and self.within(mean)
 
-    def _shortest_controls(self, shown: Sequence[Screen], own: Sequence[Piece]) -> list[Piece]:
+    def _shortest_controls(self, shown: Sequence[Screen], own: Sequence[Piece], quota: Quota | None) -> list[Piece]:
         """The shortest originals of all control items; with several columns those of whole screens."""
         if self.task.columns > 1:
             again = smallest_first(shown)
-            count = screens_needed(self.controls, len(own), [len(screen) for screen in again])
+            widths = [len(screen) for screen in again]
+            count = quota.screens if quota else screens_needed(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in again[n % len(again)]]
-        needed = control_counts(self.controls, len(own))
+        needed = quota.kinds if quota else control_counts(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest(kind, n, own)]
 
     def fits_whole(self, piece: Piece) -> bool:
@@ -103,10 +120,11 @@ def total(pieces: Sequence[Piece]) -> Size:
     return Size(len(pieces), segments, sum([piece.words for piece in pieces]))
 
 
-def fill(blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[Piece]]:
+def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[Piece]]:
     """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
 
-    A block larger than a task fills consecutive ones, whole screens in each.
+    A block larger than a task fills consecutive ones evenly, whole screens in each and nothing else. Where all of it is
+    of one group, so that these tasks are a chain, it has its control items once, shared evenly over them.
 
     Returns
     -------
@@ -120,17 +138,63 @@ def fill(blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[Piece]]
     tasks: list[Draft] = []
     oversize: list[Piece] = []
     for number, block in enumerate(blocks):
-        if tasks and not room.fits([*tasks[-1].screens, *block]):
-            tasks.append(Draft())
-        for screen in block:
-            if not tasks or (tasks[-1].screens and not room.fits([*tasks[-1].screens, screen])):
-                tasks.append(Draft())
-            if not tasks[-1].screens and not room.fits([screen]):
+        if tasks and not tasks[-1].whole and room.fits([*tasks[-1].screens, *block]):
+            tasks[-1].screens += block
+            tasks[-1].blocks += [number] * len(block)
+            continue
+        parts = [Draft(list(block))] if room.fits(block) else _cut(rng, block, room)
+        for part in parts or _one_by_one(block, room, oversize):
+            part.blocks = [number] * len(part.screens)
+            tasks.append(part)
+    return tasks, oversize
+
+
+def _cut(rng: np.random.Generator, block: Block, room: Room) -> list[Draft]:
+    """A block in the fewest even parts that fit a task each; none where not even single screens do."""
+    for count in range(2, len(block) + 1):
+        parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
+        quotas = shared_controls(rng, parts, room)
+        if all(room.fits(part, quota) for part, quota in zip(parts, quotas, strict=True)):
+            return [Draft(list(part), quota=quota, whole=True) for part, quota in zip(parts, quotas, strict=True)]
+    return []
+
+
+def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room) -> Sequence[Quota | None]:
+    """What each part of a group has of its control items, None where they are not of one group or there are none."""
+    pieces = [piece for part in parts for screen in part for piece in screen]
+    if not room.controls.any or pieces[0].group is None or len({piece.group for piece in pieces}) > 1:
+        return [None] * len(parts)
+    if room.task.columns > 1:
+        again = smallest_first([screen for part in parts for screen in part])
+        widths = [len(screen) for screen in again]
+        number = screens_needed(room.controls, len(pieces), widths)
+        least = least_controls(room.controls, len(pieces) + sum(widths[n % len(widths)] for n in range(number)))
+    else:
+        least = control_counts(room.controls, len(pieces))
+        number = sum(least.values())
+    order = sorted(rng.permutation(len(parts)).tolist(), key=lambda n: len(parts[n]))  # the shorter get one more
+    screens = [number // len(parts)] * len(parts)
+    for n in order[: number % len(parts)]:
+        screens[n] += 1
+    slots = [n for n, count in enumerate(screens) for _ in range(count)]
+    slots = [slots[n] for n in rng.permutation(len(slots))]
+    kinds: list[Counter[str]] = [Counter(dict.fromkeys(least, 0)) for _ in parts]
+    for turn, kind in enumerate(kind for kind, count in least.items() for _ in range(count)):
+        kinds[slots[turn % len(slots)]][kind] += 1
+    return [Quota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
+
+
+def _one_by_one(block: Block, room: Room, oversize: list[Piece]) -> list[Draft]:
+    """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
+    parts: list[Draft] = []
+    for screen in block:
+        if not parts or not room.fits([*parts[-1].screens, screen]):
+            parts.append(Draft())
+            if not room.fits([screen]):
                 _check_alone(room, screen)
                 oversize.extend(screen)
-            tasks[-1].screens.append(screen)
-            tasks[-1].blocks.append(number)
-    return [task for task in tasks if task.screens], oversize
+        parts[-1].screens.append(screen)
+    return parts
 
 
 def _check_alone(room: Room, screen: Screen) -> None:

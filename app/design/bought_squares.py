@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import Material
-from app.design.latin_square import latin_deal
+from app.design.latin_square import latin_deal, unmet_cells
 from app.design.open_groups import Place
 from app.design.plan import Bucket, Unmet
 from app.design.values import TestSet
@@ -60,6 +60,7 @@ def bought_squares(
     cells: dict[Cell, Place] = {}
     lacking: list[str] = []
     alone: list[str] = []
+    uncovered = 0
     for bucket in buckets:
         fresh = [key for key in bucket.documents if key not in planned]
         if not bucket.raters:
@@ -70,11 +71,14 @@ def bought_squares(
         lacking += [key for key in fresh if key not in able]
         sentences = [n for key in able for n in stretches[key]]
         if sentences:
+            uncovered += len(sentences) * (len(systems) - len(bucket.raters))
             rows = latin_deal(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = Place(nth, rater, 1 / len(systems))
-    return Squares(cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS)))
+    return Squares(
+        cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *unmet_cells(uncovered, len(systems)))
+    )
 
 
 def _unmet(documents: Sequence[str], why: str) -> tuple[Unmet, ...]:

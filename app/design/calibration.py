@@ -15,10 +15,14 @@ from app.domain.errors import Invalid, Place
 def sampled_set(rng: np.random.Generator, calibration: Calibration, documents: Sequence[Document]) -> list[Piece]:
     """The items of the calibration set that everyone judges: the same for all, in the set's order.
 
+    A sample has equally many of every level of quality (± 1), or all of a level that has fewer.
+
     Raises
     ------
     Invalid
         The set holds fewer items than asked for, or was not taken in.
+
+    Source: Licht et al. 2022, §4 (pairs across levels of quality).
     """
     if calibration.set is None:
         return []
@@ -26,8 +30,32 @@ def sampled_set(rng: np.random.Generator, calibration: Calibration, documents: S
     if not 0 < wanted <= len(documents):
         place = Place(("calibration", "sample"), f"the set holds {len(documents)} items")
         raise Invalid(f"{wanted} calibration items are asked for; the set holds {len(documents)}", places=(place,))
-    chosen = sorted(rng.permutation(len(documents))[:wanted].tolist())
+    strata: dict[str, list[int]] = {}
+    for n, document in enumerate(documents):
+        strata.setdefault(document.stratum or "", []).append(n)
+    members = [strata[name] for name in sorted(strata)]
+    counts = equal_shares(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
+    drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
+    chosen = sorted(n for each in drawn for n in each)
     return [Piece(documents[n].key, 1, documents[n].segments, sum(documents[n].words), "calibration") for n in chosen]
+
+
+def equal_shares(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
+    """How many to take of each part, as equally as their sizes allow; the odd ones from parts drawn at random.
+
+    Examples
+    --------
+    >>> equal_shares(np.random.default_rng(1), 18, np.array([20, 20, 2, 20, 20]))
+    array([4, 4, 2, 4, 4])
+    """
+    counts = np.zeros_like(sizes)
+    while left := wanted - int(counts.sum()):
+        able = np.flatnonzero(counts < sizes)
+        if left < len(able):
+            counts[rng.permutation(able)[:left]] += 1
+        else:
+            counts[able] += np.minimum(left // len(able), sizes[able] - counts[able])
+    return counts
 
 
 def common_documents(rng: np.random.Generator, wanted: int, items: Codes) -> Codes:

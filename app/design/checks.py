@@ -10,8 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from app.design.entropy import normalized_entropy
+from app.design.places import KINDS, Places, control_places
 from app.design.plan import Item, Plan, Task
 from app.design.values import Size
+
+OVERSHOOT = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,22 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
+class Density:
+    """Shares of control items. asked: all rates together. least, mean: over tasks, those of a chain taken as one.
+    overall: of all items that are not calibration items."""
+
+    asked: float
+    least: float
+    mean: float
+    overall: float
+
+    @property
+    def much_more(self) -> bool:
+        """Whether there are more by a quarter than are asked for."""
+        return self.overall > OVERSHOOT * self.asked
+
+
+@dataclass(frozen=True, slots=True)
 class Checks:
     """The report of a plan.
 
@@ -50,9 +69,9 @@ class Checks:
     system_system: tasks with regular items of both; the diagonal counts tasks with the system (Knowles 2021, §5.4).
     together: the least system_system[i, j] / system_system[i, i]. positions: largest − smallest number of times that a
     system stands in one of the positions of a group. connected: sets of raters that share systems or documents with no
-    other set; more than one cannot be compared. control_density: least and mean share of control items in a task,
-    None without controls. pair_judgments: judgments in which a pair of systems was judged on the same stretch by
-    the same rater, least over pairs. rated_twice: stretches with several raters; rater_pairs: pairs of raters with
+    other set; more than one cannot be compared. control_density: None without controls; places: where in their tasks
+    these stand. pair_judgments: judgments in which a pair of systems was judged on the same stretch by the same rater,
+    least over pairs. rated_twice: stretches with several raters; rater_pairs: pairs of raters with
     common items, out of all pairs.
     """
 
@@ -64,7 +83,8 @@ class Checks:
     together: float
     positions: int
     connected: tuple[tuple[str, ...], ...]
-    control_density: tuple[float, float] | None
+    control_density: Density | None
+    places: tuple[Places, ...]
     pair_judgments: int
     rated_twice: int
     rater_pairs: tuple[int, int]
@@ -92,7 +112,8 @@ def check(plan: Plan) -> Checks:
         ),
         positions=_positions(plan),
         connected=connected_raters(rated, plan.raters),
-        control_density=_density(plan),
+        control_density=control_density(plan),
+        places=control_places(plan),
         pair_judgments=_pair_judgments(plan, rated),
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),
@@ -203,16 +224,20 @@ def connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, 
     return tuple(tuple(members) for members in sets.values())
 
 
-def _density(plan: Plan) -> tuple[float, float] | None:
+def control_density(plan: Plan) -> Density | None:
+    """How dense control items are in the tasks of a plan; None where its design asks for none."""
     if not plan.design.controls.any:
         return None
-    shares = []
-    for task in plan.tasks:
-        roles = Counter(item.role for item in task.items)
-        if roles["rating"]:
-            control = roles["degraded"] + roles["repeat"] + roles["reference"]
-            shares.append(control / (control + roles["rating"]))
-    return (min(shares), sum(shares) / len(shares)) if shares else None
+    roles: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    for task in plan.tasks:  # those of a chain share theirs
+        together = ("task", task.number) if task.chain is None else ("chain", task.chain)
+        roles[together].update(item.role for item in task.items)
+    held = [(sum(each[kind] for kind in KINDS), each["rating"]) for each in roles.values() if each["rating"]]
+    if not held:
+        return None
+    shares = [n / (n + ratings) for n, ratings in held]
+    everything = sum(n for n, _ in held) / sum(n + ratings for n, ratings in held)
+    return Density(plan.design.controls.rates, min(shares), sum(shares) / len(shares), everything)
 
 
 def _pair_judgments(plan: Plan, rated: Rated) -> int:

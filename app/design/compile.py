@@ -14,7 +14,7 @@ from app.design.choose import chosen_documents, chosen_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
 from app.design.grouping import Material, layout_of, material, stretches_of
-from app.design.latin_square import latin_deal
+from app.design.latin_square import latin_deal, unmet_cells
 from app.design.layout import Layout
 from app.design.order import Piece
 from app.design.overlap import choose_overlap
@@ -90,6 +90,7 @@ def compile_plan(
             *_unmet_documents(left_out),
             *_unmet_outputs(test_set, found, buckets),
             *_unmet_overlap(design, layout),
+            *_unmet_squares(design, dealt, names),
             *_unmet_capacity(able, made.tasks),
             *made.unmet,
         ),
@@ -116,6 +117,8 @@ def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Ra
     outputs = sorted((*key, marks) for key, marks in test_set.outputs.items() if key[1] in set(systems))
     people = [asdict(rater) for rater in sorted(raters, key=lambda one: one.key)]
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
+    for document in documents:  # a pair keeps the level that its set gave it
+        del document["stratum"]
     return digest_of([documents, outputs, list(systems), people])
 
 
@@ -253,6 +256,12 @@ def _unmet_outputs(test_set: TestSet, found: Material, buckets: Bucketing) -> tu
         return ()
     named = ", ".join(test_set.documents[n].key for n in bare[:5]) + (" …" if len(bare) > 5 else "")
     return (Unmet(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
+
+
+def _unmet_squares(design: Design, dealt: Dealt, names: Sequence[str]) -> tuple[Unmet, ...]:
+    """Outputs that no rater of their square edits."""
+    number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
+    return unmet_cells(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unmet, ...]:

@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.design.batches import Draft, Room, total
+from app.design.coming_again import Planned, Seen, among_work, place_again, too_near
 from app.design.design import Controls
 from app.design.grouping import control_counts
 from app.design.order import Piece, Screen
 
 DRAWS = 20
-
-
-@dataclass(slots=True, eq=False)
-class Seen:
-    """What a rater has judged in earlier tasks. at: segments judged up to the end of each item.
-
-    screens: those of ratings, with the segments judged up to their end. repeated: what was shown again, by identity.
-    """
-
-    pieces: list[Piece] = field(default_factory=list)
-    screens: list[tuple[Screen, int]] = field(default_factory=list)
-    at: list[int] = field(default_factory=list)
-    segments: int = 0
-    repeated: set[int] = field(default_factory=set)
-
-    def add(self, screens: Sequence[Screen]) -> None:
-        """Note a finished task."""
-        for screen in screens:
-            for piece in screen:
-                self.segments += piece.size.segments
-                if piece.role == "rating":
-                    self.pieces.append(piece)
-                    self.at.append(self.segments)
-            if screen[0].role == "rating":
-                self.screens.append((screen, self.segments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +35,9 @@ def with_controls(
 ) -> tuple[list[Screen], list[Short]]:
     """The screens of a task, of one item each, with its control items.
 
-    Degraded copies and references stand among the items of their document (its block), repeats between blocks, after
-    at least min_distance segments. With top_up, more control items follow as long as they fit (SR+DC).
+    Degraded copies and references stand among the items of their document where these stand together (its block), else
+    anywhere; repeats anywhere from min_distance segments after their original on. All places that are open to an item
+    are as likely. With top_up, there are more control items as long as they fit (SR+DC).
 
     Parameters
     ----------
@@ -73,17 +49,15 @@ def with_controls(
     ratings = [piece for piece in draft.pieces() if piece.role == "rating"]
     short: list[Short] = []
     if ratings and room.controls.any:
-        chosen = _choose(rng, ratings, room, draft.pieces(), references, top_up=top_up)
-        needed = control_counts(room.controls, len(ratings))
+        needed = draft.quota.kinds if draft.quota else control_counts(room.controls, len(ratings))
+        chosen = _choose(rng, ratings, room, draft.pieces(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)
             short.extend([Short(kind, count - have)] if have < count else [])
         for piece in chosen:
             if piece.role != "repeat":
-                _insert_by_document(rng, screens, blocks, piece)
-        for piece in chosen:
-            if piece.role == "repeat":
-                _insert_repeat(rng, screens, blocks, piece, room.controls.min_distance, seen)
+                _insert(rng, screens, blocks, piece, room)
+        _insert_repeats(rng, screens, chosen, room, seen)
     seen.add(screens)
     short += [Short("distance", off) for off in too_near(screens, room.controls.min_distance, seen)]
     return screens, short
@@ -94,12 +68,12 @@ def _choose(
     ratings: Sequence[Piece],
     room: Room,
     given: Sequence[Piece],
+    needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
     *,
     top_up: bool,
 ) -> list[Piece]:
     """Control items that fit: random ones, or the shortest where 20 draws did not fit."""
-    needed = control_counts(room.controls, len(ratings))
     own = sorted(ratings, key=lambda piece: (piece.size.segments, piece.words))
     for draw in range(DRAWS + 1):
         chosen: list[Piece] = []
@@ -135,51 +109,31 @@ def control_of(kind: str, piece: Piece, controls: Controls, references: Mapping[
     return replace(plain, role="repeat", systems=piece.systems)
 
 
-def _insert_by_document(rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: Piece) -> None:
-    """Put an item among the screens of the block that holds its document, at a random place."""
-    held = [n for n, screen in zip(blocks, screens, strict=True) if any(p.document == piece.document for p in screen)]
-    home = held[0] if held else blocks[int(rng.integers(len(blocks)))]
+def _insert(rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: Piece, room: Room) -> None:
+    """Put an item at a random place of the block that holds its document; anywhere, where no block holds several."""
+    held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
+    home = held[int(rng.integers(len(held)))] if held else blocks[int(rng.integers(len(blocks)))]
     places = [place for place, block in enumerate(blocks) if block == home]
-    place = places[0] + int(rng.integers(len(places) + 1))
+    if len(places) > 1:
+        place = places[0] + int(rng.integers(len(places) + 1))
+    else:  # beside its original it would be known
+        ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
+        open_ends = among_work(screens, ends, room)
+        place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
     screens.insert(place, (piece,))
     blocks.insert(place, home)
 
 
-def _insert_repeat(
-    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: Piece, distance: int, seen: Seen
+def _insert_repeats(
+    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[Piece], room: Room, seen: Seen
 ) -> None:
-    """Put a repeat between two blocks, far enough from its original; another original where this one is too near."""
-    ends = np.cumsum([0] + [sum(p.size.segments for p in screen) for screen in screens])
-    gaps = [0] + [n for n in range(1, len(screens)) if blocks[n] != blocks[n - 1]] + [len(screens)]
-    here = [(p, int(ends[n + 1])) for n, screen in enumerate(screens) for p in screen if p.role == "rating"]
-    before = ((p, at - seen.segments) for p, at in zip(reversed(seen.pieces), reversed(seen.at), strict=True))
-    wanted = [(p, at) for p, at in here if p is piece.of]
-    best: tuple[int, Piece, int] | None = None
-    for original, at in chain(wanted, here, before):
-        longer = original.last - original.first > piece.last - piece.first or original.words > piece.words
-        if longer or id(original) in seen.repeated:
+    """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
+    size = total([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
+    for piece in chosen:
+        if piece.role != "repeat":
             continue
-        open_gaps = [gap for gap in gaps if int(ends[gap]) - at >= distance]
-        if open_gaps:
-            best = (0, original, open_gaps[int(rng.integers(len(open_gaps)))])
-            break
-        off = distance - (int(ends[-1]) - at)
-        if best is None or off < best[0]:
-            best = (off, original, len(screens))
-    _, original, gap = best or (0, wanted[0][0], len(screens))
-    seen.repeated.add(id(original))
-    again = replace(original, role="repeat", group=None, propensity=None, of=original)
-    screens.insert(gap, (again,))
-    blocks.insert(gap, -1)
-
-
-def too_near(screens: Sequence[Screen], distance: int, seen: Seen) -> list[int]:
-    """How many segments each repeat of the task added last stands too near to its original."""
-    end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
-    at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)
-    result = []
-    for piece in (piece for screen in screens for piece in screen):
-        if piece.role == "repeat" and at - end_of[id(piece.of)] < distance:
-            result.append(distance - at + end_of[id(piece.of)])
-        at += piece.size.segments
-    return result
+        planned = Planned(room, size, (piece,))
+        again, gap = place_again(rng, screens, seen, room, planned.gives_way_to)
+        original = again[0]
+        screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
+        size = planned.with_instead((original,))

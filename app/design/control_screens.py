@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
-from app.design.batches import Draft, Room, smallest_first, total
-from app.design.control_items import DRAWS, Seen, Short, control_of, too_near
+from app.design.batches import Draft, Quota, Room, smallest_first, total
+from app.design.coming_again import Planned, Seen, place_again, too_near
+from app.design.control_items import DRAWS, Short, control_of
 from app.design.grouping import least_controls, screens_needed
 from app.design.order import Screen
 
@@ -41,13 +41,17 @@ def with_control_screens(
     ----------
     references : names of the references of each document. seen : the rater's earlier tasks.
     """
-    screens, blocks = list(draft.screens), list(draft.blocks)
+    screens = list(draft.screens)
     short: list[Short] = []
     if room.controls.any and smallest_first(screens):
-        chosen = _assigned(rng, _chosen(rng, screens, room, references), screens, room, references)
-        for again in chosen:
-            _insert(rng, screens, blocks, again, room, references, seen)
-        short = _lacking(screens, room)
+        chosen = _chosen(rng, screens, room, references, draft.quota)
+        needed = draft.quota.kinds if draft.quota else _needed(screens, chosen, room)
+        assigned = _assigned(rng, chosen, needed, references)
+        size = total([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
+        for again in assigned:
+            planned = Planned(room, size, again.screen)
+            size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
+        short = _lacking(screens, needed)
     seen.add(screens)
     return screens, short + [Short("distance", off) for off in too_near(screens, room.controls.min_distance, seen)]
 
@@ -56,14 +60,22 @@ def _n_rated(screens: Sequence[Screen]) -> int:
     return sum(piece.role == "rating" for screen in screens for piece in screen)
 
 
-def _chosen(rng: np.random.Generator, screens: Sequence[Screen], room: Room, references: References) -> list[Screen]:
+def _needed(screens: Sequence[Screen], chosen: Sequence[Screen], room: Room) -> Mapping[str, int]:
+    """Control items of each kind that a task of these screens must hold at least."""
+    return least_controls(room.controls, _n_rated(screens) + sum(map(len, chosen)))
+
+
+def _chosen(
+    rng: np.random.Generator, screens: Sequence[Screen], room: Room, references: References, quota: Quota | None
+) -> list[Screen]:
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
     own = smallest_first(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
     given = total([piece for screen in screens for piece in screen])
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
-        count = screens_needed(room.controls, _n_rated(screens), [len(screen) for screen in drawn])
+        widths = [len(screen) for screen in drawn]
+        count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
         if room.within(given + total([piece for screen in chosen for piece in screen])):
             break
@@ -71,11 +83,9 @@ def _chosen(rng: np.random.Generator, screens: Sequence[Screen], room: Room, ref
 
 
 def _assigned(
-    rng: np.random.Generator, chosen: Sequence[Screen], screens: Sequence[Screen], room: Room, references: References
+    rng: np.random.Generator, chosen: Sequence[Screen], needed: Mapping[str, int], references: References
 ) -> list[_Again]:
     """Kinds of control items for the columns: references and degraded copies dealt over the screens, else repeats."""
-    items = _n_rated(screens) + sum(map(len, chosen))
-    needed = least_controls(room.controls, items)
     kinds = [["repeat"] * len(screen) for screen in chosen]
     free = [rng.permutation(len(screen)).tolist() for screen in chosen]
     order = rng.permutation(len(chosen)).tolist()
@@ -83,7 +93,7 @@ def _assigned(
     for n in able[: needed["reference"]]:
         kinds[n][free[n].pop()] = "reference"
     left = needed["degraded"]
-    while left:
+    while left and any(free):
         for n in sorted((n for n in order if free[n]), key=lambda n: -len(free[n]))[:left]:
             kinds[n][free[n].pop()] = "degraded"
             left -= 1
@@ -93,52 +103,25 @@ def _assigned(
 def _insert(
     rng: np.random.Generator,
     screens: list[Screen],
-    blocks: list[int],
     again: _Again,
-    room: Room,
+    planned: Planned,
     references: References,
     seen: Seen,
-) -> None:
-    """Show a screen again between two blocks, far enough from itself; another of its width where it is too near."""
-    ends = np.cumsum([0] + [total(screen).segments for screen in screens])
-    gaps = [0] + [n for n in range(1, len(screens)) if blocks[n] != blocks[n - 1]] + [len(screens)]
-    here = [(screen, int(ends[n + 1])) for n, screen in enumerate(screens) if screen[0].role == "rating"]
-    wanted = [(screen, at) for screen, at in here if screen is again.screen]
-    before = ((screen, at - seen.segments) for screen, at in reversed(seen.screens))
-    best = (wanted[0][0], len(screens))
-    least_off: int | None = None
-    for screen, at in chain(wanted, here, before):
-        if id(screen) in seen.repeated or not _stands_in(screen, again, references):
-            continue
-        open_gaps = [gap for gap in gaps if int(ends[gap]) - at >= room.controls.min_distance]
-        if open_gaps:
-            best = (screen, open_gaps[int(rng.integers(len(open_gaps)))])
-            break
-        off = room.controls.min_distance - (int(ends[-1]) - at)
-        if least_off is None or off < least_off:
-            best, least_off = (screen, len(screens)), off
-    original, gap = best
-    seen.repeated.add(id(original))
+) -> Screen:
+    """Show a screen again, or one of its width for it; which."""
+
+    def stands_in(screen: Screen) -> bool:
+        able = "reference" not in again.kinds or bool(references.get(screen[0].document))
+        return able and len(screen) == len(again.screen) and planned.gives_way_to(screen)
+
+    room = planned.room
+    original, gap = place_again(rng, screens, seen, room, stands_in)
     pairs = zip(again.kinds, original, strict=True)
     screens.insert(gap, tuple(control_of(kind, piece, room.controls, references) for kind, piece in pairs))
-    blocks.insert(gap, -1)
+    return original
 
 
-def _stands_in(screen: Screen, again: _Again, references: References) -> bool:
-    """Whether a screen can come again in place of the chosen one: as wide, not longer, with a reference if asked."""
-    size, wanted = total(screen), total(again.screen)
-    shorter = size.segments <= wanted.segments and size.words <= wanted.words
-    alike = len(screen) == len(again.screen) and shorter
-    return alike and ("reference" not in again.kinds or bool(references.get(screen[0].document)))
-
-
-def _lacking(screens: Sequence[Screen], room: Room) -> list[Short]:
-    """Kinds of which the task holds fewer than the rates ask for."""
-    roles = Counter(piece.role for screen in screens for piece in screen)
-    items = roles.total() - roles["calibration"]
-    have = {"degraded": roles["degraded"], "repeat": roles["repeat"], "reference": roles["reference"]}
-    return [
-        Short(kind, least - have[kind])
-        for kind, least in least_controls(room.controls, items).items()
-        if have[kind] < least
-    ]
+def _lacking(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[Short]:
+    """Kinds of which the task holds fewer than it must."""
+    roles = Counter[str](piece.role for screen in screens for piece in screen)
+    return [Short(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

@@ -76,7 +76,8 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Items with a known answer. Rates are shares of the items of every task, reached in each of them.
+    """Items with a known answer. Rates are shares of the items of every task, reached in each of them (in those of a
+    chain together).
 
     min_distance: segments judged between an original and its repeat.
     """
@@ -90,7 +91,12 @@ class Controls:
     @property
     def any(self) -> bool:
         """Whether there are any."""
-        return self.bad_reference > 0 or self.repeat > 0 or self.reference > 0
+        return self.rates > 0
+
+    @property
+    def rates(self) -> float:
+        """All rates together."""
+        return self.bad_reference + self.repeat + self.reference
 
 
 @dataclass(frozen=True, slots=True)

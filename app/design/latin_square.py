@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.design.plan import Unmet
 from app.design.values import Codes
 
 
@@ -11,6 +12,14 @@ def latin_square(rng: np.random.Generator, order: int) -> Codes:
     """A cyclic Latin square with rows, columns and symbols in random order, shape (order, order)."""
     cyclic = np.add.outer(rng.permutation(order), rng.permutation(order)) % order
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
+
+
+def unmet_cells(number: int, systems: int) -> tuple[Unmet, ...]:
+    """What to say of outputs that no rater edits, since their bucket has fewer raters than there are systems."""
+    if not number:
+        return ()
+    why = f"a rater edits each segment once, and some bucket has fewer raters than the {systems} systems"
+    return (Unmet(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
 
 
 def latin_deal(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:

@@ -60,49 +60,114 @@ def refill(
     taken: Mapping[int, set[str]],
     held: Mapping[str, Size],
     found: Material,
+    *,
+    rebalance: bool = False,
 ) -> Refill:
     """Give every open group a rater, whole.
 
     taken: raters who judged (or began) a rating of a unit, and cannot get another. held: what raters have already.
     Groups stay first, in random order as far as capacities go; the others then go to the rater of their bucket with
-    the fewest groups in it, then with least to do, ties at random.
+    the fewest groups in it, then with least to do, ties at random. With rebalance groups then pass on to raters of
+    their bucket who have at least two fewer, until there are none; late outputs and squares stay.
     """
-    able = {rater.key: rater for rater in raters}
-    load = dict(held)
-    on_unit: dict[int, set[str]] = defaultdict(set, {unit: set(names) for unit, names in taken.items()})
-    groups: Counter[tuple[int, str]] = Counter()
-    given: dict[int, str | None] = {}
-
-    def room(key: str, size: Size) -> bool:
-        rater = able[key]
-        return rater.capacity is None or (load[key] + size).of(rater.capacity_unit) <= rater.capacity
-
-    def give(group: OpenGroup, key: str) -> None:
-        given[group.material] = key
-        load[key] += found.size(group.material)
-        on_unit[group.unit].add(key)
-        groups[group.bucket, key] += 1
-
+    hands = _Hands(raters, buckets, taken, held, found)
     order = [wanted[n] for n in rng.permutation(len(wanted))]
     for group in order:
         own = group.own
-        free = own is not None and (group.late or own not in on_unit[group.unit])
-        if own in able and free and own is not None and room(own, found.size(group.material)):
-            give(group, own)
-    pools = {bucket.number: bucket.raters for bucket in buckets}
+        if own is not None and hands.can(group, own, again=group.late):
+            hands.give(group, own)
     for group in order:
-        if group.material in given:
-            continue
-        size = found.size(group.material)
-        pool = [pools[group.bucket][n] for n in rng.permutation(len(pools[group.bucket]))]
-        can = [key for key in pool if key not in on_unit[group.unit] and room(key, size)]
-        if can:
-            give(group, min(can, key=lambda key: (groups[group.bucket, key], load[key].segments)))
+        if group.material not in hands.given:
+            pool = hands.pools[group.bucket]
+            shuffled = [pool[n] for n in rng.permutation(len(pool))]
+            hands.give_least(group, [key for key in shuffled if hands.can(group, key)])
+    if rebalance:
+        hands.level(rng, [group for group in order if not group.late and group.square is None])
+    return Refill(tuple((group, hands.given[group.material]) for group in wanted), _unmet(wanted, buckets, hands.given))
+
+
+class _Hands:
+    """Who has which open group, and what that leaves them able to take. groups: of each bucket and rater."""
+
+    def __init__(
+        self,
+        raters: Sequence[Rater],
+        buckets: Sequence[Bucket],
+        taken: Mapping[int, set[str]],
+        held: Mapping[str, Size],
+        found: Material,
+    ) -> None:
+        self.given: dict[int, str | None] = {}
+        self.pools = {bucket.number: bucket.raters for bucket in buckets}
+        self._able = {rater.key: rater for rater in raters}
+        self._load = dict(held)
+        self._on_unit: dict[int, set[str]] = defaultdict(set, {unit: set(names) for unit, names in taken.items()})
+        self._groups: Counter[tuple[int, str]] = Counter()
+        self._of: Counter[str] = Counter()
+        self._found = found
+
+    def can(self, group: OpenGroup, key: str, *, again: bool = False) -> bool:
+        """Whether a rater is there, has room, and has no other rating of the unit (unless again)."""
+        rater = self._able.get(key)
+        if rater is None or (not again and key in self._on_unit[group.unit]):
+            return False
+        size = self._found.size(group.material)
+        return rater.capacity is None or (self._load[key] + size).of(rater.capacity_unit) <= rater.capacity
+
+    def give(self, group: OpenGroup, key: str) -> None:
+        """Give a group to a rater."""
+        self.given[group.material] = key
+        self._load[key] += self._found.size(group.material)
+        self._on_unit[group.unit].add(key)
+        self._groups[group.bucket, key] += 1
+        self._of[key] += 1
+
+    def give_least(self, group: OpenGroup, able: Sequence[str]) -> None:
+        """Give a group to whoever of some raters has fewest of its bucket, then least to do; to nobody if none can."""
+        if able:
+            self.give(group, min(able, key=lambda key: (self._groups[group.bucket, key], self._load[key].segments)))
         else:
-            given[group.material] = None
-    lacking = sorted({group.bucket for group in wanted if given[group.material] is None})
-    names = ", ".join(bucket.name for bucket in buckets if bucket.number in lacking)
-    missing = sum(key is None for key in given.values())
-    why = f"in buckets {names} nobody is left who has room and has not judged them"
-    unmet = (Unmet(f"{missing} ratings are not made", why),) if missing else ()
-    return Refill(tuple((group, given[group.material]) for group in wanted), unmet)
+            self.given[group.material] = None
+
+    def level(self, rng: np.random.Generator, groups: Sequence[OpenGroup]) -> None:
+        """Pass groups on to raters who have at least two fewer; each lessens the sum of squares, so it ends."""
+        moved = True
+        while moved:
+            moved = False
+            for n in rng.permutation(len(groups)):
+                group, holder = groups[n], self.given[groups[n].material]
+                fewer = [] if holder is None else self._with_fewer(group, holder)
+                if holder is not None and fewer:
+                    self._take(group, holder)
+                    self.give(group, min(fewer, key=lambda key: (self._of[key], self._load[key].segments)))
+                    moved = True
+
+    def _with_fewer(self, group: OpenGroup, holder: str) -> list[str]:
+        """Raters of a group's bucket with at least two groups fewer than who has it, and who can take it."""
+        pool = self.pools[group.bucket]
+        return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can(group, key)]
+
+    def _take(self, group: OpenGroup, key: str) -> None:
+        self._load[key] += self._found.size(group.material).times(-1)
+        self._on_unit[group.unit].discard(key)
+        self._groups[group.bucket, key] -= 1
+        self._of[key] -= 1
+
+
+def _unmet(
+    wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], given: Mapping[int, str | None]
+) -> tuple[Unmet, ...]:
+    """Ratings that nobody makes, and late outputs that others judge than the rest of their documents."""
+    result = []
+    lacking = {group.bucket for group in wanted if given[group.material] is None}
+    if lacking:
+        missing = sum(given[group.material] is None for group in wanted)
+        names = ", ".join(bucket.name for bucket in buckets if bucket.number in lacking)
+        why = f"in buckets {names} nobody is left who has room and has not judged them"
+        result.append(Unmet(f"{missing} ratings are not made", why))
+    apart = sum(group.late and given[group.material] not in (None, group.own) for group in wanted)
+    if apart:
+        what = f"{apart} late outputs are judged by others than the rest of their documents"
+        why = "who judged those left, or has no room: these raters' leanings do not cancel in comparisons with them"
+        result.append(Unmet(what, why))
+    return tuple(result)

@@ -64,6 +64,7 @@ def replan(
     started: Collection[int] = (),
     bought: Collection[str] = (),
     seed: int | None = None,
+    rebalance: bool = False,
 ) -> Replanned:
     """Plan what is left, after raters left or joined, capacities changed, systems came or went, documents were bought.
 
@@ -72,6 +73,7 @@ def replan(
     plan : the plan in force. test_set, systems, raters : as they are now; raters who left are not among them.
     handed_in, started : numbers of the plan's tasks. A started task stays with its rater, if they stay.
     bought : documents of the test set that were not in the plan.
+    rebalance : whether open groups are shared evenly, with newcomers too, wherever they were; else these get none.
 
     Returns
     -------
@@ -92,13 +94,13 @@ def replan(
     account = {rater.who: rater.key for rater in able}
     same = {rater.key: account[rater.who] for rater in raters}
     taken = {unit: {same.get(key, key) for key in keys} for unit, keys in state.taken.items()}
-    buckets = _buckets(plan, able, bought)
+    buckets = _buckets(plan, able, bought, rebalance=rebalance)
     now = tuple(sorted(system.key for system in systems))
     found = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, found)
     found, wanted, credited = _wanted(plan, state, test_set, found, buckets, squares)
     held = held_by(plan, state.kept, able)
-    filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, found)
+    filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, found, rebalance=rebalance)
     shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
     made = assemble(draw.rng, remaining_work(plan, test_set, now, able, found, filled, buckets, shared))
     changes = tuple(_changes(plan, state, wanted, filled, found, test_set))
@@ -167,14 +169,19 @@ class _State:
             yield (group.document, group.first, group.last, system)
 
 
-def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str]) -> tuple[Bucket, ...]:
+def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, rebalance: bool) -> tuple[Bucket, ...]:
     """Buckets with the raters who are left; newcomers join those that name them, else those that lost somebody.
+
+    With rebalance they join all, and so do raters who have nothing.
 
     What is bought goes to those with fewest documents that have raters, as far as any has.
     """
     now = {rater.key for rater in raters}
-    fresh = [rater for rater in raters if rater.key not in plan.raters]
-    lost = {bucket.number for bucket in plan.buckets if set(bucket.raters) - now} or {b.number for b in plan.buckets}
+    known = {group.rater for group in plan.groups} if rebalance else set(plan.raters)
+    fresh = [rater for rater in raters if rater.key not in known]
+    everywhere = {bucket.number for bucket in plan.buckets}
+    lost = {bucket.number for bucket in plan.buckets if set(bucket.raters) - now}
+    lost = everywhere if rebalance or not lost else lost
     left: dict[int, tuple[str, ...]] = {}
     for bucket in plan.buckets:
         joining = [

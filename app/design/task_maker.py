@@ -11,7 +11,8 @@ import numpy as np
 from app.design.arms import alternating
 from app.design.batches import Draft, Room, fill, narrowed
 from app.design.calibration import placed
-from app.design.control_items import Seen, Short, with_controls
+from app.design.coming_again import Seen
+from app.design.control_items import Short, with_controls
 from app.design.control_screens import with_control_screens
 from app.design.design import Design, Placement
 from app.design.finish import Batch
@@ -88,7 +89,7 @@ class TaskMaker:
 
     def make(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[Batch]:
         """The rater's tasks in order. start: turns which arm comes first."""
-        shared = self.work.shared_of(rater)
+        shared = self._in_own_order(self.work.shared_of(rater))
         n_arms = max(1, len(self.work.design.arms))
         mine = sorted({group.arm or 0 for group, _ in planned}) or [0]
         drafts: list[list[Draft]] = [[] for _ in range(n_arms)]
@@ -111,10 +112,16 @@ class TaskMaker:
             batches.append(Batch(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return batches
 
+    def _in_own_order(self, packs: Sequence[tuple[Piece, ...]]) -> Sequence[tuple[Piece, ...]]:
+        """What everyone judges, in an order of this rater's own, so that no place in the work is always one item's."""
+        if self.work.design.task.shuffle == "none":
+            return packs
+        return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
+
     def _drafts(self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[Piece, ...]]) -> list[Draft]:
         blocks = placed(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
         room = Room.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
-        drafts, oversize = fill(blocks, room)
+        drafts, oversize = fill(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
         if self.work.design.task.shuffle == "items":
             for draft in drafts:

@@ -22,13 +22,15 @@ class Document:
     """An ordered list of segments.
 
     words: number of words of each segment, as a reader counts them; one entry a segment, at least one.
-    references: names of the references that cover the whole document.
+    references: names of the references that cover the whole document. stratum: level of quality, of a pair of a
+    calibration set.
     """
 
     key: str
     words: tuple[int, ...]
     domain: str | None = None
     references: tuple[str, ...] = ()
+    stratum: str | None = None
 
     @property
     def segments(self) -> int:

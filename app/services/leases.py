@@ -22,7 +22,7 @@ from app.storage.recorder import Lane
 from app.storage.recorder_judgments import Connection
 from app.storage.tasks import TaskNotFound
 
-Why = Literal["finished", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
 
 
 @dataclass(frozen=True, slots=True)

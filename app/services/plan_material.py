@@ -108,4 +108,5 @@ def calibrated(material: Material, key: str | None) -> Material:
 
 def _document(row: plans.Row, view: CampaignView) -> Document:
     words = tuple(words_of(source, view.source_language) for source in row.sources)
-    return Document(row.key, words, row.domain, tuple(row.refs or ()))
+    stratum = row.stratum if row.kind == "calibration" else None
+    return Document(row.key, words, row.domain, tuple(row.refs or ()), stratum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,8 @@ from app.services.plan_material import Material
 from app.stats.planning import Prices
 
 SECONDS_A_WORD = "seconds_per_word"
+NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
+MOST_NAMED = 5
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
@@ -82,11 +84,18 @@ def _load(load: Load, prices: Prices, material: Material) -> dict[str, object]:
     }
 
 
-def _controls(found: Checks) -> dict[str, float] | None:
-    if found.control_density is None:
+def _controls(found: Checks) -> dict[str, object] | None:
+    density = found.control_density
+    if density is None:
         return None
-    least, mean = found.control_density
-    return {"least_share": least, "mean_share": mean}
+    return {
+        "least_share": density.least,
+        "mean_share": density.mean,
+        "overall_share": density.overall,
+        "asked_share": density.asked,
+        "places": {places.kind: list(places.counts) for places in found.places},
+        "places_by_chance": {places.kind: [round(n, 2) for n in places.by_chance] for places in found.places},
+    }
 
 
 def _pairs(found: Checks, plan: Plan) -> dict[str, object]:
@@ -133,7 +142,24 @@ def _warnings(found: Checks) -> list[str]:
         notes.append(f"{len(found.connected)} sets of raters share nothing: their scores cannot be compared")
     if found.together < 0.5:
         notes.append("some systems meet in less than half of their tasks")
-    return notes
+    idle = [load.rater for load in found.loads if not load.tasks]
+    if idle:
+        named = ", ".join(idle[:MOST_NAMED]) + (" …" if len(idle) > MOST_NAMED else "")
+        told = f"{len(idle)} raters or seats have nothing to judge in this plan, and are told so: {named}"
+        notes.append(f"{told}; share the work anew (`rebalance` in a replan), or have fewer of them")
+    return [*notes, *_control_warnings(found)]
+
+
+def _control_warnings(found: Checks) -> Iterator[str]:
+    density = found.control_density
+    if density is not None and density.much_more:
+        told = f"control items are {density.overall:.0%} of all items, {density.asked:.0%} are asked for"
+        yield f"{told}: tasks hold so few items that one control is more; let tasks be longer, or split documents"
+    for places in found.places:
+        if places.guessable:
+            told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
+            why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"
+            yield f"{told}: {why}; lower min_distance, or let each rater have more tasks, or more documents in one"
 
 
 def picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:

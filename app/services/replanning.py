@@ -49,12 +49,13 @@ def replan_campaign(
     reason: str,
     dry_run: bool,
     actor: str,
+    rebalance: bool = False,
     make: Make | None = None,
 ) -> PlanView:
     """Plan anew what is left of a campaign; finished groups stay, and a half-done one is judged again whole.
 
     bought: documents to take in; None takes all that the plan does not know, where its design did not choose any.
-    make: compiles it, where not `compiled` does.
+    rebalance: whether what is open is shared evenly, with newcomers too. make: compiles it, where not `compiled` does.
 
     A closed campaign can be planned on, too, and opened again for it. The plan is compiled while raters go on, and only
     its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
@@ -66,7 +67,7 @@ def replan_campaign(
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
         if left == 1 and not dry_run:
             hold(session, campaign)
-        found = make(session, campaign, bought)
+        found = make(session, campaign, Wish(bought, rebalance))
         if dry_run:
             return found.looked_at(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
@@ -81,6 +82,14 @@ def hold(session: Session, campaign: str) -> None:
     """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
     replans.hold(session, campaigns.get(session, campaign).id)
     campaigns.get(session, campaign, lock=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a replan shall do. bought: documents to take in, None for all that are new; rebalance: share evenly."""
+
+    bought: Sequence[str] | None = None
+    rebalance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,7 @@ class Left:
 
     before: the plan in force as it is stored. old: with its tasks at those who have them. material: with the pairs of
     its calibration set only. handed_in, started: numbers of its tasks. bought: documents to take in.
+    rebalance: whether what is open is shared evenly.
     """
 
     view: CampaignView
@@ -117,6 +127,7 @@ class Left:
     handed_in: frozenset[int]
     started: frozenset[int]
     bought: tuple[str, ...]
+    rebalance: bool = False
 
     def replanned(self) -> Replanned:
         """What becomes of it. Raises Invalid where nobody is left."""
@@ -129,6 +140,7 @@ class Left:
             started=self.started,
             bought=self.bought,
             seed=self.old.seed + int(self.before.version),
+            rebalance=self.rebalance,
         )
 
     def known(self, session: Session, version: int | None = None) -> Known:
@@ -141,7 +153,7 @@ class Left:
         return plan_report.report(self.view, _with_past(self.material, plan), plan, known)
 
 
-def left_of(session: Session, campaign: str, basis: Basis, bought: Sequence[str] | None) -> Left:
+def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> Left:
     """What is left to plan of what it rests on.
 
     Raises Invalid for documents that cannot be bought and errors to be shown that are not there, SetNotTakenIn.
@@ -154,14 +166,14 @@ def left_of(session: Session, campaign: str, basis: Basis, bought: Sequence[str]
     material = plan_material.calibrated(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
-    wanted = _bought(old, material, bought)
-    return Left(view, before, old, material, done, begun, wanted)
+    wanted = _bought(old, material, wish.bought)
+    return Left(view, before, old, material, done, begun, wanted, wish.rebalance)
 
 
-def compiled(session: Session, campaign: str, bought: Sequence[str] | None) -> Compiled:
+def compiled(session: Session, campaign: str, wish: Wish) -> Compiled:
     """The new plan, compiled now. Raises as `rests_on` and `left_of`."""
     basis = rests_on(session, campaign)
-    return compiled_of(session, basis, left_of(session, campaign, basis, bought))
+    return compiled_of(session, basis, left_of(session, campaign, basis, wish))
 
 
 def compiled_of(session: Session, basis: Basis, left: Left) -> Compiled:
@@ -209,8 +221,8 @@ class Compiled:
         return replace(plans.stored(session, campaign, version), stale=())
 
 
-Make = Callable[[Session, str, Sequence[str] | None], Compiled]
-"""Compiles what is left of a campaign, with the documents that are bought."""
+Make = Callable[[Session, str, Wish], Compiled]
+"""Compiles what is left of a campaign."""
 
 
 def change_of(found: Replanned, reason: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from app.services.jobs import AskedOtherwise, Request
 from app.services.kinds._base import Work, whole
 from app.services.plans import PlanView
 from app.services.plans_jobs import Kept, Later, as_asked, digest_of, rests_on, written
-from app.services.replanning import ATTEMPTS, Basis, Compiled, Left, NoPlanYet
+from app.services.replanning import ATTEMPTS, Basis, Compiled, Left, NoPlanYet, Wish
 from app.storage import campaigns, jobs
 from app.storage import plans as stored_plans
 from app.storage import reports as stored
@@ -33,16 +33,23 @@ _FOUND = TypeAdapter(Replanned)
 
 
 def replan_campaign(
-    session: Session, campaign: str, *, bought: Sequence[str] | None, reason: str, dry_run: bool, actor: str
+    session: Session,
+    campaign: str,
+    *,
+    bought: Sequence[str] | None,
+    rebalance: bool = False,
+    reason: str,
+    dry_run: bool,
+    actor: str,
 ) -> PlanView:
     """As `replanning.replan_campaign`, which it is where compiling is quick; else with what a job has compiled.
 
     Raises as it does, and Later where no job has yet.
     """
 
-    def make(session: Session, campaign: str, bought: Sequence[str] | None) -> Compiled:
+    def make(session: Session, campaign: str, wish: Wish) -> Compiled:
         basis = replanning.rests_on(session, campaign)
-        left = replanning.left_of(session, campaign, basis, bought)
+        left = replanning.left_of(session, campaign, basis, wish)
         if not plan_time.takes_long(left.old.design, left.material):
             return replanning.compiled_of(session, basis, left)
         request = _request(session, basis, left, reason, dry_run=dry_run)
@@ -52,10 +59,17 @@ def replan_campaign(
         if dry_run or jobs.n_alike(session, request.key.campaign_id, KIND, request.given["question"]) < ATTEMPTS - 1:
             raise Later(request)
         replanning.hold(session, campaign)
-        return replanning.compiled(session, campaign, bought)
+        return replanning.compiled(session, campaign, wish)
 
     return replanning.replan_campaign(
-        session, campaign, bought=bought, reason=reason, dry_run=dry_run, actor=actor, make=make
+        session,
+        campaign,
+        bought=bought,
+        rebalance=rebalance,
+        reason=reason,
+        dry_run=dry_run,
+        actor=actor,
+        make=make,
     )
 
 
@@ -78,6 +92,7 @@ def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run
         "question": _question(session, left),
         "tasks": {"handed_in": done, "started": begun, "held": sorted([n, rater] for n, rater in now.items())},
         "bought": list(left.bought),
+        "rebalance": left.rebalance,
     }
     key = _key(left, given)
     version = int(left.view.data_version)
@@ -87,7 +102,8 @@ def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run
 def _question(session: Session, left: Left) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
     beside = rests_on(session, left.view, campaign_id, left.material)
-    return digest_of([int(before.version), bytes(before.hash).hex(), beside, list(left.bought)])
+    how = ["rebalance"] if left.rebalance else []
+    return digest_of([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
 
 def _key(left: Left, given: Mapping[str, Any]) -> stored.ReportKey:
@@ -146,4 +162,5 @@ def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> Left:
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),
         bought=tuple(given["bought"]),
+        rebalance=bool(given.get("rebalance")),
     )

@@ -23,7 +23,7 @@ from app.storage.recorder_judgments import LOCK as LOCK_CAMPAIGN
 
 MOST_DUE = 500
 TRIES = 5
-Why = Literal["finished", "wait", "paused", "capacity", "not_enrolled"]
+Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"]
 SOONEST, LATEST = 5, 300  # seconds until it is worth asking again
 
 LOCK = "SELECT pg_advisory_xact_lock(%(lock)s)"
@@ -172,6 +172,13 @@ JOIN bucket_raters b ON b.campaign_id = %(campaign)s AND b.plan = t.plan AND b.b
      AND b.rater_id = %(rater)s
 WHERE t.campaign_id = %(campaign)s AND t.state = 'leased' AND t.pooled AND t.rater_id <> %(rater)s
 ORDER BY t.leased_until LIMIT 1"""
+# Whether the rater had anything, or the buckets of theirs have something that is anybody's.
+PLANNED = """
+SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s)
+  OR EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state <> 'withdrawn')
+  OR EXISTS (SELECT FROM bucket_raters b JOIN tasks t ON t.campaign_id = %(campaign)s AND t.plan = b.plan
+             AND t.bucket = b.bucket AND (t.rater_id IS NULL OR t.pooled) AND t.state <> 'withdrawn'
+             WHERE b.campaign_id = %(campaign)s AND b.rater_id = %(rater)s)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +311,8 @@ async def _take(connection: Connection, asking: Asking, task_id: int) -> Lease |
 async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> Nothing:
     row = await (await connection.execute(TO_COME, keys)).fetchone()
     if row is None:
-        return Nothing("finished")
+        planned = await (await connection.execute(PLANNED, keys)).fetchone()
+        return Nothing("finished") if planned is not None else Nothing("nothing_planned", LATEST)
     return Nothing("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
 
 

@@ -24,7 +24,7 @@ class PlanNotFound(NotFound):
 
 
 DOCUMENTS = """
-SELECT d.id, d.key, d.kind, d.domain, d.origin,
+SELECT d.id, d.key, d.kind, d.domain, d.origin, d.meta ->> 'stratum' AS stratum,
        array_agg(coalesce(g.source, '') ORDER BY g.position) AS sources,
        array_agg(g.id ORDER BY g.position) AS segment_ids,
        f.refs

@@ -179,6 +179,8 @@ EXPECTED: dict[str, str] = {
     "POST /v1/campaigns/{campaign}/plan": "manager",
     "POST /v1/campaigns/{campaign}/plan/replan": "manager",
     "GET /v1/campaigns/{campaign}/plan.svg": "manager",
+    "GET /v1/campaigns/{campaign}/plan/items": "manager",
+    "GET /v1/campaigns/{campaign}/plan/items.jsonl": "manager",
     "GET /v1/campaigns/{campaign}/plans": "manager",
     "GET /v1/campaigns/{campaign}/plans/{plan}": "manager",
     "GET /v1/campaigns/{campaign}/reports/ingest": "manager",

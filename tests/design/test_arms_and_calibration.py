@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.design.arms import arms_of_groups
+from app.design.calibration import sampled_set
+from app.design.compile import inputs_digest
+from app.design.design import Calibration
 from app.design.plan import Plan
 from app.design.values import Document
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, world
 
+SAMPLE = {"set": "xsts-v1", "sample": 12}
 ARMS = [{"name": "document"}, {"name": "segment", "presentation": "segment"}]
 
 
@@ -32,13 +38,28 @@ def test_every_rater_has_as_many_groups_in_each_arm(seed: int, n_arms: int) -> N
         assert arm_of[item.group or 0] == task.arm
 
 
-def test_ratings_of_the_same_outputs_mostly_fall_into_different_arms() -> None:
-    plan = compiled({"arms": ARMS, "ratings_per_item": 2}, world(60, 3, 6))
-    arms: dict[int, set[int | None]] = defaultdict(set)
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_arms_are_as_even_as_can_be_everywhere(seed: int, n_arms: int) -> None:
+    """Of every rater, of every text (several ratings are in as many arms) and of all; whoever rates what."""
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(1, 30)), int(rng.integers(1, 9)))
+    unit, rater = np.nonzero(rng.random(shape) < rng.random())
+    arm = arms_of_groups(rng, unit, rater, n_arms)
+    for node in (unit, rater, np.zeros_like(unit)):
+        for one in set(node.tolist()):
+            assert np.ptp(np.bincount(arm[node == one], minlength=n_arms)) <= 1
+
+
+@pytest.mark.parametrize("n_arms", [2, 3])
+def test_all_texts_that_several_rate_are_compared_between_as_many_arms(n_arms: int) -> None:
+    arms = [{"name": f"a{n}"} for n in range(n_arms)]
+    plan = compiled({"arms": arms, "ratings_per_item": 2}, world(48, 3, 6))
+    held: dict[int, list[int | None]] = defaultdict(list)
     for group in plan.groups:
-        arms[group.unit].add(group.arm)
-    both = sum(len(some) == 2 for some in arms.values()) / len(arms)
-    assert both > 0.95  # one half by chance
+        held[group.unit].append(group.arm)
+    assert len(held) == 48
+    assert all(len(set(some)) == len(some) == 2 for some in held.values())
 
 
 def test_arms_take_turns_and_begin_with_either_equally_often() -> None:
@@ -99,14 +120,44 @@ def test_a_sample_of_a_calibration_set_is_the_same_for_everyone() -> None:
     test_set, systems, raters = world(6, 2, 3)
     pairs = tuple(Document(f"c{n}", (8,)) for n in range(30))
     given_world = (replace(test_set, calibration=pairs), systems, raters)
-    plan = compiled({"calibration": {"set": "xsts-v1", "sample": 12}}, given_world)
+    plan = compiled({"calibration": SAMPLE}, given_world)
     held = [common(plan, rater) for rater in plan.raters]
-    assert [place[1:] for place in held[0]] == [place[1:] for place in held[1]]
+    assert {place[1:] for place in held[0]} == {place[1:] for place in held[1]} == {place[1:] for place in held[2]}
+    assert len({tuple(place[1] for place in each) for each in held}) == 3, "each in an order of their own"
+    again = compiled({"calibration": SAMPLE}, given_world)
+    assert held == [common(again, rater) for rater in plan.raters]
     assert len(held[0]) == 12
     credited = {item.systems for task in plan.tasks for item in task.items if item.role == "calibration"}
     assert credited == {()}
     with pytest.raises(Invalid, match="31 calibration items are asked for; the set holds 30"):
         compiled({"calibration": {"set": "xsts-v1", "sample": 31}}, given_world)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(0, 10**6), st.data())
+def test_a_sample_has_equally_many_of_every_level_that_has_enough(
+    sizes: list[int], seed: int, data: st.DataObject
+) -> None:
+    """20 of five levels of 20 were drawn 3, 2, 7, 2 and 6."""
+    wanted = data.draw(st.integers(1, sum(sizes)))
+    pairs = [
+        Document(f"c{level}-{n}", (8,), stratum=f"{level}") for level, size in enumerate(sizes) for n in range(size)
+    ]
+    drawn = sampled_set(np.random.default_rng(seed), Calibration("k", wanted), pairs)
+    assert len({piece.document for piece in drawn}) == wanted
+    counts = Counter(int(piece.document[1:].split("-")[0]) for piece in drawn)
+    most = max(counts.values())
+    assert all(counts[level] >= min(size, most - 1) for level, size in enumerate(sizes))
+
+
+def test_levels_of_a_set_leave_what_a_plan_was_compiled_for_as_it_was() -> None:
+    """Plans that were stored before levels played a part are not out of date: this digest is one of theirs."""
+    test_set, systems, raters = world(2, 2, 2)
+    names = [system.key for system in systems]
+    for level in (None, "1"):
+        pairs = (Document("c", (8,), stratum=level),)
+        digest = inputs_digest(replace(test_set, calibration=pairs), names, raters)
+        assert digest == "d8b3e7797da66599eec4f8a222b40da10b6143d02725ffe08d419f37349e5864"
 
 
 def test_common_items_must_leave_something_to_deal() -> None:

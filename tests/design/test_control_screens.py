@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from app.design import task_maker
 from app.design.batches import Draft, Room
-from app.design.control_items import Seen, Short, with_controls
+from app.design.coming_again import Seen
+from app.design.control_items import Short, with_controls
 from app.design.order import Screen
 from app.design.plan import Item, Plan
 from app.design.replan import replan
 from app.domain.errors import Invalid
 from tests.design.test_any_design import worlds
-from tests.design.worlds import World, compiled, world
+from tests.design.worlds import World, compiled, sittings, world
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CONTROLS = ("degraded", "repeat", "reference")
@@ -92,10 +93,11 @@ def test_every_task_reaches_the_rates_within_its_limit(
 ) -> None:
     plan = compiled(design_of(columns, kinds, limit), world(10, systems, 3, longest=4, seed=seed), seed=seed)
     role_of = {"bad_reference": "degraded", "repeat": "repeat", "reference": "reference"}
+    for items in sittings(plan):
+        for kind in kinds:
+            assert sum(item.role == role_of[kind] for item in items) >= 0.1 * len(items) - 1e-9
     for task in plan.tasks:
         assert task.size.segments <= limit
-        for kind in kinds:
-            assert sum(item.role == role_of[kind] for item in task.items) >= 0.1 * len(task.items) - 1e-9
         for item in task.items:
             assert (item.of is not None) == (item.role in ("degraded", "repeat"))
             if item.of:
@@ -151,8 +153,8 @@ def test_whatever_is_asked_and_replanned_no_width_tells_a_control(
         return
     assert told_by_width(plan) == 0
     rate = design["controls"]["bad_reference"]["rate"]
-    for task in plan.tasks:
-        roles = [item.role for item in task.items if item.role != "calibration"]
+    for items in sittings(plan):
+        roles = [item.role for item in items if item.role != "calibration"]
         assert roles.count("degraded") >= rate * len(roles) - 1e-9
     handed_in = {task.number for task in plan.tasks if task.queue <= done}
     again = replan(plan, test_set, systems[: len(systems) // 2 + 1], raters, handed_in=handed_in)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.design.batches import Draft, Room
+from app.design.coming_again import Seen
+from app.design.control_items import with_controls
+from app.design.control_screens import with_control_screens
 from app.design.controls import Donors, degrade, span_length, unspaced
-from app.design.design import Controls
+from app.design.design import Controls, TaskRules
 from app.design.grouping import control_counts
+from app.design.order import Piece
 from app.design.plan import Plan
+from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Invalid
-from tests.design.worlds import compiled, rated, world
+from tests.design.worlds import compiled, rated, sittings, world
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -31,10 +39,11 @@ def test_counts_are_the_least_that_reach_every_rate(regular: int, bad: float, re
 
 
 def density(plan: Plan, role: str) -> list[float]:
+    """Shares of a role in every task, those of a chain taken as one."""
     return [
-        sum(item.role == role for item in task.items) / len(task.items)
-        for task in plan.tasks
-        if any(item.role == "rating" for item in task.items)
+        sum(item.role == role for item in items) / len(items)
+        for items in sittings(plan)
+        if any(item.role == "rating" for item in items)
     ]
 
 
@@ -57,6 +66,34 @@ def test_every_task_holds_its_share_of_controls_and_keeps_its_limit(seed: int, g
                 assert original.role == "rating"
                 assert (original.document, original.first, original.system) == (item.document, item.first, item.system)
                 assert plan.tasks[item.of.task - 1].rater == task.rater if item.of else False
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("kinds", [("bad_reference",), ("bad_reference", "repeat", "reference")])
+def test_a_group_over_several_tasks_shares_its_controls_over_even_tasks(columns: int, kinds: tuple[str, ...]) -> None:
+    """Long documents: two ratings and a control filled a task, so that 27 % were controls where 12 % were asked for."""
+    rates = {kind: {"rate": 0.12 if len(kinds) == 1 else 0.06} for kind in kinds}
+    documents = tuple(Document(f"d{n}", (9,) * 31, references=("r",)) for n in range(4))
+    systems = [System(f"s{n:02}") for n in range(14)]
+    outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in systems}
+    limit = 100 * columns
+    design = {"overlap": None, "controls": rates, "task": {"max_segments": limit, "columns": columns}}
+    plan = compiled(design, (TestSet(documents, outputs), systems, [Rater("r1"), Rater("r2")]))
+    assert max(task.size.segments for task in plan.tasks) <= limit
+    held = sittings(plan)
+    assert len(held) == 4
+    for items in held:
+        roles = Counter(item.role for item in items)
+        assert roles["rating"] == 14
+        needed = control_counts(plan.design.controls, 14)
+        total = 14 + sum(needed.values())
+        assert sum(roles[kind] for kind in needed) >= sum(needed.values())
+        assert len(items) <= -(-total // columns) * columns
+        for kind, count in needed.items():
+            assert roles[kind] >= count
+    for chain in {task.chain for task in plan.tasks}:
+        lengths = [len(task.items) for task in plan.tasks if task.chain == chain]
+        assert max(lengths) - min(lengths) <= columns
 
 
 def distances(plan: Plan) -> list[int]:
@@ -89,6 +126,21 @@ def test_repeats_stand_at_their_distance_or_the_plan_says_how_many_do_not(seed: 
     assert min(found) >= 0
     assert near == sum(said)
     assert near <= len(plan.raters)  # in a first task only, where nothing was judged before
+
+
+@pytest.mark.parametrize("make", [with_controls, with_control_screens])
+def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callable[..., Any]) -> None:
+    """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
+    lengths = [10] * 27 + [1] * 3
+    pieces = [Piece(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
+    room = Room(TaskRules(max_segments=276), Controls(bad_reference=0.09))
+    for seed in range(5):
+        draft = Draft([(piece,) for piece in pieces], list(range(30)))
+        screens, short = make(np.random.default_rng(seed), draft, room, {}, Seen())
+        shown = [piece for screen in screens for piece in screen]
+        assert [one for one in short if one.kind != "distance"] == []
+        assert sorted(piece.document for piece in shown if piece.role == "degraded") == ["d27", "d28", "d29"]
+        assert sum(piece.size.segments for piece in shown) == 276
 
 
 def test_a_task_without_room_for_controls_is_refused_with_what_to_do() -> None:
@@ -174,6 +226,11 @@ def test_a_remainder_of_a_latin_square_is_shared_to_within_one(seed: int, system
             compiled({"structure": "latin_square"}, world(5, systems, raters, seed=seed), seed=seed)
         return
     plan = compiled({"structure": "latin_square"}, world(7, systems, raters, seed=seed), seed=seed)
+    outputs = systems * len({(item.document, item.first) for _, item in rated(plan)})
+    left = outputs - len(rated(plan))
+    said = [unmet.what for unmet in plan.unmet]
+    assert said == ([f"{left} outputs are edited by nobody"] if raters < systems else [])
+    assert left == outputs * (systems - raters) // systems
     counts = Counter((task.rater, item.system) for task, item in rated(plan))
     held = [counts[rater, system] for rater in plan.raters for system in plan.systems]
     assert max(held) - min(held) <= 1

@@ -248,3 +248,38 @@ def test_calibration_items_not_yet_judged_are_given_again_and_to_newcomers_all()
     later = replan(again.plan, test_set, systems[1:], [*raters, Rater("r10")], handed_in=())
     assert common(later.plan, "r10") == Counter({key: n for key, n in common(plan, "r00").items() if key[1] != "s00"})
     assert common(plan, "r01", set(again.kept_tasks)) + common(again.plan, "r01") == common(plan, "r00")
+
+
+@pytest.mark.parametrize("design", [DESIGN, {"overlap": None}, {"grouping": "none"}, {"structure": "sr_dc"}])
+def test_what_is_free_is_shared_evenly_with_newcomers_when_asked(design: dict[str, object]) -> None:
+    """They got nothing; and nothing that is begun moves, nor does anybody judge a text twice."""
+    before = world(24, 3, 5, seed=3)
+    test_set, systems, raters = before
+    plan = compiled(design, before, seed=3)
+    done = first_tasks(plan, 0.3)
+    crowd = [*raters, *(Rater(f"x{n}") for n in range(4))]
+    alone = replan(plan, test_set, systems, crowd, handed_in=done, seed=5)
+    assert {task.rater for task in alone.plan.tasks} <= set(plan.raters)
+    shared = replan(plan, test_set, systems, crowd, handed_in=done, seed=5, rebalance=True)
+    loads = Counter(group.rater for group in shared.plan.groups)
+    assert max(loads.values()) - min(loads[rater.key] for rater in crowd) <= 1
+    assert shared.kept_tasks == alone.kept_tasks
+    found = outcome(plan, shared, {rater.key for rater in crowd})
+    assert all(set(judged.values()) == {1} for judged in found.values())
+    assert sum(map(len, found.values())) == sum(map(len, outcome(plan, alone, set(plan.raters)).values()))
+    later = replan(alone.plan, test_set, systems, crowd, handed_in=(), rebalance=True, seed=6)
+    assert len({group.rater for group in later.plan.groups}) == 9, "those whom an earlier replan gave nothing, too"
+
+
+def test_late_outputs_that_others_judge_than_the_rest_are_told() -> None:
+    before = world(12, 2, 3, seed=2)
+    plan = compiled({"overlap": None}, before, seed=2)
+    everything = {task.number for task in plan.tasks}
+    test_set, systems, raters = late(before, identical=False)
+    again = replan(plan, test_set, systems, raters, handed_in=everything)
+    assert not [unmet for unmet in again.plan.unmet if "late outputs" in unmet.what]
+    without = replan(plan, test_set, systems, raters[1:], handed_in=everything)
+    moved = sum(group.rater == raters[0].key for group in plan.groups)
+    assert [unmet.what for unmet in without.plan.unmet] == [
+        f"{moved} late outputs are judged by others than the rest of their documents"
+    ]

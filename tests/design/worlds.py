@@ -62,3 +62,11 @@ def ratings_of(plan: Plan) -> dict[tuple[str, int, int, str], list[str]]:
 def rated(plan: Plan) -> list[tuple[Task, Item]]:
     """Regular items, with their tasks."""
     return [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
+
+
+def sittings(plan: Plan) -> list[list[Item]]:
+    """The items of every task, those of the tasks of a chain together."""
+    found: dict[tuple[bool, int], list[Item]] = defaultdict(list)
+    for task in plan.tasks:
+        found[task.chain is None, task.number if task.chain is None else task.chain] += task.items
+    return list(found.values())

@@ -65,6 +65,16 @@ function together(report) {
   ];
 }
 
+// How many control items of each kind stand in each tenth of their tasks; a plan of an earlier release does not say.
+function places(found) {
+  const kinds = { degraded: t("degraded items"), repeat: t("repeats"), reference: t("references") };
+  const tenths = (counts) => Object.fromEntries(counts.map((n, i) => [`${figure(10 * i)}–${figure(10 * i + 10)} %`, n]));
+  const rows = Object.entries(found ?? {}).map(([kind, counts]) => [kinds[kind], tenths(counts)]);
+  if (!rows.length) return null;
+  const title = t("Control items in each tenth of their tasks");
+  return [h("h3", {}, title), shaded(title, t("Kind"), Object.fromEntries(rows))];
+}
+
 function ahead({ forecast, srp }) {
   return [
     [t("Smallest difference that is found"), forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? foreign(forecast.reason) : t("with 80 % power")],
@@ -97,6 +107,7 @@ function draw(plan) {
       [t("Items"), (one) => figure(one.items), "right"], [t("Segments"), (one) => figure(one.segments), "right"],
       [t("Words"), (one) => figure(one.words), "right"], [t("Hours"), (one) => figure(one.hours, 1), "right"],
     ], report.raters),
+    places(report.controls?.places),
     together(report),
     report.recommendations.length ? [h("h3", {}, t("Recommendations that it does not follow")), table(t("Recommendations that it does not follow"), [
       [t("Recommendation"), (one) => foreign(one.recommendation), "text"], [t("Instead"), (one) => foreign(one.instead), "text"], [t("Cost"), (one) => foreign(one.cost), "text"],

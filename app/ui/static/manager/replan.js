@@ -93,7 +93,7 @@ function documents(found) {
 
 function asked() {
   const boxes = [...form.querySelectorAll("[name=document]")];
-  const body = { reason: form.elements.reason.value.trim() };
+  const body = { reason: form.elements.reason.value.trim(), rebalance: form.elements.rebalance.checked };
   if (boxes.length) body.documents = boxes.filter((box) => box.checked).map((box) => box.value);
   return body;
 }
@@ -135,7 +135,7 @@ function draw(found) {
       [t("Balance"), both(was.balance.normalized_entropy, report.balance.normalized_entropy, 3), t("normalized entropy")],
       [t("Systems in one task"), percent(report.least_together), t("of the pair that meets least")],
     ]),
-    warned(report.unmet.map((one) => `${one.what}: ${one.why}`)), load(report),
+    warned([...report.unmet.map((one) => `${one.what}: ${one.why}`), ...report.notes]), load(report),
     version === null ? inHand(found, "replan") : fetched([["JSON", `${api}/plan`]]));
 }
 

@@ -18,6 +18,7 @@ const TO_DO_FIRST = { consent: `${home}/consent`, qualification: `${home}/test` 
 
 const WHY = {
   finished: () => t("There are no more tasks for you. Thank you."),
+  nothing_planned: () => t("No work is planned for you yet. Ask whoever gave you the link; this page asks again by itself."),
   wait: () => t("There is no task right now; others are working on what is left. This page asks again by itself."),
   paused: () => t("Your work is paused. Ask whoever gave you the link."),
   capacity: () => t("You have judged as much as you agreed to. Thank you."),

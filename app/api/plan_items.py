@@ -1,0 +1,155 @@
+"""The plan in force whole, item by item: as pages, or as one file of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.services import plan_items
+from app.services.plan_items import PlannedItem
+from app.web.access import Manager
+from app.web.deps import CampaignKey, DatabaseDep, SessionDep
+from app.web.examples import sends, shows
+from app.web.lists import Limit, Page, page_of
+from app.web.streams import stream
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
+
+LINES = "application/x-ndjson"
+After = Annotated[
+    str | None,
+    Query(
+        alias="cursor",
+        pattern=r"^[0-9]{1,18}\.[0-9]{1,9}$",
+        description="`next` of the page before.",
+        examples=["8.20"],
+    ),
+]
+
+
+class PlannedGroupOut(BaseModel):
+    """The rating that an item is part of."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    group: int = Field(description="The same for all items of the rating.")
+    unit: int = Field(description="The same for all ratings of the same outputs.")
+    nth: int = Field(description="Which rating of the unit, from 1.")
+
+
+class OriginalOut(BaseModel):
+    """Where the item stands that a repeat or degraded copy goes back to."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    task: str
+    item: int
+
+
+class PlannedItemOut(BaseModel):
+    """An item of the plan in force, with all that the plan says of it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    plan: int = Field(description="Version of the plan.")
+    task: str
+    number: int | None = Field(description="Of the task in its plan, from 1.")
+    rater: str | None = Field(description="Whose task it is; null while it is anybody's of the bucket.")
+    state: str
+    queue: int | None = Field(description="Place of the task among its rater's.")
+    bucket: int | None = Field(description="Null where a task holds items of several buckets.")
+    arm: str | None
+    chain: int | None = Field(description="The same for tasks that a group stretches over.")
+    presentation: str | None
+    item: int = Field(description="Place in the task, from 1.")
+    screen: int | None
+    column: int | None
+    document: str
+    first: int | None
+    last: int | None
+    role: str = Field(description="rating, repeat, reference, degraded or calibration.")
+    systems: list[str] = Field(description="Systems that are credited with the judgment.")
+    group: PlannedGroupOut | None
+    of: OriginalOut | None
+    variant: str | None = Field(description="Name of the degraded texts that it shows.")
+    reference: str | None = Field(description="Name of the reference that it shows.")
+    prefill: str | None = Field(description="Name of the errors that it shows ready made.")
+    side_order: int | None
+    propensity: float | None = Field(description="Probability with which this rater was given it.")
+    surplus: bool = Field(description="Whether what is judged of it counts no more.")
+
+
+EXAMPLE = PlannedItemOut.model_validate(
+    {
+        "plan": 1,
+        "task": "t_0f3a9c51d27e4b6f8a1c2d3e4f5a6b7c",
+        "number": 1,
+        "rater": "rater1",
+        "state": "free",
+        "queue": 1,
+        "bucket": 2,
+        "arm": None,
+        "chain": None,
+        "presentation": "document",
+        "item": 1,
+        "screen": 1,
+        "column": 1,
+        "document": "news.1",
+        "first": 1,
+        "last": 8,
+        "role": "rating",
+        "systems": ["A"],
+        "group": {"group": 14, "unit": 3, "nth": 1},
+        "of": None,
+        "variant": None,
+        "reference": None,
+        "prefill": None,
+        "side_order": 0,
+        "propensity": 1 / 3,
+        "surplus": False,
+    }
+)
+
+
+@router.get(
+    "/items",
+    summary="List the items of the plan",
+    responses=shows(200, Page[PlannedItemOut](items=[EXAMPLE], next=None)),
+)
+def list_plan_items(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: After = None,
+) -> Page[PlannedItemOut]:
+    """Of the plan in force, task by task: role, group, arm, bucket, chain and propensity of each."""
+    task, position = map(int, (cursor or "0.0").split("."))
+    found = plan_items.page(session, campaign, after=(task, position), limit=limit + 1)
+    shown = page_of(found, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
+    return Page[PlannedItemOut](items=[_out(one) for one in shown.items], next=shown.next)
+
+
+@router.get(
+    "/items.jsonl",
+    summary="Export the items of the plan",
+    response_class=StreamingResponse,
+    responses=sends(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
+)
+def export_plan_items(caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
+    """All that the list holds, as JSON lines from one consistent state, streamed."""
+    pieces = _lines(plan_items.every(database, campaign))
+    return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
+
+
+def _lines(found: Iterator[Sequence[PlannedItem]]) -> Iterator[bytes]:
+    for some in found:
+        yield "".join(f"{_out(one).model_dump_json()}\n" for one in some).encode()
+
+
+def _out(one: PlannedItem) -> PlannedItemOut:
+    return PlannedItemOut.model_validate(one)

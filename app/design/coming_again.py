@@ -1,0 +1,126 @@
+"""Showing again what a rater has judged: which screen, and at which place of a later part of the work."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.design.batches import Room, total
+from app.design.order import Piece, Screen
+from app.design.values import Size
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """What a rater has judged in earlier tasks. at: segments judged up to the end of each item.
+
+    screens: those of ratings, with the segments judged up to their end. repeated: what was shown again, by identity.
+    """
+
+    pieces: list[Piece] = field(default_factory=list)
+    screens: list[tuple[Screen, int]] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    segments: int = 0
+    repeated: set[int] = field(default_factory=set)
+
+    def add(self, screens: Sequence[Screen]) -> None:
+        """Note a finished task."""
+        for screen in screens:
+            for piece in screen:
+                self.segments += piece.size.segments
+                if piece.role == "rating":
+                    self.pieces.append(piece)
+                    self.at.append(self.segments)
+            if screen[0].role == "rating":
+                self.screens.append((screen, self.segments))
+
+    def before(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
+        """Screens of earlier tasks, in random order, that ended by a point, in segments from the last one's end."""
+        count = bisect_right(self.screens, self.segments + latest, key=lambda screen: screen[1])
+        return (self.screens[n][0] for n in rng.permutation(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A screen that was chosen to come again. size: of the whole task with it and with all else that is chosen."""
+
+    room: Room
+    size: Size
+    screen: Screen
+
+    def gives_way_to(self, other: Screen) -> bool:
+        """Whether another screen can come again in its place: no longer, or within the limits of the task."""
+        mine, theirs = total(self.screen), total(other)
+        longer = theirs.segments > mine.segments or theirs.words > mine.words
+        return not longer or self.room.within(self.with_instead(other))
+
+    def with_instead(self, other: Screen) -> Size:
+        """What the task asks with another screen in its place."""
+        mine = total(self.screen)
+        rest = Size(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
+        return rest + total(other)
+
+
+def place_again(
+    rng: np.random.Generator, screens: Sequence[Screen], seen: Seen, room: Room, fits: Callable[[Screen], bool]
+) -> tuple[Screen, int]:
+    """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
+
+    The place is drawn first, every one as likely that some screen was judged min_distance segments before; then the
+    screen: one of this task where it can be, else of an earlier one. Where no place is as far away, every place after
+    a screen of ratings is as likely, and the screen is the farthest. What came again already does so only where nothing
+    else is left.
+
+    Parameters
+    ----------
+    seen : the rater's earlier tasks. fits : whether a screen can be the one; one of the task's can at least.
+    """
+    ends = np.cumsum([0] + [total(screen).segments for screen in screens]).tolist()
+    here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
+    open_gaps = among_work(screens, range(len(screens) + 1), room)
+    gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]
+
+    def fresh(screen: Screen) -> bool:
+        return id(screen) not in seen.repeated and fits(screen)
+
+    for gap in gaps:
+        latest = ends[gap] - room.controls.min_distance
+        able = [screen for screen, end in here if end <= latest and fresh(screen)]
+        found = able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.before(rng, latest)), None)
+        if found is not None:
+            seen.repeated.add(id(found))
+            return found, gap
+    everything = [*((screen, end - seen.segments) for screen, end in seen.screens), *here]
+    for allowed in (fresh, fits):
+        for gap in gaps:
+            found = next((screen for screen, end in everything if end <= ends[gap] and allowed(screen)), None)
+            if found is not None:
+                seen.repeated.add(id(found))
+                return found, gap
+    raise AssertionError("a screen of the task fits at its end")
+
+
+def among_work(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> list[int]:
+    """Those of some gaps between screens at which a control item may stand.
+
+    What everyone judges stays first or last where it was put there, unless all items are shuffled.
+    """
+    if room.task.shuffle == "items":
+        return list(gaps)
+    work = [n for n, screen in enumerate(screens) if screen[0].role != "calibration"]
+    return [gap for gap in gaps if work[0] <= gap <= work[-1] + 1]
+
+
+def too_near(screens: Sequence[Screen], distance: int, seen: Seen) -> list[int]:
+    """How many segments each repeat of the task added last stands too near to its original."""
+    end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
+    at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)
+    result = []
+    for piece in (piece for screen in screens for piece in screen):
+        if piece.role == "repeat" and at - end_of[id(piece.of)] < distance:
+            result.append(distance - at + end_of[id(piece.of)])
+        at += piece.size.segments
+    return result

@@ -1,0 +1,64 @@
+"""Where in their tasks control items stand: a rater who could guess it would read there alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.design.plan import Item, Plan
+from app.design.values import Codes
+
+TENTHS = 10
+SURELY = 27.88  # of a chi-squared with 9 degrees of freedom, p = .001
+MUCH = 0.3
+KINDS = ("degraded", "repeat", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Of one kind of control item: how many stand in each tenth of their tasks, and how many would by chance.
+
+    By chance every place of a task that is no calibration item's is as likely.
+    """
+
+    kind: str
+    counts: tuple[int, ...]
+    by_chance: tuple[float, ...]
+
+    @property
+    def apart(self) -> float:
+        """The share of these items that would have to stand in another tenth, from 0 to 1."""
+        off = sum(abs(n - chance) for n, chance in zip(self.counts, self.by_chance, strict=True))
+        return off / 2 / max(sum(self.counts), 1)
+
+    @property
+    def guessable(self) -> bool:
+        """Whether much of them stands where they can be guessed, and more than chance makes so."""
+        pairs = [(n, chance) for n, chance in zip(self.counts, self.by_chance, strict=True) if chance]
+        return self.apart > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
+
+
+def control_places(plan: Plan) -> tuple[Places, ...]:
+    """The places of every kind of control item that a plan has."""
+    seen = np.zeros((len(KINDS), TENTHS), dtype=np.int64)
+    chance = np.zeros((len(KINDS), TENTHS))
+    for task in plan.tasks:
+        tenth = (np.arange(len(task.items)) * TENTHS + TENTHS // 2) // len(task.items)
+        able = _counted(tenth, task.items, {*KINDS, "rating"})
+        for n, kind in enumerate(KINDS):
+            here = _counted(tenth, task.items, {kind})
+            seen[n] += here
+            chance[n] += able * (here.sum() / max(able.sum(), 1))
+    return tuple(
+        Places(kind, tuple(seen[n].tolist()), tuple(chance[n].tolist()))
+        for n, kind in enumerate(KINDS)
+        if seen[n].any()
+    )
+
+
+def _counted(tenth: Codes, items: Sequence[Item], roles: set[str]) -> Codes:
+    """Items of some roles in each tenth."""
+    held = [item.role in roles for item in items]
+    return np.bincount(tenth[held], minlength=TENTHS)

@@ -1,0 +1,102 @@
+"""Whoever reads only the first part of each task is found, however the structure of the plan orders its items."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import get_args
+
+import pytest
+
+from app.design.compile import compile_plan
+from app.design.design import Structure
+from app.design.parse import parse_design
+from app.design.plan import Item, Plan
+from app.design.values import Document, Rater, System, TestSet
+from app.protocols import get
+from app.protocols._base import Shown, options_of
+from app.services.simulation import About, Forms, Judge, Mind, PlantedText, Temper, model_of, sitting
+from app.stats.quality.report import QualityReport
+from app.stats.ratings import Role
+from tests.services.test_simulated_quality import Given, reported, shown
+
+SYSTEMS = ("A", "B", "C")
+DOCUMENTS, SEGMENTS, READS = 48, 5, 0.4
+HONEST = tuple(f"r{n}" for n in range(10))
+READERS = ("x0", "x1")
+STRUCTURES = [name for name in get_args(Structure) if name != "latin_square"]  # post-editors give no scores
+
+
+def texts() -> dict[tuple[str, str, int], PlantedText]:
+    return {
+        (system, f"d{d:02}", s): PlantedText(system, f"d{d:02}", s, f"Output {d} {s} of {system}, in words of its own.")
+        for system in SYSTEMS
+        for d in range(DOCUMENTS)
+        for s in range(1, SEGMENTS + 1)
+    }
+
+
+def plan_of(structure: str, seed: int) -> Plan:
+    controls = {"bad_reference": {"rate": 0.12}}
+    if structure != "alternate_2018":
+        controls["repeat"] = {"rate": 0.1}
+    task = {"max_segments": 50, "max_items": 50 if structure in ("sr_dc", "alternate_2018") else None}
+    design = {"structure": structure, "ratings_per_item": 2, "controls": controls, "task": task}
+    documents = tuple(Document(f"d{d:02}", (8,) * SEGMENTS) for d in range(DOCUMENTS))
+    outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(SEGMENTS)) for d in documents for s in SYSTEMS}
+    people = [Rater(name) for name in (*HONEST, *READERS)]
+    return compile_plan(parse_design(design), TestSet(documents, outputs), [System(s) for s in SYSTEMS], people, seed)
+
+
+def judged(structure: str, seed: int) -> QualityReport:
+    plan, known, rng, given = plan_of(structure, seed), texts(), Random(seed), list[Given]()
+    made = model_of(
+        About("c", "da", {}, "source"),
+        list(known.values()),
+        [*HONEST, *READERS],
+        seed=seed,
+        qualities={"A": 83, "B": 75, "C": 67},
+    )
+    changed = {name: Temper(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
+    made = made.model_copy(update={"raters": {**made.raters, **changed}})
+    forms, protocol = Forms.of(made), get("da")
+    for rater in (*HONEST, *READERS):
+        mind, clock = Mind.of(made, rater), 0
+        for task in plan.of_rater(rater):
+            rows = [
+                (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
+            ]
+            for act in sitting(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
+                if isinstance(act, Judge) and act.segment is not None:
+                    payload = protocol.payload.model_validate(act.payload)
+                    score = protocol.score(payload, Shown("", "x", ()), options_of(protocol, {})).score
+                    unread = act.segment > mind.temper.reads * len(rows)
+                    ends = clock + round(act.seconds / (10 if unread else 1) * 1e6)
+                    text, role = rows[act.segment - 1]
+                    given.append(Given(text, rater, f"{rater}t{task.number}", role, score, clock, ends))
+                    clock = ends
+    return reported(given)
+
+
+def of(item: Item) -> range:
+    return range(item.first, item.last + 1)
+
+
+def role_of(item: Item) -> Role:
+    return Role[item.role.upper()]
+
+
+def found_in(structure: str, seed: int) -> tuple[set[str], set[str]]:
+    beyond = {one.rater for one in judged(structure, seed).raters if one.beyond}
+    return beyond & set(READERS), beyond - set(READERS)
+
+
+def test_who_reads_the_first_part_of_tasks_alone_is_found() -> None:
+    assert found_in("sr_dc", 1) == (set(READERS), set())
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_who_reads_the_first_part_of_tasks_alone_is_found_in_every_structure(structure: str) -> None:
+    found = [found_in(structure, seed) for seed in range(2, 5)]
+    assert [readers for readers, _ in found] == [set(READERS)] * 3
+    assert sum(len(honest) for _, honest in found) <= 1, "of thirty honest raters"
