@@ -160,15 +160,20 @@ def _cut(rng: np.random.Generator, block: Block, room: Room) -> list[Draft]:
 
 
 def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room) -> Sequence[Quota | None]:
-    """What each part of a group has of its control items, None where they are not of one group or there are none."""
-    pieces = [piece for part in parts for screen in part for piece in screen]
-    if not room.controls.any or pieces[0].group is None or len({piece.group for piece in pieces}) > 1:
+    """What each part of a group has of its control items.
+
+    None where there are none, where the items are not of one group, and where screens are not equally wide: then how
+    many there must be hangs on which of them come again.
+    """
+    shown = [screen for part in parts for screen in part]
+    pieces = [piece for screen in shown for piece in screen]
+    alike = len({piece.group for piece in pieces}) == len({len(screen) for screen in shown}) == 1
+    if not room.controls.any or pieces[0].group is None or not alike:
         return [None] * len(parts)
     if room.task.columns > 1:
-        again = smallest_first([screen for part in parts for screen in part])
-        widths = [len(screen) for screen in again]
-        number = screens_needed(room.controls, len(pieces), widths)
-        least = least_controls(room.controls, len(pieces) + sum(widths[n % len(widths)] for n in range(number)))
+        width = len(shown[0])
+        number = screens_needed(room.controls, len(pieces), [width])
+        least = least_controls(room.controls, len(pieces) + number * width)
     else:
         least = control_counts(room.controls, len(pieces))
         number = sum(least.values())

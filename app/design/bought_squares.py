@@ -39,12 +39,15 @@ def bought_squares(
     systems: Sequence[str],
     buckets: Sequence[Bucket],
     planned: Collection[str],
+    *,
+    uncovered: int = 0,
 ) -> Squares:
     """Deal squares, in each bucket, over the documents that no group is planned of yet.
 
     Parameters
     ----------
-    rngs : a generator for each bucket, by its number. planned : keys of the documents that have groups.
+    rngs : a generator for each bucket, by its number. planned : keys of the documents that have groups; uncovered : how
+        many of their outputs nobody edits.
 
     Returns
     -------
@@ -60,7 +63,6 @@ def bought_squares(
     cells: dict[Cell, Place] = {}
     lacking: list[str] = []
     alone: list[str] = []
-    uncovered = 0
     for bucket in buckets:
         fresh = [key for key in bucket.documents if key not in planned]
         if not bucket.raters:

@@ -219,8 +219,16 @@ def _squares(
     """Latin squares over what was bought; a late system has no place in those that are full."""
     if plan.design.structure != "latin_square":
         return Squares({}, ())
+    before = set(plan.systems) & set(systems)
+    edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
     made = bought_squares(
-        lambda bucket: draw.rng("latin", bucket), found, test_set, systems, buckets, state.nth_of_document
+        lambda bucket: draw.rng("latin", bucket),
+        found,
+        test_set,
+        systems,
+        buckets,
+        state.nth_of_document,
+        uncovered=sum(len(before - each) for each in edited),
     )
     late = sorted(set(systems) - set(plan.systems))
     if not late:

@@ -17,6 +17,8 @@ from app.storage import plans as stored
 from app.storage.db import Session
 
 MOST_NAMED = 5
+CAME = "raters added"
+IDLE = "who came since has nothing to judge until a replan, which shares the open work evenly with `rebalance`"
 UNNAMED = "what is known of the documents or of the raters (their capacity, buckets, team, person) is another"
 
 
@@ -45,6 +47,8 @@ def changes(session: Session, view: CampaignView, campaign_id: int) -> tuple[str
     found = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
         found = (*found, *plan_prefills.changed(session, campaign_id, view, plan.arms))
+    elif any(line.startswith(CAME) for line in found):
+        found = (*found, IDLE)
     return found
 
 

@@ -13,13 +13,13 @@ Row = sa.Row[Any]
 
 # Tasks first, each with one item at least, so that a page costs the same however long the plan is.
 PAGE = """
-WITH some AS MATERIALIZED (
+WITH nearest AS MATERIALIZED (
     SELECT * FROM tasks WHERE campaign_id = :campaign AND plan = :plan AND state <> 'withdrawn' AND id >= :task
     ORDER BY id LIMIT :most),
 picked AS MATERIALIZED (
     SELECT i.*, t.public_id, t.meta AS told, t.rater_id, t.state, t.queue, t.bucket, t.arm, t.chain, t.presentation,
            t.plan
-    FROM some t CROSS JOIN LATERAL (
+    FROM nearest t CROSS JOIN LATERAL (
         SELECT * FROM items WHERE campaign_id = :campaign AND task_id = t.id
           AND (t.id > :task OR position > :position) ORDER BY position LIMIT :most) i
     ORDER BY t.id, i.position LIMIT :most)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +11,7 @@ import psycopg
 import pytest
 
 from app.domain.recipe import NAMED, Scoring
-from app.services import plans, replanning
-from app.storage import campaigns
-from app.storage import plans as stored_plans
+from app.services import replanning
 from app.storage.db import Database
 from tests.api.live_campaign import (
     LIVE,
@@ -390,73 +387,3 @@ def test_what_is_judged_while_a_plan_is_compiled_does_not_make_it_compile_again(
 
     assert times == [1]
     assert ask_rows("SELECT count(*) FROM judgments") == [(1,)]
-
-
-def test_who_joins_an_open_campaign_is_told_and_gets_an_even_share_when_asked(live: httpx.Client, auth: Auth) -> None:
-    """They were told that there are no more tasks; and a replan gave them none."""
-    assert judge_task(live, auth("r1"))
-    ok(live.put(f"{LIVE}/raters/r9", json={}))
-    told = ok(live.post(f"{LIVE}/lease", headers=auth("r9")))
-    assert (told["why"], told["retry_after"] is not None) == ("nothing_planned", True)
-    assert any("r9" in note and "rebalance" in note for note in replan(live)["report"]["notes"])
-    assert lease(live, auth("r9")) is None
-
-    plan = replan(live, rebalance=True)
-
-    groups = {load["rater"]: load["groups"] for load in plan["report"]["raters"]}
-    assert groups["r9"] >= 1
-    assert not any("nothing to judge" in note for note in plan["report"]["notes"])
-    finish(live, auth, *RATERS, "r9")
-    assert ranked(live) == {"sysA": 12, "sysB": 12}
-    assert ok(live.post(f"{LIVE}/lease", headers=auth("r9")))["why"] == "finished"
-
-
-def test_a_crowd_that_comes_after_the_plan_gets_a_share_when_asked(live: httpx.Client) -> None:
-    ok(live.post(f"{LIVE}/invitations", json={"seats": 3}))
-
-    plan = replan(live, rebalance=True)
-
-    loads = {load["rater"]: load["groups"] for load in plan["report"]["raters"]}
-    assert len(loads) == 6
-    assert set(loads.values()) == {1}
-
-
-@pytest.mark.parametrize("arms", [[], [{"name": "a"}, {"name": "b"}]])
-def test_the_plan_in_force_is_listed_and_exported_item_by_item(
-    admin: httpx.Client, auth: Auth, database: Database, arms: list[dict[str, str]]
-) -> None:
-    controls = {"bad_reference": {"rate": 0.1, "method": "word_mixing"}}
-    open_live(admin, controls=controls, task={"max_segments": 30}, arms=arms)
-    judge_task(admin, auth("r1"))
-    with database.transaction() as session:
-        campaign = campaigns.get(session, "live").id
-        compiled = plans.unpacked(stored_plans.get(session, campaign, None).compiled)
-    groups = {group.number: group for group in compiled.groups}
-
-    paged: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while cursor is not None or not paged:
-        page = ok(admin.get(f"{LIVE}/plan/items", params={"limit": 7, **({"cursor": cursor} if cursor else {})}))
-        paged += page["items"]
-        cursor = page["next"]
-
-    lines = admin.get(f"{LIVE}/plan/items.jsonl")
-    assert lines.headers["content-type"].startswith("application/x-ndjson")
-    assert [json.loads(line) for line in lines.text.splitlines()] == paged
-    meant = [(task, item) for task in compiled.tasks for item in task.items]
-    number_of = {one["task"]: one["number"] for one in paged}
-    assert len(paged) == len(meant)
-    for shown, (task, item) in zip(paged, meant, strict=True):
-        assert (shown["number"], shown["item"], shown["rater"]) == (task.number, item.position, task.rater)
-        assert (shown["role"], shown["document"], shown["first"]) == (item.role, item.document, item.first)
-        assert (shown["propensity"], shown["bucket"], shown["variant"]) == (item.propensity, task.bucket, item.variant)
-        assert shown["arm"] == (arms[task.arm]["name"] if task.arm is not None else None)
-        group = None if item.group is None else groups[item.group]
-        assert (shown["group"] and (shown["group"]["unit"], shown["group"]["nth"])) == (
-            group and (group.unit, group.nth)
-        )
-        of = shown["of"] and (number_of[shown["of"]["task"]], shown["of"]["item"])
-        assert of == (item.of and (item.of.task, item.of.position))
-    assert admin.get(f"{LIVE}/plan/items", params={"cursor": "x"}).status_code == 422
-    assert admin.get("/v1/campaigns/other/plan/items").status_code == 404
-    assert admin.get("/v1/campaigns/other/plan/items.jsonl").status_code == 404

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.services.plan_staleness import IDLE
+
 LIVE = "/v1/campaigns/live"
 
 
@@ -119,7 +121,7 @@ def test_what_a_replan_has_taken_in_is_no_change_any_more_and_what_comes_after_i
     assert (replanned["stale"], _stale(planned)) == ([], [])
 
     _add_rater(planned)
-    assert _stale(planned) == ["raters added: r4"]
+    assert _stale(planned) == ["raters added: r4", IDLE]
     assert _ok(planned.get(f"{LIVE}/plans/1"))["stale"] is None
 
 
