@@ -1,0 +1,71 @@
+"""What is counted of each address: rates, turns, failures, and what an address is."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.web.by_address import Failures, Rates, Turns, address_of
+
+Address = tuple[str, int]
+
+
+class Clock:
+    """Time as a test has it."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_turns_are_by_address_and_have_a_longest() -> None:
+    now = 100.0
+    turns = Turns(10.0, 0.25, lambda: now)
+    assert [round(turns.wait("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
+    assert turns.wait("b") == 0.0
+    now += 0.3
+    assert round(turns.wait("a"), 6) == 0.05
+    now += 10
+    assert turns.wait("a") == 0.0
+
+
+def test_failures_end_with_their_window() -> None:
+    clock = Clock()
+    failures = Failures(2, 60, clock)
+    assert (failures.note("a", b"1"), failures.wait("a")) == (1, 0)
+    clock.now += 10
+    assert failures.note("a", b"2") == 2
+    assert (failures.wait("a"), failures.wait("b")) == (50, 0)
+    clock.now += 49.9
+    assert failures.wait("a") == 1
+    clock.now += 0.1
+    assert failures.wait("a") == 0, "the first has ended, the second has not"
+    assert failures.note("a", b"3") == 2
+    assert failures.wait("a") == 10
+
+
+def test_a_rate_gives_back_what_time_brings() -> None:
+    clock = Clock()
+    rates = Rates(2, 3, clock)
+    assert [rates.wait("a") for _ in range(4)] == [0, 0, 0, 1]
+    assert rates.wait("b") == 0
+    clock.now += 0.5
+    assert [rates.wait("a") for _ in range(2)] == [0, 1]
+    clock.now += 1000
+    assert [rates.wait("a") for _ in range(4)] == [0, 0, 0, 1], "no more than the burst"
+
+
+@pytest.mark.parametrize(
+    ("client_", "address"),
+    [
+        (("192.0.2.7", 1), "192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 1), "2001:db8:1:2::/64"),
+        (("2001:db8:1:2:ffff::", 1), "2001:db8:1:2::/64"),
+        (("2001:db8:1:3::", 1), "2001:db8:1:3::/64"),
+        (("::ffff:192.0.2.7", 1), "192.0.2.7"),
+        (("testclient", 1), "testclient"),
+        (None, ""),
+    ],
+)
+def test_an_address_is_that_of_a_customer(client_: Address | None, address: str) -> None:
+    assert address_of({"type": "http", "client": client_}) == address
