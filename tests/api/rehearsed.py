@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -98,9 +98,7 @@ class Rehearsed:
 
     def judge(self, rater: str, *, most: int | None = None) -> int:
         """Let a rater judge all that there is, or that many segments, handing nothing in after that; how many."""
-        with self.database.transaction() as opened:
-            secret = tokens.issue(opened, role="rater", campaign=self.key, rater=rater).secret
-        session = {"Authorization": f"Bearer {secret}"}
+        session = self._session(rater)
         planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
         view = ok(self.client.get(self.path))
         about = About(self.key, self.protocol, view["options"], view["basis"])
@@ -112,6 +110,36 @@ class Rehearsed:
                 break
             self._sit(mind, forms, read_task(told), session, most)
         return mind.judged
+
+    def _session(self, rater: str) -> dict[str, str]:
+        """The header of a rater."""
+        with self.database.transaction() as opened:
+            secret = tokens.issue(opened, role="rater", campaign=self.key, rater=rater).secret
+        return {"Authorization": f"Bearer {secret}"}
+
+    def act(self, rater: str, path: str) -> None:
+        """Post something without a body as a rater does."""
+        ok(self.client.post(path, headers=self._session(rater)))
+
+    def say_again(self, rater: str, task: str, said: Collection[Mapping[str, Any]]) -> None:
+        """Lease a task that was reopened, and say everything as it was said. said: as the manager sees it."""
+        session = self._session(rater)
+        assert ok(self.client.post(f"{self.path}/lease", headers=session))["task"]["task"] == task
+        of_item: dict[int, list[int]] = {}  # an item may begin in the middle of its document
+        for one in said:
+            of_item.setdefault(one["item"], []).extend([one["segment"]] if one["segment"] else [])
+        for one in said:
+            segment = f"/{sorted(of_item[one['item']]).index(one['segment']) + 1}" if one["segment"] else ""
+            where = f"/v1/tasks/{task}/judgments/{one['item']}{segment}"
+            body = {"protocol": self.protocol, **one["payload"]}
+            ok(self.client.put(where, json=body, headers={**session, "If-Match": f'"{one["revision"]}"'}))
+        ok(self.client.post(f"/v1/tasks/{task}/submit", headers=session))
+
+    def tasks(self, **query: str) -> list[str]:
+        """The names of tasks, as the manager sees them; of few enough for one page."""
+        page = ok(self.client.get(f"{self.path}/tasks", params={"limit": "200", **query}))
+        assert page["next"] is None
+        return [one["task"] for one in page["items"]]
 
     def _sit(self, mind: Mind, forms: Forms, task: SeenTask, session: dict[str, str], most: int | None) -> None:
         acts, came, here = sitting(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"

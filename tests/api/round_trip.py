@@ -1,4 +1,8 @@
-"""A campaign out in every format that there is and in again: which rows came back, and what the export counted."""
+"""A campaign out in every format that there is and in again: which rows came back, and what the export counted.
+
+Rankings of what came back as it was have to be equal, whatever else was counted: so a changed ranking of all is only
+ever the work of rows that the export told of. Exclusions are made again, as it says.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,46 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
 
 from app import formats
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, from_options
 from app.formats._base import Input
 from app.formats._esa_write import PROTOCOLS
-from app.services import exports, imports, reports
+from app.services import exclusions, exports, imports, reports
+from app.stats.ratings import Ratings, Role
 from app.storage.db import Database
 
-Row = dict[str, Any]
 Key = tuple[str, str, int | None, str]
+Judged = tuple[Key, str]
 READ_AGAIN = sorted(name for name in exports.writable() if name in formats.ALL and formats.get(name).read)
 ASKED = {"mtme": "human={protocol}-*"}
-"""Options without which a format does not read what it wrote: scores are read where they are asked for."""
+"""Options without which a format does not read what it wrote: scores are read where they are asked for.
+
+One that needs some and is not here brings no rows back, and fails.
+"""
 APART = {"appraise"}
-"""Formats whose files are imported one after the other."""
+"""Formats whose files are imported one after the other; one that needs it and is not here is refused, and fails."""
 EMPTY = re.compile("no judgments|hold nothing|no tasks|holds nothing")
 MISSING = ("judgments", "answers of one rater", "who judged")
 """How losses begin that count rows which do not come back."""
+EXCLUSIONS = "exclusions that stand: make them again"
 PLAIN = {"normalize": ["none"], "test": ["none"], "clusters": ["none"]}
 
 
 @dataclass
 class Trip:
-    """What became of a campaign in one format: what the export counted, and rows that are missing, new or otherwise."""
+    """What became of a campaign in one format: what the export counted, and what is missing, new or otherwise.
+
+    before, new, changed: rows, one for each system of a judgment. missing: judgments.
+    """
 
     campaign: str
     format: str
@@ -42,11 +58,12 @@ class Trip:
     missing: int = 0
     new: int = 0
     changed: int = 0
-    ranked_otherwise: bool = False
+    ranked_otherwise: str = ""
+    excluded_otherwise: str = ""
 
     @property
     def told_missing(self) -> int:
-        """Rows that the export says it leaves out."""
+        """Judgments that the export says it leaves out."""
         return sum(n for what, n in self.lost.items() if what.startswith(MISSING))
 
     @property
@@ -60,10 +77,11 @@ class Trip:
         rest = self.lost.total() - self.told_missing
         told = {
             f"{self.new} rows that were never judged": self.new > self.told_otherwise,
-            f"{self.missing} rows are missing, {self.told_missing} are counted": self.missing
+            f"{self.missing} judgments are missing, {self.told_missing} are counted": self.missing
             > self.told_missing + self.told_otherwise,
             f"{self.changed} rows are otherwise, {rest} losses are counted": self.changed > rest,
-            "ranks otherwise, and nothing is counted": self.ranked_otherwise and not self.lost,
+            f"what came back ranks otherwise: {self.ranked_otherwise}": bool(self.ranked_otherwise),
+            f"exclusions: {self.excluded_otherwise}": bool(self.excluded_otherwise),
         }
         return [f"{self.campaign} as {self.format}: {what} {dict(self.lost)}" for what, wrong in told.items() if wrong]
 
@@ -76,48 +94,97 @@ def written(database: Database, campaign: str, format: str) -> tuple[dict[str, b
     return {"file": b"".join(exports.export(database, campaign, format, lost=lost))}, lost
 
 
-def rows(database: Database, campaign: str) -> Counter[tuple[Key, str]]:
-    """What stands of every judgment, once for each system: its key, and what else is said as JSON."""
-    lines = [json.loads(line) for line in b"".join(exports.export(database, campaign, "jsonl")).splitlines()[1:-1]]
-    voided = {_address(one) for one in lines if one["type"] == "void"}
-    latest = {_address(one): one for one in lines if one["type"] == "judgment"}
-    return Counter(row for address, one in latest.items() if address not in voided for row in _by_system(one))
+def stands(database: Database, campaign: str) -> list[list[Judged]]:
+    """What stands of every judgment, once for each system: its key, and what else is said as JSON.
+
+    Read from the tables, not from what exports make of them.
+    """
+    with database.transaction() as session:
+        found = session.execute(sa.text(STANDING), {"campaign": campaign}).all()
+    return [list(_by_system(one)) for one in found]
 
 
-def _address(record: Row) -> tuple[object, ...]:
-    return record["task"], record["item"], record.get("position"), record["rater"]
+def _n_missing(before: list[list[Judged]], missing: Counter[Key]) -> int:
+    """How many judgments have a row that is missing: exports count judgments, whatever systems share an output."""
+    left, n = missing.copy(), 0
+    for judgment in before:
+        gone = [key for key, _ in judgment if left[key] > 0]
+        left.subtract(gone)
+        n += bool(gone)
+    return n
 
 
-def _by_system(record: Row) -> Iterator[tuple[Key, str]]:
-    said = {"role": record.get("role", "rating"), "accepted": record.get("accepted", True), **record["payload"]}
-    shown = record["systems"] or [(record.get("item_meta") or {}).get("reference")]
-    for system in shown:
-        key = system, record["document"], record.get("position"), record["rater"]
-        yield key, json.dumps(said, sort_keys=True)
+STANDING = """
+SELECT i.role, i.accepted, d.key AS document, g.position, r.key AS rater, j.payload,
+       coalesce(i.reference, i.meta ->> 'reference') AS reference,
+       (SELECT array_agg(s.key ORDER BY s.key) FROM credits c JOIN systems s ON s.id = c.system_id
+        WHERE c.item_id = i.id) AS systems
+FROM campaigns k JOIN judgments j ON j.campaign_id = k.id JOIN items i ON i.id = j.item_id
+JOIN documents d ON d.id = i.document_id JOIN raters r ON r.id = j.rater_id LEFT JOIN segments g ON g.id = j.segment_id
+WHERE k.key = :campaign AND NOT j.surplus AND i.surplus_from IS NULL
+  AND NOT EXISTS (SELECT FROM voids v WHERE v.judgment_id = j.id)
+  AND NOT EXISTS (SELECT FROM judgments y WHERE y.item_id = j.item_id AND y.rater_id = j.rater_id
+      AND y.segment_id IS NOT DISTINCT FROM j.segment_id AND y.revision > j.revision AND NOT y.surplus
+      AND NOT EXISTS (SELECT FROM voids w WHERE w.judgment_id = y.id))"""
 
 
-def ranked(database: Database, campaign: str) -> list[tuple[str, float, int]] | str:
-    """Systems with their means and numbers of ratings, in order; why not, where the recipe does not fit."""
+def _by_system(row: Any) -> Iterator[Judged]:
+    said = {"role": Role(row.role).name.lower(), "accepted": row.accepted, **row.payload}
+    for system in row.systems or [row.reference]:
+        yield (system, row.document, row.position, row.rater), json.dumps(said, sort_keys=True)
+
+
+def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tuple[str, float, int]] | str:
+    """Systems with their means and numbers of ratings, in order, by the ratings at these places alone.
+
+    Why not, where the recipe does not fit.
+    """
     try:
-        body = reports.ranking(database, campaign, recipe=from_options(NAMED["recommended"], PLAIN)).body
+        with database.transaction() as session:
+            about = reports.question(session, campaign, None)
+            found = reports.read(session, about, from_options(NAMED["recommended"], PLAIN))
+        rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).canonical()
+        body = replace(found, rows=rows, unweighed=None).body()
     except Invalid as why:
         return why.detail or why.title()
     return [(one["system"], one["raw"], one["n_ratings"]) for one in json.loads(body)["systems"]]
 
 
+def _places(rows: Ratings) -> Iterator[Key]:
+    names = rows.labels
+    for system, document, segment, rater in zip(rows.system, rows.document, rows.segment, rows.rater, strict=True):
+        position = int(names.segment_position[segment]) if segment >= 0 else None
+        yield names.systems[system], names.documents[document], position, names.raters[rater]
+
+
+def exclude_again(database: Database, campaign: str, again: str, told: int) -> str:
+    """Make the exclusions that stand once more, as the export says; what is wrong with how many it counted."""
+    with database.transaction() as session:
+        there = exclusions.page(session, campaign, after=0, limit=100)
+        standing = [one for one in there if one.lifted_version is None]
+        for one in standing if again != campaign else ():
+            with suppress(exclusions.NothingNamed, exclusions.ExcludedAlready):  # not all that there was came back
+                exclusions.exclude(session, again, one.exclusion, reason=one.reason, actor="test")
+    return "" if len(standing) == told else f"{len(standing)} stand, {told} are counted"
+
+
 def trip(database: Database, campaign: str, format: str, again: str, about: Mapping[str, Any]) -> Trip:
     """Write a campaign, read that into a draft that is set up alike, and compare."""
     files, lost = written(database, campaign, format)
-    before = rows(database, campaign)
+    judgments = stands(database, campaign)
+    before = Counter(row for one in judgments for row in one)
     found = Trip(campaign, format, lost, before.total())
     again = campaign if _of_tasks(format) else again
-    came = rows(database, again) if _read(database, again, format, files, about) else Counter[tuple[Key, str]]()
+    read = stands(database, again) if _read(database, again, format, files, about) else []
+    came = Counter(row for one in read for row in one)
     keys, keys_came = (Counter(key for key, _ in some.elements()) for some in (before, came))
-    found.missing, found.new = (keys - keys_came).total(), (keys_came - keys).total()
-    same = (before & came).total()
-    found.changed = (keys & keys_came).total() - same
-    if same == before.total() == came.total():
-        found.ranked_otherwise = ranked(database, campaign) != ranked(database, again)
+    found.missing, found.new = _n_missing(judgments, keys - keys_came), (keys_came - keys).total()
+    found.changed = (keys & keys_came).total() - (before & came).total()
+    found.excluded_otherwise = exclude_again(database, campaign, again, lost[EXCLUSIONS])
+    otherwise = {key for key, _ in ((before - came) + (came - before)).elements()}
+    if alike := (keys.keys() & keys_came.keys()) - otherwise:
+        was, now = (ranked(database, one, alike) for one in (campaign, again))
+        found.ranked_otherwise = "" if was == now else f"{was} became {now}"
     return found
 
 

@@ -1,7 +1,8 @@
 """The closed round trip: whatever is judged comes back from every format, or the export counts what does not.
 
-Protocols, formats, kinds of control items and structures of designs are those that the program knows; that each role,
-each state of a task and each end of a lease was there is asked of the tables.
+Protocols, formats, kinds of control items and choices of designs are those that the program knows, so a new one is in
+it without being named. That each role, each state of a task, system and rater, each end of a lease, and each kind of
+fact that has a data version was there is asked of the tables: a new one fails until a state brings it about.
 """
 
 from __future__ import annotations
@@ -10,76 +11,29 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from itertools import product
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import httpx
 import pytest
 from sqlalchemy import CheckConstraint
 
 from app import protocols
-from app.design.design import Structure
+from app.design.design import Design, Structure
 from app.main import create_app
 from app.services import tokens
 from app.stats.ratings import Role
 from app.storage import embedded
-from app.storage.tables.tasks import tasks
+from app.storage.tables import metadata
 from app.web.deps import Options
 from tests.api.direct import asking
 from tests.api.rehearsed import CONTROLS, KINDS, Rehearsed, ok
-from tests.api.round_trip import READ_AGAIN, Trip, trip
+from tests.api.round_states import STATES, judged
+from tests.api.round_trip import APART, ASKED, READ_AGAIN, Trip, trip
 from tests.spine import Spine, fresh
 
 STRUCTURES = get_args(Structure)
-
-
-def half_judged(live: Rehearsed) -> None:
-    """A rater leaves in the middle of a task."""
-    live.judge("r1", most=2)
-
-
-def revised(live: Rehearsed) -> None:
-    """Everything, with second thoughts: the next rater in turn."""
-    live.judge("r2")
-
-
-def judged(live: Rehearsed) -> None:
-    """Two raters finish, a third is half through."""
-    live.judge("r1")
-    live.judge("r2")
-    live.judge("r3", most=2)
-
-
-def voided(live: Rehearsed) -> None:
-    """Some are set aside."""
-    one = next(live.judgments())
-    told = {"filter": {"task": one["task"], "document": one["document"]}, "reason": "a mistake"}
-    ok(live.client.post(f"{live.path}/judgments/void", json=told))
-
-
-def withdrawn(live: Rehearsed) -> None:
-    """A replan takes tasks away."""
-    segments = [{"source": "A late source.", "references": {"refA": "A late reference."}}] * 2
-    ok(live.client.put(f"{live.path}/documents/d9", json={"position": 9, "segments": segments}))
-    for system in ("sysA", "sysB"):
-        texts = {"segments": [f"{system} came late {n}." for n in (1, 2)]}
-        ok(live.client.put(f"{live.path}/systems/{system}/outputs/d9", json=texts))
-    ok(live.client.post(f"{live.path}/plan/replan", json={"reason": "late"}))
-    live.judge("r3")
-
-
-def excluded(live: Rehearsed) -> None:
-    """A rater counts no longer."""
-    ok(live.client.post(f"{live.path}/exclusions", json={"rater": "r3", "reason": "guessed"}))
-
-
-def erased(live: Rehearsed) -> None:
-    """A rater is forgotten."""
-    ok(live.client.delete("/v1/raters/r2", params={"campaign": live.key}))
-
-
-STATES = {one.__name__: one for one in (half_judged, revised, voided, withdrawn, excluded, erased)}
 
 
 @dataclass
@@ -90,7 +44,7 @@ class Bench:
     spine: Spine
     trips: list[Trip] = field(default_factory=list)
     cells: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
+    made: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def campaign(self, key: str, protocol: str, design: Mapping[str, Any], states: Mapping[str, Any]) -> Rehearsed:
         """A campaign planned and brought into the states, one after another."""
@@ -100,6 +54,14 @@ class Bench:
         for state in states.values():
             state(live)
         return live
+
+    def cover(self, protocol: str, structure: str) -> list[str]:
+        """The faults of a protocol and a structure through all states, tried once."""
+        if (protocol, structure) not in self.made:
+            design = design_for(protocol, structure)
+            live = self.campaign(f"{protocol}-{structure}", protocol, design, STATES)
+            self.made[protocol, structure] = faults(self, live, len(STATES))
+        return self.made[protocol, structure]
 
     def around(self, live: Rehearsed, n_states: int) -> None:
         """Out in every format and in again."""
@@ -161,43 +123,133 @@ def faults(bench: Bench, live: Rehearsed, n_states: int) -> list[str]:
 
 @pytest.mark.parametrize(("protocol", "structure"), [one if one in FAST else soaked(one) for one in COVER])
 def test_every_protocol_comes_back_or_is_counted(bench: Bench, protocol: str, structure: str) -> None:
-    live = bench.campaign(f"{protocol}-{structure}", protocol, design_for(protocol, structure), STATES)
-    found = faults(bench, live, len(STATES))
+    found = bench.cover(protocol, structure)
     assert not found, "\n".join(found)
 
 
+KNOWN = (("tasks", "state"), ("leases", "ended_how"), ("enrolments", "state"), ("systems", "state"))
+"""Columns of what judgments hang on whose values the tables themselves know."""
+
+
+@pytest.mark.soak
 def test_all_that_tables_and_designs_know_was_there(bench: Bench) -> None:
-    """The gate's own gate, after the trips above: a role, state or structure that nobody met would be none tried."""
-    if len(bench.trips) < len(COVER) * len(READ_AGAIN):
-        pytest.skip("only some of the trips were made")
+    """The gate's own gate: a role, state or structure that nobody met would be none tried."""
+    for protocol, structure in COVER:
+        bench.cover(protocol, structure)
     assert {structure for _, structure in COVER} == set(STRUCTURES)
     assert {role for (role,) in bench.spine.ask("SELECT DISTINCT role FROM items")} == {role.value for role in Role}
-    assert {state for (state,) in bench.spine.ask("SELECT DISTINCT state FROM tasks")} == known("state_known")
-    assert {state for (state,) in bench.spine.ask("SELECT DISTINCT state FROM enrolments")} >= {"active", "erased"}
-    for table in ("voids", "exclusions", "screen_judgments"):
+    for table, column in KNOWN:
+        met = bench.spine.ask(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
+        assert {value for (value,) in met} == known(table, column), f"{table}.{column}"
+    for table in FACTS:
         assert bench.spine.ask(f"SELECT EXISTS (SELECT FROM {table})") == [(True,)], table
     assert {one.format for one in bench.trips} == set(READ_AGAIN)
     own = [one for one in bench.trips if one.format == "jsonl"]
-    assert not any(one.missing or one.changed or one.ranked_otherwise for one in own)
+    assert not any(one.missing or one.changed or one.new for one in own)
+    assert any(one.before for one in own)
 
 
-def known(check: str) -> set[str]:
-    """What a check of the table of tasks allows."""
-    (found,) = (one for one in tasks.constraints if isinstance(one, CheckConstraint) and check in str(one.name))
-    return set(re.findall(r"'(\w+)'", str(found.sqltext)))
+def known(table: str, column: str) -> set[str]:
+    """What the check of a column allows."""
+    checks = [str(one.sqltext) for one in metadata.tables[table].constraints if isinstance(one, CheckConstraint)]
+    (found,) = (check for check in checks if check.startswith(f"{column} in ("))
+    return set(re.findall(r"'(\w+)'", found))
+
+
+FACTS = sorted(
+    table.name
+    for table in metadata.tables.values()
+    if any(key.target_fullname.startswith("versions.") for key in table.foreign_keys)
+)
+"""Tables of what has a data version, beside judgments themselves."""
+
+
+def test_states_and_tables_of_this_gate_are_those_of_the_program() -> None:
+    """Where a list is kept by hand, nothing in it is of yesterday, and what it is held against is not empty."""
+    assert {*ASKED, *APART} <= set(READ_AGAIN)
+    assert {"voids", "exclusions", "screen_judgments", "metric_scores"} <= set(FACTS)
+    assert all(len(known(*one)) > 1 for one in KNOWN)
+    assert len(CHOICES) > 20
+    assert {(kind, state) for _, kind, state in ALONE} == {*product(KINDS, STATES)}
+    assert set(READ_AGAIN) >= {"jsonl", "mqm-tsv", "wmt-da"}
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("protocol", "structure"), sorted({*product(protocols.ALL, STRUCTURES)} - {*COVER}))
 def test_every_protocol_by_every_structure(bench: Bench, protocol: str, structure: str) -> None:
-    live = bench.campaign(f"{protocol}-{structure}", protocol, design_for(protocol, structure), STATES)
-    found = faults(bench, live, len(STATES))
+    found = bench.cover(protocol, structure)
     assert not found, "\n".join(found)
 
 
+def choices(kind: type[Any], *, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every word and every yes or no that a design can hold, by its place."""
+    for name, hint in get_type_hints(kind).items():
+        for one in (hint, *get_args(hint)):
+            if get_origin(one) is Literal:
+                yield from (((*place, name), value) for value in get_args(one))
+            elif one is bool:
+                yield from (((*place, name), value) for value in (False, True))
+            elif is_dataclass(one) and isinstance(one, type):
+                yield from choices(one, place=(*place, name))
+
+
+CHOICES = list(choices(Design))
+
+
+def with_choice(place: tuple[str, ...], value: object) -> dict[str, Any]:
+    """A design of its defaults with one choice made otherwise, and what that choice needs beside it."""
+    match place:
+        case ("balance", "kind"):
+            return {
+                "balance": {"full": "full", "entropy": {"entropy": 0.9}, "capacity": {"capacity": True}}[str(value)]
+            }
+        case ("buckets", "kind"):
+            named = [{"name": "one", "raters": ["r1", "r2", "r3"]}]
+            return {
+                "buckets": {"auto": {"auto": True}, "sized": {"raters_per_bucket": 2}}.get(
+                    str(value), {"explicit": named}
+                )
+            }
+        case ("arms", name):
+            return {"arms": [{"name": "first", name: value}, {"name": "second"}]}
+        case ("structure",):
+            return design_for("da", str(value))
+        case ("controls", name):
+            return {"controls": {"bad_reference": {"rate": 0.15, name: value}}}
+        case ("documents", "by_domain"):
+            return {"documents": {"sample": 2, **({"by": "domain"} if value else {})}}
+        case ("calibration", name):
+            return {"calibration": {"common_items": 1, name: value}}
+        case (part, name):
+            return {part: {name: value}}
+    return {place[0]: value}
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize(("protocol", "kind", "state"), sorted(product(protocols.ALL, KINDS, STATES)))
-def test_every_protocol_by_every_control_and_state_alone(bench: Bench, protocol: str, kind: str, state: str) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "place", "value"),
+    [(sorted(protocols.ALL)[n % len(protocols.ALL)], *choice) for n, choice in enumerate(CHOICES)],
+    ids=str,
+)
+def test_every_choice_of_a_design(bench: Bench, protocol: str, place: tuple[str, ...], value: object) -> None:
+    """Each with another protocol, judged by all."""
+    key = f"choice-{CHOICES.index((place, value))}"
+    live = bench.campaign(key, protocol, with_choice(place, value), {"judged": judged})
+    found = faults(bench, live, 1)
+    assert not found, "\n".join(found)
+
+
+ALONE = [
+    (protocol, KINDS[(p + s) % len(KINDS)], state)
+    for p, protocol in enumerate(sorted(protocols.ALL))
+    for s, state in enumerate(STATES)
+]
+"""Every protocol in every state, and every state with every kind of control item."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("protocol", "kind", "state"), ALONE)
+def test_every_protocol_in_every_state_alone(bench: Bench, protocol: str, kind: str, state: str) -> None:
     """Judged by all, then brought into one state: nothing hides behind another loss."""
     design = {"controls": {kind: CONTROLS[kind]}}
     only = {"judged": judged, state: STATES[state]}
