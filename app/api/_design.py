@@ -156,10 +156,18 @@ class Evenness(_Loose):
 
 
 class ControlShares(_Loose):
-    """Share of control items in a task."""
+    """Shares of control items in the tasks, those of a chain taken as one, and where in their tasks they stand."""
 
     least_share: float | None = None
     mean_share: float | None = None
+    overall_share: float | None = Field(None, description="Of all items but calibration items.")
+    asked_share: float | None = Field(None, description="All rates of the design together.")
+    places: dict[str, list[int]] | None = Field(
+        None, description="By kind: how many stand in each tenth of their tasks, from the first on."
+    )
+    places_by_chance: dict[str, list[float]] | None = Field(
+        None, description="By kind: how many would stand there if every place of a task were as likely."
+    )
 
 
 class Pairs(_Loose):

@@ -135,6 +135,8 @@ def _show(console: Console, found: dict[str, Any]) -> None:
     console.print(_forecast_srp(report["srp"]))
     if report.get("pilot"):
         console.print(_pilot(report["pilot"]))
+    for kind, counts in ((report["controls"] or {}).get("places") or {}).items():  # none of an earlier release
+        console.print(f"Places of {kind} items, by tenths of a task: {' '.join(map(str, counts))}")
     for unmet in report["unmet"]:
         console.print(f"Not met: {unmet['what']}: {unmet['why']}")
     for departure in report["recommendations"]:

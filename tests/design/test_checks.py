@@ -17,7 +17,7 @@ from app.design.checks import check, connected_raters, departures
 from app.design.entropy import normalized_entropy
 from app.design.plan import Item, Task
 from app.design.simulate import simulate
-from app.design.values import Size
+from app.design.values import Document, Rater, Size, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, world
 
@@ -48,6 +48,20 @@ def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
         assert spread.groups == max(loads.values()) - min(loads.values())
     assert found.control_density is not None
     assert found.control_density.least >= 0.1
+
+
+@pytest.mark.parametrize(("systems", "limit", "much_more"), [(2, 100, True), (6, 100, False), (14, 600, False)])
+def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, much_more: bool) -> None:
+    """Two ratings and a control fill a task of a short group; a long one shares its controls over a chain."""
+    documents = tuple(Document(f"d{n}", (9,) * 31) for n in range(6))
+    compared = [System(f"s{n:02}") for n in range(systems)]
+    outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in compared}
+    design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
+    density = check(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
+    assert density is not None
+    assert (density.asked, density.much_more) == (0.12, much_more)
+    assert density.least >= 0.12
+    assert (density.overall > 0.3) == much_more
 
 
 def test_every_pair_of_systems_is_judged_together_as_often_as_there_are_ratings_under_psxs() -> None:

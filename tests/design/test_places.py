@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from app.design.design import Grouping, Structure
+from app.design.parse import MIXES
 from app.design.places import Places, control_places
 from app.design.plan import Plan, Task
 from app.design.values import Document, Rater, System, TestSet
@@ -20,6 +21,11 @@ RATES = {"bad_reference": {"rate": 0.1}, "repeat": {"rate": 0.1, "min_distance":
 DESIGNS: dict[str, dict[str, Any]] = {
     **{structure: {"structure": structure} for structure in get_args(Structure)},
     **{grouping: {"grouping": grouping} for grouping in get_args(Grouping)},
+    **{
+        f"{structure} {mix}": {"structure": structure, "controls": {"mix": mix}}
+        for structure in ("sr_dc", "sr_plus_dc")
+        for mix in MIXES
+    },
     "in order": {"task": {"shuffle": "none", "max_segments": 40}},
     "columns": {"task": {"columns": 2, "max_segments": 60}},
     "short": {"task": {"max_segments": 30}},
