@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.desk import sign_in
 from tests.browser.hands import word_boxes
@@ -18,6 +18,7 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
 }).observe({ type: "layout-shift", buffered: true });"""
 MOST_SHIFT = 0.1
+PEARMUT = {"esa": 4, "mqm": 8}  # clicks for a segment with one error in Pearmut 1.1.6
 # The first segment on the screen, and where it stands.
 SEEN = """() => {
   const row = [...document.querySelectorAll(".row")].find((one) => one.getBoundingClientRect().bottom > 0);
@@ -41,6 +42,20 @@ def press(page: Page, *keys: str) -> int:
     for key in keys:
         page.keyboard.press(key)
     return len(keys)
+
+
+def click(place: Locator) -> int:
+    """Click once."""
+    place.click()
+    return 1
+
+
+def click_error(hands: Rater, segment: int, severity: str) -> int:
+    """Click a word and how severe an error it is; how many clicks that were."""
+    row = hands.row(segment)
+    (x, y), _ = word_boxes(row.locator(".body").last, 3)
+    hands.page.mouse.click(x + 3, y)
+    return 1 + click(row.locator(f"button.severity.is-{severity}"))
 
 
 def is_current(hands: Rater, segment: int) -> None:
@@ -73,11 +88,11 @@ def test_esa_without_an_error_takes_four_keys_or_one_click_and_who_comes_back_is
         is_current(hands, segment + 1)
     for segment in range(6, 20):
         hands.row(segment).locator("input[type=range]").click(position={"x": 300, "y": 10})
+    assert click_error(hands, 20, "minor") + click(hands.row(20).locator("input[type=range]")) <= PEARMUT["esa"]
     hands.saved()
     stored = hands.latest()
     assert [stored[(1, n)]["score"] for n in range(1, 6)] == [91, 92, 93, 94, 95]
-    assert len(stored) == 19
-    assert all(said["errors"] == [] for said in stored.values())
+    assert [len(stored[(1, n)]["errors"]) for n in range(1, 21)] == [0] * 19 + [1]
 
     page.mouse.wheel(0, -350)
     page.evaluate(STILL)
@@ -102,9 +117,13 @@ def test_mqm_takes_one_key_without_an_error_four_with_one_and_a_click_leaves_the
     for segment in (3, 4):
         hands.row(segment).get_by_role("button", name="There are no errors").click()
         is_current(hands, segment)
+    picked = click_error(hands, 5, "minor")
+    for _ in range(2):
+        picked += click(page.locator(".picker-of-categories:visible button").first)
+    assert picked <= PEARMUT["mqm"]
     hands.saved()
     marked = {place[1]: [one["category"] for one in said["errors"]] for place, said in hands.latest().items()}
-    assert marked == {1: [], 2: ["Accuracy/Mistranslation"], 3: [], 4: []}
+    assert marked == {1: [], 2: ["Accuracy/Mistranslation"], 3: [], 4: [], 5: ["Accuracy/Mistranslation"]}
 
 
 def test_what_is_asked_about_a_mark_stands_beside_it_in_a_long_text(at):

@@ -183,6 +183,7 @@ def test_two_browsers_that_differ_ask_which_stands(button, stands, hands, rater,
     expect(elsewhere.page.locator(".save")).to_have_attribute("data-state", "conflict")
     notice.get_by_role("button", name=button).click()
     elsewhere.saved()
+    assert elsewhere.page.evaluate("document.activeElement.closest('.row')?.dataset.segment") == "1"
 
     expect(elsewhere.row(1).locator("output")).to_have_text(str(stands))
     check_once(hands, {1: stands})
