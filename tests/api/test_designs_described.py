@@ -6,13 +6,15 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.api._design import DesignDescribed, DesignJson, PlanReport
+from app.api._design import DesignDescribed, DesignJson, PlanReport, ReportJson
 from app.design import reading
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
+from tests.api.live_campaign import LIVE, open_live
 
 # Designs that lead the reader to every part.
 SENT: tuple[dict[str, Any], ...] = (
@@ -74,3 +76,23 @@ def test_a_field_that_is_left_out_is_described_with_no_null() -> None:
     properties = TypeAdapter(DesignJson).json_schema()["properties"]
     assert [name for name, one in properties.items() if one.get("default", 0) is None] == []
     assert PlanReport.model_json_schema()["properties"]["raters"]["anyOf"][0]["items"]
+
+
+def named_in(value: object, at: Place = ()) -> dict[Place, set[str]]:
+    """Fields of a value by place."""
+    found: dict[Place, set[str]] = defaultdict(set)
+    for one in value if isinstance(value, list) else [value]:
+        for name, inner in one.items() if isinstance(one, dict) else ():
+            found[at].add(name)
+            for place, names in named_in(inner, (*at, name)).items():
+                found[place] |= names
+    return found
+
+
+def test_each_field_of_a_report_is_described(admin: httpx.Client) -> None:
+    open_live(admin, controls={"bad_reference": {"rate": 0.2}}, task={"max_segments": 8})
+    report = admin.get(f"{LIVE}/plan").json()["report"]
+    described = fields_of(TypeAdapter(ReportJson).json_schema())
+    there = {place: names for place, names in named_in(report).items() if place in described}
+    assert set(there) >= {(), ("total",), ("raters",), ("balance",), ("forecast",), ("srp",)}
+    assert {place: names - described[place] for place, names in there.items() if names - described[place]} == {}

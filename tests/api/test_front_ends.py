@@ -45,6 +45,17 @@ def test_a_missing_protocol_names_its_place_and_all_receipts_have_one_form(
     assert set(first) == set(second) == RECEIPT
 
 
+def test_many_at_once_answer_for_documents_too(anonymous: httpx.Client, database: Any) -> None:
+    live = collect(database, protocol="da_document", raters=("r1",), documents=1, segments=2)
+    held, auth = lease(anonymous, live, "r1"), live.auth("r1")
+    payload = {"protocol": "da_document", "score": 5}
+    items = range(1, 1 + len(anonymous.get(f"/v1/tasks/{held}", headers=auth).json()["items"]))
+    sent = [{"item": item, "segment": None, "payload": payload} for item in items]
+    many = anonymous.post(f"/v1/tasks/{held}/judgments", json=sent, headers=auth)
+    assert [one["revision"] for one in many.json()["judgments"]] == [1] * len(sent)
+    assert anonymous.post(f"/v1/tasks/{held}/submit", headers=auth).status_code == 200
+
+
 def test_who_gave_a_task_back_is_told_to_lease_and_a_replay_stays_harmless(
     anonymous: httpx.Client, live: Collecting
 ) -> None:

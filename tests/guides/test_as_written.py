@@ -113,7 +113,7 @@ def guide(spine: Spine, served: Served, tmp_path_factory: pytest.TempPathFactory
 
 def put_files(folder: Path) -> None:
     """The test set that the guides speak of, and a design."""
-    (folder / "set.docs").write_text("".join(f"news\tdoc-{n}\n" for n in (1, 1, 2, 2)))
+    (folder / "set.docs").write_text("".join(f"doc-{n}\tnews\n" for n in (1, 1, 2, 2)))
     for name in ("source", "alpha", "beta", "gamma"):
         (folder / f"{name}.txt").write_text("".join(f"A line of {name}, number {n}.\n" for n in range(4)))
     designs = [block.text for block in blocks((GUIDES / "design-a-campaign.md").read_text()) if block.text[0] == "{"]
