@@ -193,6 +193,12 @@ class Forecast(_Loose):
 
     detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
     reason: str | None = None
+    standard_error: float | None = Field(None, description="Of the difference of two systems.")
+    power: float | None = None
+    floor: float | None = Field(None, description="What is left however many documents are judged.")
+    pairs: int | None = None
+    alpha_each: float | None = None
+    source: str | None = None
     smallest_p_adjusted: float | None = None
     documents_for_a_claim: int | None = None
     layout: dict[str, JsonValue] | None = None
@@ -204,6 +210,15 @@ class ForecastSrp(_Loose):
 
     value: float | None = None
     reason: str | None = None
+    mc_error: float | None = None
+    mean_significant_pairs: float | None = Field(None, description="Of a study: what its stability is about.")
+    share_without_significance: float | None = None
+    kendall_tau: float | None = None
+    retained_claims: float | None = None
+    sign_error_rate: float | None = None
+    pool: dict[str, JsonValue] | None = None
+    worlds: int | None = None
+    studies: int | None = None
     pairs: int | None = None
     method: str | None = None
     source: str | None = None
