@@ -132,6 +132,7 @@ def test_a_thing_is_excluded_once_however_many_ask_at_once(admin: httpx.Client, 
     admin.delete(f"{EXCLUSIONS}/{number}", params={"reason": "again"})
     assert admin.post(EXCLUSIONS, json=RATER).status_code == 201
     assert [one["lifted"] is None for one in admin.get(EXCLUSIONS).json()["items"]][-2:] == [False, True]
+    assert admin.post(EXCLUSIONS, json={**RATER, "rater": "rater0"}).status_code == 201, "another of its kind"
 
 
 def test_the_same_request_under_a_key_excludes_once(admin: httpx.Client, populated: dict[str, str]) -> None:

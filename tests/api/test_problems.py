@@ -13,8 +13,9 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
-from app.domain.errors import AppError, StorageFull, Unavailable
+from app.domain.errors import AppError, Conflict, StorageFull, TooMany, Unavailable
 from app.web.logs import REQUEST
+from app.web.problems import again
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
 
@@ -142,3 +143,8 @@ def test_a_foreign_origin_is_let_in_only_where_the_installation_names_it(
         simple = client.get("/v1/me", headers={"Origin": "https://good.example"})
         assert simple.status_code == 401
         assert "access-control-allow-credentials" not in simple.headers
+
+
+def test_errors_of_the_moment_say_when_to_come_again_and_others_only_where_they_know() -> None:
+    told = [again(error) for error in (TooMany(), Unavailable(), Conflict(), Conflict(retry_after=5))]
+    assert told == [{"Retry-After": "1"}, {"Retry-After": "1"}, {}, {"Retry-After": "5"}]

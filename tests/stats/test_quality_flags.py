@@ -14,7 +14,7 @@ from app.stats.quality.controls import MOST_EXACT, control_tests, worse
 from app.stats.quality.outlying import outlying
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import Cells, cells_of
-from app.stats.quality.repeats import compared, repeats
+from app.stats.quality.repeats import _agreement, compared, default_tolerance, repeats
 from app.stats.quality.report import QualityReport, quality
 from app.stats.quality.within import Steps, within_tasks
 from app.stats.ratings import Floats, Ratings, Role, Scale
@@ -247,3 +247,9 @@ def test_one_pair_has_no_t_test_and_two_have() -> None:
     found = worse(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
     assert found is not None
     assert found.p_value == pytest.approx(stats.ttest_1samp([-1.0, -3.0], 0, alternative="less").pvalue)
+
+
+def test_a_repeat_agrees_up_to_the_tolerance_and_not_beyond_it() -> None:
+    assert default_tolerance(Scale(0, 100, 1)) == 10.0
+    first, again = np.full(4, 50.0), np.array([60.0, 40.0, 60.5, 39.5])
+    assert _agreement(again, first, 10.0).within == 0.5

@@ -214,6 +214,23 @@ def test_the_same_stale_credential_counts_once(make_app: MakeApp, serving: Servi
             assert sign_in(one, secret).status_code == 201
 
 
+def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
+    steps: list[int] = []
+
+    def take(n: int, **_: bool) -> None:
+        steps.append(n)
+
+    layer: Any = SimpleNamespace(arriving=0, limit=2, take=take, has_room=lambda **_: True)
+    place = Place(layer)
+    told = []
+    for said in (place.come_back, *[place.stand_aside] * 2, *[place.come_back] * 2, *[place.leave] * 2):
+        said()
+        told.append((sum(steps), layer.arriving))
+    place.come_back()
+    assert told == [(1, 0), (0, 1), (0, 1), (1, 0), (1, 0), (0, 0), (0, 0)]
+    assert (sum(steps), layer.arriving) == (0, 0)
+
+
 def test_of_too_many_credentials_the_one_shown_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strangers, "FAMILIAR", 2)
     familiar = strangers.Familiar()

@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
 from app.stats.stability.chunks import Outcome, Simulator
-from app.stats.stability.curves import Outcomes, Stopped, in_order, run
+from app.stats.stability.curves import Outcomes, Stopped, _mean_of, in_order, run
 from app.stats.stability.extraction import NotMultiplyRated, multiply_rated
 from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
 from tests.stats.components.worlds import crossed
@@ -325,3 +325,9 @@ def test_studies_are_no_more_than_their_verdicts_on_all_pairs_can_be_held() -> N
     assert [(place.loc, place.msg) for place in refused.value.places] == [
         (("body", "studies"), "at most 4040 with 100 systems")
     ]
+
+
+def test_correlations_of_groups_count_by_their_studies_and_none_is_beyond_one() -> None:
+    assert _mean_of([(3.0, 4), (0.2, 1)]) == pytest.approx(0.64)
+    assert [_mean_of([(sign * (3 + 1e-15), 3)]) for sign in (1, -1)] == [1.0, -1.0]
+    assert _mean_of([]) is None
