@@ -73,7 +73,8 @@ def withdrawn(live: Rehearsed) -> None:
         texts = {"segments": [f"{system} came late {n}." for n in (1, 2)]}
         ok(live.client.put(f"{live.path}/systems/{system}/outputs/d9", json=texts))
     ok(live.client.post(f"{live.path}/plan/replan", json={"reason": "late"}))
-    live.judge("r3")
+    live.judge("r3", most=1)
+    live.judge("r1", most=1)
 
 
 def scored(live: Rehearsed) -> None:
