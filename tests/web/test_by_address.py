@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
+from app.web import strangers
 from app.web.by_address import Failures, Rates, Turns, address_of
 
 Address = tuple[str, int]
@@ -69,3 +72,14 @@ def test_a_rate_gives_back_what_time_brings() -> None:
 )
 def test_an_address_is_that_of_a_customer(client_: Address | None, address: str) -> None:
     assert address_of({"type": "http", "client": client_}) == address
+
+
+def test_a_request_shows_its_token_and_its_session_cookies_and_no_others() -> None:
+    headers = [
+        (b"host", b"plumbline.example.org"),
+        (b"authorization", b"Bearer  plb_1"),
+        (b"cookie", b"theme=dark; rater=one; __Host-staff=two;seen"),
+        (b"cookie", b"staff=three"),
+    ]
+    expected = [hashlib.sha256(secret).digest() for secret in (b"plb_1", b"one", b"two", b"three")]
+    assert list(strangers.shown_by({"headers": headers})) == expected
