@@ -43,7 +43,7 @@ DISK = "1500m"
 FULL_FOR = 5.0  # seconds
 RATERS, PAUSE = 16, 0.2  # and the seconds that each thinks
 PATIENCE = 900.0  # seconds, on the slowest machine
-HEALS_WITHIN = 30.0
+HEALS_WITHIN, ALIVE_WITHIN = 30.0, 1.0  # seconds, on a machine that is not busy; four times as long is borne
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
 # Asked from a process of its own, which goes before others: how long the answer takes is then the service's doing.
 ALIVE = """
@@ -397,3 +397,5 @@ def test_nothing_is_lost_or_stays_broken_whatever_strikes(disk: Path, tmp_path: 
     print(json.dumps(found, indent=1))  # noqa: T201  (the figures)
     assert found["judgments"] > SECONDS
     assert max(seconds["most"] for seconds in found["healed, s"].values()) < 4 * HEALS_WITHIN
+    assert found["livez"]["told"] == {"200": found["livez"]["asked"]}
+    assert found["livez"]["most"] < 4 * ALIVE_WITHIN
