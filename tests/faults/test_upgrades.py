@@ -247,6 +247,7 @@ def test_where_the_database_is_killed_in_mid_migration_the_old_schema_is_whole(d
                 embedded.start(data_dir).close()  # we hold it already, so this stops nothing
             assert schema(url) == before
             alone(url, revision)
+        migrate.upgrade(url)  # the queue's own steps
         migrate.check(url)
         assert ask(url, "SELECT id, revision, payload FROM judgments ORDER BY id") == judged
 
