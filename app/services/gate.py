@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -14,11 +14,11 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.services import recipes
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.services.gate_by_ranking import by_recipe, row_of, turned
 from app.services.gate_caveats import told_of_documents, unlinked
 from app.services.gate_looks import NEVER, Looks, beside, looks
 from app.services.gate_tail import Failures, both_tails, failures, needed, with_tail
 from app.services.gate_view import (
-    ByRecipe,
     GateView,
     ReplicationView,
     caption,
@@ -131,7 +131,7 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
     rule = asked.rule(recipe)
     apart, found = _decided(given, recipe, asked, rule)
     again, point = _again(given, recipe, asked, rule, apart, found)
-    tails = None
+    row, tails = row_of(ranking, asked.candidate, asked.baseline), None
     if known.failures is not None and found.difference is not None:
         tails = both_tails(given, recipe, known.failures, (asked.candidate, asked.baseline), rule.alpha)
     held, why = with_tail(found, tails, asked.max_critical)
@@ -160,8 +160,8 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
         difference=found.difference,
         interval=None if found.low is None or found.high is None else [found.low, found.high],
         interval_level=1 - 2 * rule.alpha,
-        new_raters_interval=None if found.difference is None else _turned(ranking, asked, "new_raters_interval"),
-        new_domains_interval=None if found.difference is None else _turned(ranking, asked, "new_domains_interval"),
+        new_raters_interval=None if found.difference is None else turned(row, asked.candidate, "new_raters_interval"),
+        new_domains_interval=None if found.difference is None else turned(row, asked.candidate, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=apart is not None and apart.paired,
@@ -178,7 +178,7 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _early(asked, found) else _by_recipe(ranking, asked),
+        by_recipe=None if _early(asked, found) else by_recipe(ranking, row),
         recipe=recipe.name,
         recipe_hash=given.hash_of(recipe),
         normalize=recipe.normalize,
@@ -290,35 +290,6 @@ def _replication(again: Replication) -> ReplicationView:
         documents=again.documents,
         studies=gate_replication.STUDIES if simulated else None,
         why=again.why,
-    )
-
-
-def _turned(
-    ranking: Ranking, asked: GateAsked, which: Literal["new_raters_interval", "new_domains_interval"]
-) -> list[float] | None:
-    """An interval of the ranking, turned so that it is positive where the candidate is better."""
-    both = {asked.candidate, asked.baseline}
-    row = next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
-    ends = None if row is None else getattr(row, which)
-    if row is None or ends is None:
-        return None
-    low, high = ends
-    return [low, high] if row.better == asked.candidate else [-high, -low]
-
-
-def _by_recipe(ranking: Ranking, asked: GateAsked) -> ByRecipe | None:
-    both = {asked.candidate, asked.baseline}
-    row = next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
-    if row is None:
-        return None
-    return ByRecipe(
-        test=f"{ranking.recipe.test} by {ranking.recipe.unit}, adjustment {ranking.recipe.adjust}",
-        better=row.better,
-        p_value=row.p_value,
-        p_reverse=row.p_reverse,
-        p_adjusted=row.p_adjusted,
-        significant=row.significant,
-        significantly_better=row.better if row.significant else row.worse if row.significant_reverse else None,
     )
 
 

@@ -1,0 +1,40 @@
+"""What the ranking says of the two systems of a gate, beside what the gate decides."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.services.gate_view import ByRecipe
+from app.stats.result import PairRow, Ranking
+
+
+def row_of(ranking: Ranking, candidate: str, baseline: str) -> PairRow | None:
+    """The ranking's row of the two; None where one of them is not ranked."""
+    both = {candidate, baseline}
+    return next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
+
+
+def turned(
+    row: PairRow | None, candidate: str, which: Literal["new_raters_interval", "new_domains_interval"]
+) -> list[float] | None:
+    """An interval of the difference, turned so that it is positive where the candidate is better."""
+    ends = None if row is None else getattr(row, which)
+    if row is None or ends is None:
+        return None
+    low, high = ends
+    return [low, high] if row.better == candidate else [-high, -low]
+
+
+def by_recipe(ranking: Ranking, row: PairRow | None) -> ByRecipe | None:
+    """The test of the recipe."""
+    if row is None:
+        return None
+    return ByRecipe(
+        test=f"{ranking.recipe.test} by {ranking.recipe.unit}, adjustment {ranking.recipe.adjust}",
+        better=row.better,
+        p_value=row.p_value,
+        p_reverse=row.p_reverse,
+        p_adjusted=row.p_adjusted,
+        significant=row.significant,
+        significantly_better=row.better if row.significant else row.worse if row.significant_reverse else None,
+    )
