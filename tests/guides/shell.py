@@ -25,7 +25,6 @@ from app import cli
 ROOT = Path(__file__).parents[2]
 WORDS = re.compile(r"(plumbline|curl|make|git|cd|export|awk|kill)\b|[A-Z][A-Z_]*=")
 """What a block of commands begins with; any other block is what a command prints, or a file."""
-PATIENCE = 600  # seconds for a guide, however slow the machine is
 STAND_IN = """#!{python} -SI
 import base64, json, os, socket, sys
 line = socket.socket(socket.AF_UNIX)
@@ -112,7 +111,7 @@ def run(
     bins = folder / "bin"
     bins.mkdir(exist_ok=True)
     address = str(folder / "line")
-    with socket.socket(socket.AF_UNIX) as listener:
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "printed").open("wb") as out:
         listener.bind(address)
         listener.listen(1)
         listener.settimeout(0.2)
@@ -125,15 +124,15 @@ def run(
             cwd=folder,
             env={**os.environ, **environment, "PATH": path, "COLUMNS": "200"},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=out,  # a file: of a pipe nobody would read while the shell waits for us
         )
         try:
             _serve(listener, shell)
-            printed = shell.communicate(timeout=PATIENCE)[0].decode()
         finally:
             shell.kill()
             shell.wait()
     Path(address).unlink()
+    printed = (folder / "printed").read_text(encoding="utf-8")
     ended = re.split(rf"\n{mark} (\d+)\n", printed)
     assert len(ended) == 2 * len(parts) + 1, printed[-2000:]
     return [Run(block, ended[2 * n], int(ended[2 * n + 1]), shown) for n, (block, shown) in enumerate(parts)]
