@@ -94,11 +94,10 @@ def guide(spine: Spine, served: Served, tmp_path_factory: pytest.TempPathFactory
         found = MEANT.sub(served.url, (GUIDES / name).read_text(encoding="utf-8"))
         environment = {"PLUMBLINE_DATABASE_URL": spine.url, "PLUMBLINE_PUBLIC_URL": served.url}
         before = "\n".join((AS_GIVEN.format(secret=served.secret, url=served.url), *{**GIVEN, **PUBLISHED}[name]))
-        key = name.partition(".")[0]  # each guide has a campaign of its own
-        named = {"try": key, "pilot": "demo"}
-        found, before = (
-            re.sub(r"(?<![\w.-])(try|pilot)(?![\w-])", lambda word: named[word[1]], text) for text in (found, before)
-        )
+        key = re.sub(r"[^a-z-]", "", name.lower())  # each guide has a campaign of its own
+        named = {"try": key, "pilot": "demo", "ted-ende": f"{key}-ted"}
+        words = re.compile(rf"(?<![\w.-])({'|'.join(named)})(?![\w-])")
+        found, before = (words.sub(lambda word: named[word[1]], text) for text in (found, before))
         runs = run(found, folder, environment, before=before, without=LONG)
         for one in runs:
             assert one.code == 0, (name, one.block, one.printed)
