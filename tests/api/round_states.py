@@ -101,7 +101,8 @@ def excluded(live: Rehearsed) -> None:
 
 
 def away(live: Rehearsed) -> None:
-    """One rater pauses, another has left."""
+    """One rater pauses, another has left, and a third has come."""
+    ok(live.client.put(f"{live.path}/raters/r4", json={}))
     for rater, state in (("r1", "paused"), ("r3", "left")):
         seen = live.client.get(f"{live.path}/raters/{rater}").headers["ETag"]
         ok(live.client.put(f"{live.path}/raters/{rater}", json={"state": state}, headers={"If-Match": seen}))

@@ -201,7 +201,7 @@ def with_choice(place: tuple[str, ...], value: object) -> dict[str, Any]:
     match place:
         case ("balance", "kind"):
             return {
-                "balance": {"full": "full", "entropy": {"entropy": 0.9}, "capacity": {"capacity": True}}[str(value)]
+                "balance": {"full": "full", "entropy": {"entropy": 1.0}, "capacity": {"capacity": True}}[str(value)]
             }
         case ("buckets", "kind"):
             named = [{"name": "one", "raters": ["r1", "r2", "r3"]}]
