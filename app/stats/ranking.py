@@ -13,7 +13,7 @@ from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_s
 from app.stats.influence import LeftOut
 from app.stats.normalize import Normalized
 from app.stats.pair_rows import on_common_segments, pair_rows
-from app.stats.pair_tests import PAIRED_TESTS, SIGN_TESTS
+from app.stats.pair_tests import PAIRED_TESTS
 from app.stats.rank_sets import RankSets, rank_sets
 from app.stats.ratings import Bools, Codes, Ratings
 from app.stats.result import Ranking
@@ -87,7 +87,7 @@ def rank(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
             *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),
         ),
-        notes=(*NOTES, recipe_caveats.SHAPES) if resolved.test in SIGN_TESTS else NOTES,
+        notes=(*NOTES, *recipe_caveats.of_shapes(resolved)),
         segments=assemble.segment_table(scored, scores, raw),
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Panel
 from app.stats.confounding import MOST_UNEVEN, unevenness
+from app.stats.pair_tests import SIGN_TESTS
 from app.stats.ratings import Ratings
 
 SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -36,6 +37,18 @@ SHAPES = (
     "where rare errors are grave, they claim more than alpha, in simulation a fifth of such pairs"
 )
 """The hypothesis in words. Studentizing does not mend it: with equally long documents it changes no p-value."""
+
+DRAWN_SHAPES = (
+    "a bootstrap takes the documents at hand for all kinds that there are: where rare errors are grave it claims more "
+    "than alpha of pairs of equal means, in simulation a seventh of such pairs"
+)
+
+
+def of_shapes(recipe: Recipe) -> tuple[str, ...]:
+    """What a test takes for granted of the shapes of two systems' scores."""
+    if recipe.test in SIGN_TESTS:
+        return (SHAPES,)
+    return (DRAWN_SHAPES,) if recipe.test == "bootstrap" else ()
 
 
 def of_segments(panel: Panel, recipe: Recipe) -> list[str]:

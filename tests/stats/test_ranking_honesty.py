@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats import design_checks
+from app.stats import design_checks, recipe_caveats
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
 
@@ -83,3 +83,12 @@ def test_a_fifth_of_the_segments_is_the_limit() -> None:
     for n, told in ((10, False), (11, True)):
         found = rank(campaign([n, *[2] * 20], lambda *_: "r1"), NAMED["recommended"])
         assert any(one.startswith("one document holds") for one in found.warnings) == told
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_a_ranking_says_which_shapes_its_test_takes_for_granted(name: str) -> None:
+    """Sign flips and bootstraps; other tests of the named recipes are warned about for the segments they take apart."""
+    said = {"permutation": "may be exchanged", "marot": "may be exchanged", "bootstrap": "all kinds that there are"}
+    notes = " ".join(recipe_caveats.of_shapes(NAMED[name]))
+    word = said.get(NAMED[name].test)
+    assert (word in notes) if word else not notes
