@@ -90,7 +90,7 @@ class BadReference(Rate):
     method: Degradation = "span_replacement"
 
 
-class Repeats(Rate):
+class DesignRepeats(Rate):
     """Outputs that come a second time."""
 
     min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
@@ -103,7 +103,7 @@ class ControlsDescribed(_Loose):
         None, description="Translations : repeats : references : degraded."
     )
     bad_reference: BadReference | None = None
-    repeat: Repeats | None = None
+    repeat: DesignRepeats | None = None
     reference: Rate | None = None
 
 
@@ -129,7 +129,7 @@ class DesignDescribed(_Loose):
     seed: int | None = Field(None, ge=0)
 
 
-class Work(_Loose):
+class PlannedWork(_Loose):
     """What is to be judged."""
 
     items: int | None = None
@@ -139,7 +139,7 @@ class Work(_Loose):
     hours: float | None = Field(None, description="Of reading and judging.")
 
 
-class RaterWork(Work):
+class RaterWork(PlannedWork):
     """What one rater, or one seat, is to judge."""
 
     rater: str | None = None
@@ -188,7 +188,7 @@ class Sequence(_Loose):
     pairs: int | None = None
 
 
-class Forecast(_Loose):
+class PlanForecast(_Loose):
     """What the campaign can show, by the components that are known; all null, with a reason, where none are."""
 
     detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
@@ -230,7 +230,7 @@ class PlanReport(_Loose):
     """What a plan asks of whom, how even it is, and what it can prove."""
 
     raters: list[RaterWork] | None = None
-    total: Work | None = None
+    total: PlannedWork | None = None
     balance: Evenness | None = None
     rater_system: dict[str, dict[str, int]] | None = Field(None, description="Regular items of each system by rater.")
     system_system: dict[str, dict[str, int]] | None = Field(None, description="Tasks with regular items of both.")
@@ -240,7 +240,7 @@ class PlanReport(_Loose):
     connected: list[list[str]] | None = Field(None, description="Sets of raters that share systems or documents.")
     controls: ControlShares | None = None
     pairs: Pairs | None = None
-    forecast: Forecast | None = None
+    forecast: PlanForecast | None = None
     srp: ForecastSrp | None = None
     pilot: dict[str, JsonValue] | None = None
     sequence: Sequence | None = None
