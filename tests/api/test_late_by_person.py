@@ -49,17 +49,13 @@ def hand_in(client: httpx.Client, live: Collecting, task: str, rater: str) -> ht
     return client.post(f"/v1/tasks/{task}/submit", headers=live.auth(rater))
 
 
-@pytest.fixture(params=["ran out", "given back"])
-def lost(request: pytest.FixtureRequest, database: Database, anonymous: httpx.Client, ask: Ask) -> tuple[Any, ...]:
-    """Ann's account `a` lost the one rating of a document, and her account `b` was given the other."""
+@pytest.fixture
+def lost(database: Database, anonymous: httpx.Client, ask: Ask) -> tuple[Any, ...]:
+    """The time of Ann's account `a` ran out on one rating of a document, and her account `b` was given the other."""
     persons = {"a": "ann", "b": "ann"}
     live = collect(database, key="ann", documents=1, ratings=2, raters=("a", "b", "c"), persons=persons)
     first = task_of(anonymous, live, "a")
-    ask(LAST.format(first))
-    if request.param == "ran out":
-        ask(EXPIRE)
-    else:
-        assert anonymous.post(f"/v1/tasks/{first}/release", headers=live.auth("a")).status_code == 204
+    ask(LAST.format(first), EXPIRE)
     second = task_of(anonymous, live, "b")
     assert second != first
     return live, first, second

@@ -34,6 +34,7 @@ CONFIG = SchemathesisConfig.from_dict(
 # together in a recipe, what stands in a file, what time it is. There, and only there, a good form may be refused.
 OF_REPORTS = re.compile(r"GET /v1/(campaigns/\{campaign\}/(reports/|gate)|comparisons/)")
 BY_CONTENT = {
+    "GET /v1/campaigns",  # which languages and protocols there are to filter by, and where a list goes on
     "POST /v1/campaigns",
     "POST /v1/campaigns/{campaign}/imports",
     "GET /v1/campaigns/{campaign}/ranking",

@@ -278,7 +278,7 @@ def test_campaigns_are_compared_with_a_picture(manager, demo, ask, spine):
     check(page, "a comparison")
     for kind in ("linking", "protocols", "postediting_da", "robustness", "ui", "xsts"):
         manager.open(f"/campaigns/{demo}/comparisons/{kind}?with=twin")
-        expect(page.locator(".fetch a, .note[role=status], #job").first).to_be_visible()
+        expect(page.locator(".fetch a, .note[role=status], [data-begin]").first).to_be_visible()
         glance(page, f"comparison {kind}")
     manager.open(f"/campaigns/{demo}/comparisons/linking?with=nowhere")
     expect(page.get_by_role("heading", level=1)).to_contain_text("no such campaign")

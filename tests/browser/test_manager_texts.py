@@ -19,7 +19,8 @@ TOLD = {
     "sheet.xlsx": (b"PK", "xlsx"),
     "own.jsonl": (b'{"sealed":true,"type":"plumbline","version":1}\n', "jsonl"),
 }
-SILENT = {"cut.tsv.gz": b"\x1f\x8b\x08no", "other.tsv": b"a\tb\n", "empty": b""}
+SILENT = {"cut.tsv.gz": b"\x1f\x8b\x08no", "empty": b""}
+OTHER = b"a\tb\n"
 ODD = ({"loc": ["a.tsv", 1], "msg": "odd"}, {"loc": ["a.tsv", 13], "msg": "odd"})
 FEW = ({"loc": ["body", "few"], "msg": "is odd"}, {"loc": ["body", "arms", 0, "few"], "msg": "is odd"})
 QUOTING = {  # what a problem says, where, and which places its words leave to be told
@@ -61,6 +62,8 @@ def test_the_format_follows_the_file_until_somebody_chooses_it(manager, ask):
     for name, content in SILENT.items():
         give(page, name, content)
         expect(format_).to_have_value("jsonl")
+    give(page, "other.tsv", OTHER)
+    expect(format_).to_have_value("table")
     give(page, "errors.tsv.gz", TOLD["errors.tsv.gz"][0])
     split = page.get_by_label("Split into campaigns by")
     assert split.locator("option").evaluate_all("all => all.map((one) => one.value)") == [
@@ -79,7 +82,8 @@ def test_what_is_wrong_with_a_file_is_said_once(manager, ask):
     ask("POST", "/campaigns", {"key": "once", "protocol": "da"})
     page = manager.page
     manager.open("/campaigns/once/texts")
-    give(page, "other.tsv", SILENT["other.tsv"])
+    give(page, "other.tsv", OTHER)
+    page.get_by_label("Format").select_option("jsonl")
     page.get_by_role("button", name="Read and store").click()
     said = page.locator("#upload .said")
     expect(said).to_contain_text(ANOTHER)

@@ -165,6 +165,7 @@ LEAST = {
     "name": "K 1",
     "document": "d1",
     "position": 1,
+    "text": "A text.",
     "system": "A",
     "task": "t1",
     "item": "A:d1",

@@ -228,8 +228,8 @@ def test_three_documents_claim_from_the_t_of_two_degrees_of_freedom(t: float, ex
     """t(.975) with two degrees of freedom is 4.3027."""
     apart = np.array([-1.0, 0.0, 1.0]) + t / sqrt(3)
 
-    def draw(n: int, _means: object, _rng: object) -> np.ndarray:
-        return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3))
+    def draw(n: int, _means: object, _rng: object) -> tuple[np.ndarray, None]:
+        return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3)), None
 
     ask = {"rule": "strict", "alpha": 0.05, "holm": False, "studies": 20, "rng": np.random.default_rng(2)}
     assert expected_clusters(draw, Layout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
