@@ -11,18 +11,14 @@ import pytest
 from PIL import Image
 
 from benchmarks.calibration_page import PICTURE
-from screenshots.shots import DRAWN, LOOKS, PAGES
-from screenshots.shots import files as pictured
+from screenshots.shots import DRAWN, LOOKS, MEASURED, PAGES
+from screenshots.shots import files as made
 from screenshots.small import alike, small_png
 from screenshots.steady import steady_svg
 
 LARGEST = 150_000  # bytes
 NAMED = re.compile(r"!\[([^]]*)\]\(([^)\s]+)\)")
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-
-
-def made() -> set[str]:
-    return pictured() | {PICTURE.name}
 
 
 def shown(repository: Path, files: list[Path]) -> dict[Path, set[str]]:
@@ -43,6 +39,7 @@ def test_every_picture_that_is_shown_is_made_and_every_one_that_is_made_is_shown
 
 
 def test_what_lies_in_the_folder_is_what_is_made(repository: Path) -> None:
+    assert {PICTURE.name} == MEASURED
     assert {path.name for path in (repository / "docs" / "pictures").iterdir()} == made()
 
 
