@@ -22,7 +22,6 @@ from app.services.apart_messages import (
     Asked,
     BadLine,
     Begin,
-    Done,
     Fault,
     Given,
     Opened,
@@ -30,6 +29,7 @@ from app.services.apart_messages import (
     Read,
 )
 from app.services.spread import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
+from app.services.spread_messages import Done
 from app.storage.processes import Stillness
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives

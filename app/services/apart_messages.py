@@ -77,13 +77,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """From the reader, last: what was seen, but for bad lines, which came among the records."""
-
-    log: ReadLog
-
-
-@dataclass(frozen=True, slots=True)
 class Fault:
     """From the reader, last: what it raised. after_bad_lines: its places are those that come after all bad lines."""
 

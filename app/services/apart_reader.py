@@ -19,7 +19,8 @@ from typing import IO, Any
 from app import formats
 from app.domain.errors import AppError, NotFound
 from app.formats._base import At, Input, ReadContext, ReadLog, Record
-from app.services.apart_messages import Asked, BadLine, Begin, Done, Fault, Given, Opened, PartBegins, Read
+from app.services.apart_messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
+from app.services.spread_messages import Done
 
 AT_ONCE = 500  # records of one message
 BLOCK = 1 << 18

@@ -87,7 +87,7 @@ class ChunkEnds:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """From a reader, last: what was seen in making records."""
+    """From a reader, last: what was seen in making records, but for what it told before."""
 
     log: ReadLog
 
