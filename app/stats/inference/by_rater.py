@@ -19,6 +19,8 @@ from app.stats.ratings import Floats, Ratings
 
 _WITHIN_RATERS = 1.0
 """Correlation of what one rater adds: a rater's tendency is the same in all of their ratings."""
+_TABLE = 4
+"""Entries of a table that renumbers codes, for each code: sorting takes some ten times as long as such a table."""
 
 
 def of_new_raters(
@@ -32,11 +34,11 @@ def of_new_raters(
     known : of each pair by document. first, second : rows of the panel, shape (pairs,).
     """
     rows = _Pulls.of(ratings, panel)
-    n_raters = len(np.unique(rows.rater))
+    n_raters = int(rows.rater.max(initial=-1)) + 1
     if n_raters < 2:
         return None
-    _, visit = np.unique(np.stack((rows.document, rows.rater)), axis=1, return_inverse=True)
-    by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, np.ravel(visit)))
+    visit = _without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
+    by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, visit))
     with np.errstate(invalid="ignore"):
         variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
@@ -69,12 +71,21 @@ class _Pulls:
         weight = weights[system, column] / total[system] / (own * raters)
         theta = np.bincount(system, weights=weight * ratings.score[here], minlength=panel.systems.size)
         pull = weight * (ratings.score[here] - theta[system])
-        _, code = np.unique(rater, return_inverse=True)
-        return cls(system, code, panel.document[column], weight, pull)
+        return cls(system, _without_gaps(rater), panel.document[column], weight, pull)
 
     def shares(self) -> Floats:
         """Share of each rater in each system's score, shape (R, S)."""
         return np.asarray(_summed(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
+
+
+def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
+    """The codes in their order, numbered from 0; by a table where that is not much longer than they are."""
+    most = int(codes.max(initial=-1)) + 1
+    if most > _TABLE * codes.size:
+        return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.intp)
+    there = np.zeros(most, dtype=np.intp)
+    there[codes] = 1
+    return np.asarray((np.cumsum(there) - 1)[codes], dtype=np.intp)
 
 
 def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
