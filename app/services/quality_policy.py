@@ -16,7 +16,7 @@ from app.services.quality_settings import CODE, QualitySettings, quality_setting
 from app.services.raters import ActingRater
 from app.services.reports import Question, question
 from app.stats.quality.flags import Check
-from app.stats.quality.report import RaterQuality, quality
+from app.stats.quality.report import RaterQuality, quality_of
 from app.stats.quality.verdicts import verdicts
 from app.storage import campaigns, quality_policy
 from app.storage.db import Database, Session
@@ -60,25 +60,25 @@ def has_ended(session: Session, rater: ActingRater) -> bool:
 def evidence(
     session: Session, rater: ActingRater, asked: QualitySettings, watched: frozenset[Check]
 ) -> RaterQuality | None:
-    """All that is known of a rater's work, beside that of the others; None where nothing can follow from it.
+    """What is known of a rater's work by some checks, beside that of the others; None where nothing can follow from it.
 
-    watched: the checks from which something may follow. That of control items alone reads these and what they go back
-    to; only of those who fail it all is read.
+    watched: the checks from which something may follow; no others are made. That of control items alone reads these and
+    what they go back to; only of those who fail it all is read.
     """
     about = question(session, rater.campaign, None)
     try:
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = judged(session, about, activity="speed" in asked.actions)
-        found = quality(read.rows, read.events, read.words, asked.choices())
+        return quality_of(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
-    return next((one for one in found.raters if one.rater == rater.rater), None)
 
 
 def _fails_controls(session: Session, about: Question, rater: ActingRater, asked: QualitySettings) -> bool:
     rows, of_segments = of_controls(session, about)
-    return verdicts(rows, asked.choices(), of_segments=of_segments).get(rater.rater) == "fail"
+    found = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
+    return found.get(rater.rater) == "fail"
 
 
 def _code(asked: QualitySettings, found: RaterQuality | None) -> str:

@@ -74,6 +74,7 @@ def control_tests(
     min_pairs: int = MIN_PAIRS,
     adjust: ControlAdjust = "bh",
     alpha: float = ALPHA,
+    only: int | None = None,
 ) -> dict[int, ControlTest]:
     """Test every rater (by code) who judged a degraded item, one-sided: it was scored worse than its original.
 
@@ -108,6 +109,8 @@ def control_tests(
     passed = [rater for rater, q in q_values.items() if q < alpha]
     found = {}
     for rater, one in tested.items():
+        if only is not None and rater != only:
+            continue
         q = q_values.get(rater)
         missed = None
         if isinstance(one, _One) and q is not None and q >= alpha:

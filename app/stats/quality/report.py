@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from app.stats.side_tables import Events, Links
 
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
+
+ALONE: Final[frozenset[Check]] = frozenset({"controls", "habits", "speed"})
+"""Checks that say something of a rater whatever the verdicts on others are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +126,45 @@ def quality(
     Source: PB-9.
     """
     chosen = choices or Choices()
-    keep, unit = _one_kind(ratings)
-    rows = ratings.where(keep)
-    links = originals(rows)
-    controls = control_tests(
-        rows, links, test=chosen.test, min_pairs=chosen.min_pairs, adjust=chosen.adjust, alpha=chosen.alpha
-    )
+    work = _Work.of(ratings, events, words, chosen)
+    rows, controls = work.rows, work.controls
     shown = references(rows)
-    told = None if events is None else of_rows(events, keep)
-    order = _order(rows, told)
-    evidence = _evidence(rows, links, order, told, None if words is None else words[keep], controls, chosen)
+    evidence = _evidence(work, chosen)
     flags = flagged(chosen.limits, evidence, rows.labels.raters)
-    made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in order]
-    found = [replace(one, reference=shown.get(r)) for one, r in zip(made, order, strict=True)]
+    made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
+    found = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in ("pass", "fail", "not_testable")}
     n = sum(one.n_judgments for one in found)
     similar = tuple(_named(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance)
-    warnings = (*_warnings(controls, told), *(_of_pair(pair) for pair in similar))
-    return QualityReport(tuple(found), chosen, rows.higher_is_better, unit, n, counts, warnings, similar)
+    warnings = (*_warnings(controls, work.events), *(_of_pair(pair) for pair in similar))
+    return QualityReport(tuple(found), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
+
+
+def quality_of(
+    ratings: Ratings,
+    rater: str,
+    checks: frozenset[Check],
+    events: Events | None = None,
+    words: Floats | None = None,
+    choices: Choices | None = None,
+) -> RaterQuality | None:
+    """One rater as `quality` finds them, by some of the checks and in a part of its time; None where nothing is rated.
+
+    Verdict, flags and `beyond` of those checks are the same. Evidence of other checks may be missing.
+
+    Parameters as of `quality`.
+    """
+    chosen = choices or Choices()
+    names = ratings.labels.raters
+    code = names.index(rater) if rater in names else -1
+    # Whom the other checks compare with depends on everybody's verdict.
+    work = _Work.of(ratings, events, words, chosen, code if checks <= ALONE else None)
+    if code not in work.order:
+        return None
+    evidence = _evidence(work, chosen, checks, only=code)
+    flags = flagged(chosen.limits, evidence, names)[code]
+    wanted = tuple((check, text) for check, text in flags if check in checks)
+    return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
 def completion(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
@@ -171,49 +196,109 @@ def _order(rows: Ratings, events: Events | None) -> Orders:
     return {int(r): ordered[rater == r] for r in np.unique(rater)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The ratings of one kind, each rater's in the order of work, and the tests of control items.
+
+    words: of the source shown with each row; None where unknown.
+    """
+
+    rows: Ratings
+    unit: str
+    links: Links
+    order: Orders
+    events: Events | None
+    words: Floats | None
+    controls: dict[int, ControlTest]
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        events: Events | None,
+        words: Floats | None,
+        chosen: Choices,
+        only: int | None = None,
+    ) -> _Work:
+        """only: the one rater whose control items are tested. Raises Invalid as `control_tests` does."""
+        keep, unit = _one_kind(ratings)
+        rows = ratings.where(keep)
+        links = originals(rows)
+        controls = control_tests(
+            rows,
+            links,
+            test=chosen.test,
+            min_pairs=chosen.min_pairs,
+            adjust=chosen.adjust,
+            alpha=chosen.alpha,
+            only=only,
+        )
+        told = None if events is None else of_rows(events, keep)
+        return cls(rows, unit, links, _order(rows, told), told, None if words is None else words[keep], controls)
+
+
 def _evidence(
-    rows: Ratings,
-    links: Links,
-    order: Orders,
-    events: Events | None,
-    words: Floats | None,
-    controls: dict[int, ControlTest],
-    chosen: Choices,
+    work: _Work, chosen: Choices, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
 ) -> Evidence:
     """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
-    nobody is compared with them."""
-    limits, panel = chosen.limits, against_panel(rows)
+    nobody is compared with them.
+
+    checks: those whose evidence is wanted. only: code of the one rater who is looked at.
+    """
+    limits, rows, order = chosen.limits, work.rows, work.order
     ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
     ways = panel_tests.of_habits(ways, rows, order, limits.min_judgments)
-    speeds = panel_tests.of_paces(paces(rows, events, words), limits.min_timed)
-    alone = flagged(limits, Evidence(ways, speeds, {}, {}, {}, {}, ()), rows.labels.raters)
-    trusted = np.ones(len(rows.labels.raters), dtype=np.bool_)
-    trusted[[r for r, told in alone.items() if told or (r in controls and controls[r].verdict == "fail")]] = False
-    trusted = trusted if trusted[list(order)].sum() > 1 else np.ones_like(trusted)
-    again = repeats(rows, links, tolerance=chosen.tolerance)
-    pairs = pairs_of(rows, links, Role.REPEAT)
-    again = compared(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+    speeds = panel_tests.of_paces(paces(rows, work.events, work.words), limits.min_timed)
+    none = Evidence(ways, speeds, {}, {}, {}, {}, ())
+    if checks <= ALONE:
+        return none
+    trusted = _trusted(work, flagged(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
     beside = levels(cells, trusted.size, trusted)
-    drifting = drifts(
-        cells,
-        course,
-        trusted.size,
-        trusted,
-        sign=rows.better_sign,
-        k=chosen.k,
-        h=chosen.h,
-        chance=limits.drift_chance,
-    )
-    return Evidence(
-        ways=ways,
-        speeds=speeds,
-        panel=panel_tests.of_panel(panel, cells, beside),
-        again=again,
-        drifts=drifting,
-        within=within_tasks(_steps(rows, order, beside, trusted)),
-        pairs=alike(cells, course.document),
-    )
+    evidence = none
+    if "panel" in checks:
+        evidence = replace(evidence, panel=panel_tests.of_panel(against_panel(rows), cells, beside))
+    if "repeats" in checks:
+        again, pairs = repeats(rows, work.links, tolerance=chosen.tolerance), pairs_of(rows, work.links, Role.REPEAT)
+        again = compared(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+        evidence = replace(evidence, again=again)
+    if "drift" in checks:
+        drifting = drifts(
+            cells,
+            course,
+            trusted.size,
+            trusted,
+            sign=rows.better_sign,
+            k=chosen.k,
+            h=chosen.h,
+            chance=limits.drift_chance,
+        )
+        evidence = replace(evidence, drifts=drifting)
+    if "within_tasks" in checks:
+        evidence = replace(evidence, within=_within(_steps(rows, order, beside, trusted), limits.chance, only))
+    if "alike" in checks:
+        evidence = replace(evidence, pairs=alike(cells, course.document))
+    return evidence
+
+
+def _trusted(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Bools:
+    """By rater code, whom others are compared with: everybody where fewer than two would be left."""
+    trusted = np.ones(len(work.rows.labels.raters), dtype=np.bool_)
+    failed = {r for r, test in work.controls.items() if test.verdict == "fail"}
+    trusted[[r for r, told in flags.items() if told or r in failed]] = False
+    return trusted if trusted[list(work.order)].sum() > 1 else np.ones_like(trusted)
+
+
+def _within(steps: dict[int, Steps], chance: float, only: int | None) -> dict[int, WithinTasks]:
+    """Of everybody; where one rater is looked at, of nobody if their own p says already that they are not flagged.
+
+    Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.
+    """
+    if only is not None:
+        own = within_tasks({only: steps[only]}).get(only)
+        if own is None or own.p_value >= chance:
+            return {}
+    return within_tasks(steps)
 
 
 def _cells(rows: Ratings, order: Orders) -> tuple[Cells, Course]:

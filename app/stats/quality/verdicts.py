@@ -10,17 +10,21 @@ from app.stats.quality.report import Choices
 from app.stats.ratings import Ratings
 
 
-def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool) -> dict[str, Verdict]:
+def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool, only: str | None = None) -> dict[str, Verdict]:
     """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.
 
     Parameters
     ----------
     ratings : at least all ratings of outputs of which the same rater judged a degraded copy or a repeat.
     of_segments : whether segments are scored in the campaign; document scores are looked at where none is.
+    only : key of the one rater whose verdict is wanted; everybody's where it is not given.
 
     Source: PB-9.
     """
     rows = ratings.where(np.asarray((ratings.segment >= 0) == of_segments))
+    names = rows.labels.raters
+    if only is not None and only not in names:
+        return {}
     tests = control_tests(
         rows,
         originals(rows),
@@ -28,5 +32,6 @@ def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool) -> dict[s
         min_pairs=choices.min_pairs,
         adjust=choices.adjust,
         alpha=choices.alpha,
+        only=None if only is None else names.index(only),
     )
-    return {rows.labels.raters[rater]: one.verdict for rater, one in tests.items()}
+    return {names[rater]: one.verdict for rater, one in tests.items()}
