@@ -96,6 +96,7 @@ class EnrolledOut(BaseModel):
 
     enrolled: list[str] = Field(description="Keys, in the order of the list.")
     dry_run: bool = Field(description="Whether the list was only checked.")
+    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
 class ContactOut(BaseModel):
@@ -131,6 +132,12 @@ class RaterOut(BaseModel):
     settings_version: int = Field(description="The ETag; 0 before enrolment.")
 
 
+class EnrolmentOut(RaterOut):
+    """A rater as they were enrolled or changed."""
+
+    warnings: list[str] = Field([], description="Whether they have nothing to judge in the plan that is under way.")
+
+
 NEW = {
     "capacity": 400,
     "capacity_unit": "segments",
@@ -154,3 +161,4 @@ EXAMPLE = RaterOut.model_validate(
         "settings_version": 1,
     }
 )
+RECEIPT = EnrolmentOut(**EXAMPLE.model_dump())

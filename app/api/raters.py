@@ -6,9 +6,21 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from app.api._raters import ENROLLED, EXAMPLE, LIST, NEW, EnrolIn, EnrolledOut, RaterIn, RaterKey, RaterOut
+from app.api._raters import (
+    ENROLLED,
+    EXAMPLE,
+    LIST,
+    NEW,
+    RECEIPT,
+    EnrolIn,
+    EnrolledOut,
+    EnrolmentOut,
+    RaterIn,
+    RaterKey,
+    RaterOut,
+)
 from app.domain.keys import KEY_PATTERN
-from app.services import enrolling, raters
+from app.services import enrolling, idle_raters, raters
 from app.services.raters import RaterView
 from app.services.replay import Answer
 from app.web.access import Coordinator, Manager
@@ -38,7 +50,7 @@ IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is
 @router.put(
     "/{rater}",
     summary="Enrol or change a rater",
-    responses={**shows(200, EXAMPLE, "As it is now.", etag=ETAG), **CHANGED},
+    responses={**shows(200, RECEIPT, "As it is now.", etag=ETAG), **CHANGED},
 )
 def put_rater(
     caller: Manager,
@@ -61,7 +73,9 @@ def put_rater(
         seen=None if if_match is None else lambda version: if_match.has(str(version)),
         by=caller,
     )
-    return _shown(view)
+    told = EnrolmentOut.model_validate(view)
+    told = told.model_copy(update={"warnings": idle_raters.of_enrolled(session, campaign, [rater])})
+    return answer(told, etag=str(view.settings_version))
 
 
 @router.post(
@@ -82,7 +96,8 @@ def post_raters(
 
     def make() -> Answer:
         enrolling.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
-        out = EnrolledOut(enrolled=body.keys, dry_run=dry_run)
+        idle = idle_raters.of_enrolled(session, campaign, body.keys)
+        out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return Answer(200, out.model_dump_json().encode())
         return created(out, location=f"/v1/campaigns/{campaign}/raters")

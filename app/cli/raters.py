@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Annotated, get_args
 from urllib.parse import quote, urlencode
 
@@ -16,7 +17,7 @@ from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.config import Settings
 from app.domain.errors import Invalid, Place
-from app.services import erasure, links
+from app.services import erasure, idle_raters, links
 from app.services import raters as service
 from app.services.raters import Contact, Enrolment, State, Unit
 from app.services.tables import Table
@@ -72,7 +73,8 @@ def add(
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
         body |= {"person": person} if person else {}
         body |= {"contact": {"name": name, "email": email}} if contact else {}
-        remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, body)
+        made = json.loads(remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, body))
+        _warn(made.get("warnings", []))
         return
     wanted = Enrolment(
         team=team, capacity=capacity, capacity_unit=_unit(unit), person=person, contact=contact, attributes={}
@@ -80,6 +82,13 @@ def add(
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
     with _context.database() as database, database.transaction() as session:
         service.put(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
+        told = idle_raters.of_enrolled(session, campaign, [key])
+    _warn(told)
+
+
+def _warn(told: Iterable[str]) -> None:
+    for warning in told:
+        typer.echo(f"Warning: {warning}", err=True)
 
 
 def change(

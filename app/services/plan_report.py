@@ -10,6 +10,7 @@ from typing import Any
 
 from app.design.checks import Checks, Load, check
 from app.design.plan import Plan
+from app.services import idle_raters
 from app.services.campaigns import CampaignView
 from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
 from app.services.plan_components import Known
@@ -19,7 +20,6 @@ from app.stats.planning import Prices
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
-MOST_NAMED = 5
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
@@ -144,9 +144,7 @@ def _warnings(found: Checks) -> list[str]:
         notes.append("some systems meet in less than half of their tasks")
     idle = [load.rater for load in found.loads if not load.tasks]
     if idle:
-        named = ", ".join(idle[:MOST_NAMED]) + (" …" if len(idle) > MOST_NAMED else "")
-        told = f"{len(idle)} raters or seats have nothing to judge in this plan, and are told so: {named}"
-        notes.append(f"{told}; share the work anew (`rebalance` in a replan), or have fewer of them")
+        notes.append(idle_raters.told(idle, "raters or seats"))
     return [*notes, *_control_warnings(found)]
 
 

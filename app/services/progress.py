@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.languages import has_spaces
+from app.services import idle_raters
 from app.services import progress_counts as counted
 from app.services.campaigns import get
 from app.services.deadlines import deadline_of
@@ -55,8 +56,14 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
         buckets=counted.buckets(tasks) if sight.team is None else None,
         raters=counted.raters(raters, tasks, seen.at) if sight.raters else None,
         systems=found.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
-        warnings=counted.warnings(balance),
+        warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters)],
     )
+
+
+def _idle(session: Session, seen: Glance, sight: Sight, raters: Sequence[progress.Row]) -> list[str]:
+    """Whom the plan gives nothing, of those whom somebody sees."""
+    ours = None if sight.team is None else {one.key for one in raters}
+    return idle_raters.warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
 
 
 def _deadline(at: datetime | None, seen: Glance, tasks: Sequence[Task], forecast: Forecast | None) -> Deadline | None:

@@ -24,7 +24,9 @@ SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('min
        (SELECT (count(*), sum(t.lease), count(*) FILTER (WHERE t.state = 'leased'),
                 count(*) FILTER (WHERE t.state = 'free'), sum(t.rater_id))::text
         FROM tasks t WHERE t.campaign_id = c.id) AS tasks,
-       (SELECT (count(*), sum(e.settings_version))::text FROM enrolments e WHERE e.campaign_id = c.id) AS enrolments
+       (SELECT (count(*), sum(e.settings_version))::text FROM enrolments e WHERE e.campaign_id = c.id) AS enrolments,
+       (SELECT (count(*), sum(i.seats), count(i.revoked_at))::text FROM invitations i WHERE i.campaign_id = c.id)
+           AS invitations
 FROM campaigns c WHERE c.key = :key"""
 
 # An answer is counted once, however often it was revised. Tasks, systems and groups are counted from one reading.

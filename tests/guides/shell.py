@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from unittest import mock
 
 from app import cli
@@ -25,6 +26,10 @@ from app import cli
 ROOT = Path(__file__).parents[2]
 WORDS = re.compile(r"(plumbline|curl|make|git|cd|export|awk|kill)\b|[A-Z][A-Z_]*=")
 """What a block of commands begins with; any other block is what a command prints, or a file."""
+NIGHTLY = re.compile(r"[\d*/,-]+(?: +[\d*/,-]+){4} +(?=plumbline)")
+"""When cron runs a command; in its table a % is written with a backslash."""
+ROW = re.compile(r"\| `(plumbline [^`]+)` \|")
+"""A row of a table of commands."""
 STAND_IN = """#!{python} -SI
 import base64, json, os, socket, sys
 line = socket.socket(socket.AF_UNIX)
@@ -53,10 +58,12 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Every indented or fenced block of a guide, in order, but Python."""
+    """Every indented or fenced block of a guide and every row of a table of commands, in order, but Python."""
     found: list[str] = []
     begun, fence, blank = 0, "", True
     for number, line in enumerate((*text.splitlines(), ""), 1):
+        if row := ROW.match(line):
+            yield Block(number, row[1])
         if line.startswith("```"):
             if fence and fence not in ("```python", "```mermaid"):
                 yield Block(begun, "\n".join(found))
@@ -72,46 +79,58 @@ def blocks(text: str) -> Iterator[Block]:
             found.append(line[indent:])
         elif found and (line.strip() or not line):
             if any(one.strip() for one in found):
-                yield Block(begun, "\n".join(found))
+                whole = "\n".join(found)
+                yield Block(begun, NIGHTLY.sub("", whole).replace("\\%", "%") if NIGHTLY.match(whole) else whole)
             found = []
         blank = not line.strip()
 
 
 @dataclass(frozen=True)
 class Run:
-    """A block of commands, what it printed, and how it ended; shown: what the guide says that it prints."""
+    """A block of commands, each of which ended as it should, and what it printed; shown: what the guide says."""
 
     block: Block
     printed: str
-    code: int
     shown: str | None
 
 
 def script(guide: str) -> list[tuple[Block, str | None]]:
-    """The blocks of commands of a guide, each with the output that is shown below it."""
+    """The blocks of commands of a guide, each with the output that is shown below it; JSON is a file."""
     found: list[tuple[Block, str | None]] = []
     for block in blocks(guide):
         if block.commands:
             found.append((block, None))
-        elif found and found[-1][1] is None:
-            found[-1] = (found[-1][0], block.text)
+        elif found and not block.text.lstrip().startswith("{"):
+            found[-1] = (found[-1][0], "\n".join(filter(None, (found[-1][1], block.text))))
     return found
 
 
 def run(
-    guide: str, folder: Path, environment: Mapping[str, str], *, before: str = "", without: re.Pattern[str]
+    guide: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    before: str = "",
+    between: Mapping[str, str] = MappingProxyType({}),
+    without: re.Pattern[str] | None = None,
 ) -> list[Run]:
     """Run a guide in a folder.
 
-    before: what the guide takes as given, in the shell's words. without: blocks to leave out.
+    before: what the guide takes as given, in the shell's words. between: the same of what happens before the block
+    that begins so. without: blocks to leave out.
     """
-    parts = [(block, shown) for block, shown in script(guide) if not without.search(block.text)]
+    parts = [(block, shown) for block, shown in script(guide) if without is None or not without.search(block.text)]
+    unused = [start for start in between if not any(block.text.startswith(start) for block, _ in parts)]
+    assert not unused, unused
     mark = "=== the end of a block"
-    text = [before] + [f"{_ended_as_said(block.text)}\necho; echo '{mark} '$?" for block, _ in parts]
+    text = [before]
+    for block, _ in parts:
+        text += [f"{{ {words}\n}} > between" for start, words in between.items() if block.text.startswith(start)]
+        text.append(f"{_ended_as_said(block.text)}\necho; echo '{mark}'")
     bins = folder / "bin"
     bins.mkdir(exist_ok=True)
     address = str(folder / "line")
-    with socket.socket(socket.AF_UNIX) as listener, (folder / "printed").open("wb") as out:
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "printed").open("ab") as out:
         listener.bind(address)
         listener.listen(1)
         listener.settimeout(0.2)
@@ -120,7 +139,7 @@ def run(
         stand_in.chmod(0o700)
         path = f"{bins}{os.pathsep}{os.environ['PATH']}"
         shell = subprocess.Popen(
-            ["bash", "-c", "exec 2>&1\n" + "\n".join(text)],
+            ["bash", "-ec", "exec 2>&1\n" + "\n".join(text)],
             cwd=folder,
             env={**os.environ, **environment, "PATH": path, "COLUMNS": "200"},
             stdin=subprocess.DEVNULL,
@@ -133,15 +152,14 @@ def run(
             shell.wait()
     Path(address).unlink()
     printed = (folder / "printed").read_text(encoding="utf-8")
-    ended = re.split(rf"\n{mark} (\d+)\n", printed)
-    assert len(ended) == 2 * len(parts) + 1, printed[-2000:]
-    return [Run(block, ended[2 * n], int(ended[2 * n + 1]), shown) for n, (block, shown) in enumerate(parts)]
+    *ended, rest = printed.split(f"\n{mark}\n")
+    assert len(ended) == len(parts), (parts[len(ended)][0], rest[-2000:])
+    return [Run(block, said, shown) for (block, shown), said in zip(parts, ended, strict=True)]
 
 
 def _ended_as_said(commands: str) -> str:
-    """The commands, each of which must end well, or as its comment says."""
-    joined = re.sub(r"(.*?)\s+# exit code (\d)", r"\1; test $? -eq \2", commands)
-    return f"set -e\n{joined}\nset +e" if "\n" not in commands.strip() else joined
+    """The commands, of which one may end as its comment says; any other that fails ends the shell."""
+    return re.sub(r"(.*?)\s+# exit code (\d)", r"code=0; \1 || code=$?; test $code -eq \2", commands)
 
 
 def _serve(listener: socket.socket, shell: subprocess.Popen[bytes]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import httpx
 import pytest
 
 from app import formats
@@ -123,28 +122,6 @@ def test_the_bodies_of_requests_that_are_shown_are_json() -> None:
             json.loads(body)
         except json.JSONDecodeError as error:
             raise AssertionError(f"{name}: {body[:60]}: {error}") from None
-
-
-# Guides whose requests are sent, and what the ends of their addresses answer.
-SENT = {
-    "invite-raters.md": {"guidelines": 200, "consent": 200, "invitations": 201},
-    "compare-languages.md": {"calibration-sets/anchors": 200, "calibration": 200},
-}
-CURL = re.compile(r"curl (-X PUT)?.*?\$B(/v1/[^\s\"]+).*?-d '(.*?)'$", re.MULTILINE | re.DOTALL)
-
-
-def test_what_the_guides_send_is_taken(served: Served) -> None:
-    head = {"Authorization": f"Bearer {served.secret}"}
-    with httpx.Client(base_url=served.url, headers=head, timeout=60) as client:
-        for key, protocol in (("try", "esa"), ("en-hi", "xsts")):
-            assert client.post("/v1/campaigns", json={"key": key, "protocol": protocol}).status_code == 201
-        for guide, wanted in SENT.items():
-            sent = CURL.findall((GUIDES / guide).read_text(encoding="utf-8"))
-            assert len(sent) == len(wanted)
-            for (put, path, body), (end, status) in zip(sent, wanted.items(), strict=True):
-                assert path.endswith(end)
-                answer = client.request("PUT" if put else "POST", path, json=json.loads(body))
-                assert answer.status_code == status, (guide, end, answer.text)
 
 
 CALL = re.compile(r"^\| (\d+) \| `([A-Z]+) (/v1/[^`]+)` \|", re.MULTILINE)
