@@ -44,6 +44,22 @@ def test_every_document_is_linked_from_the_index_or_the_readme(repository: Path,
     assert not lonely
 
 
+def test_the_architecture_names_what_there_is_and_every_package(repository: Path, pages: dict[Path, str]) -> None:
+    text = pages[Path("docs/architecture.md")]
+    packages = {file.parent.name for file in (repository / "app").glob("*/__init__.py")}
+    named = {name.removeprefix("app/") for name in re.findall(r"`((?:app/)?[a-z]+/[\w/*.]+)`", text)}
+    ours = {name for name in named if name.split("/")[0] in packages}
+    assert len(ours) > 30
+    assert not [name for name in ours if not list((repository / "app").glob(name))]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", text, re.MULTILINE)
+    packages = {file.parent.name for file in (repository / "app").glob("*/__init__.py")}
+    assert {package for package, _ in rows} == packages
+    starts = [(package, start) for package, told in rows for start in re.findall(r"`([^`]+)`", told)]
+    assert not [
+        f"{package}/{start}" for package, start in starts if not (repository / "app" / package / start).exists()
+    ]
+
+
 def test_named_settings_are_those_there_are(repository: Path, pages: dict[Path, str]) -> None:
     there = {f"PLUMBLINE_{name.upper()}" for name in Settings.model_fields}
     example = (repository / ".env.example").read_text(encoding="utf-8")
