@@ -1,4 +1,4 @@
-"""Exports: everything a campaign holds, in a format that can be written."""
+"""Exports: texts, judgments and what is known of them, in a format that can be written; the rest is counted."""
 
 from __future__ import annotations
 

@@ -133,9 +133,25 @@ def rows(
     yield from walk(session, query, keys, batch=BATCH)
 
 
-# What no file of judgments has a place for, by what it is called where losses are told.
+# What no file of judgments has a place for, by what it is called where losses are told. Of `plans` the one in force has
+# an export of its own.
 BESIDE = f"""
-SELECT 'exclusions that stand: make them again' AS what, count(*) AS n FROM exclusions
+SELECT 'plans: plan/items has the one in force' AS what, count(*) AS n FROM plans
+WHERE campaign_id = :campaign AND data_version <= :version
+UNION ALL
+SELECT 'entries of the pre-registration', count(*) FROM locks WHERE campaign_id = :campaign AND version <= :version
+UNION ALL
+SELECT 'versions of guidelines and of consent', count(*) FROM guidelines WHERE campaign_id = :campaign
+UNION ALL
+SELECT 'versions of the qualification test', count(*) FROM qualifications WHERE campaign_id = :campaign
+UNION ALL
+SELECT 'settings of the campaign', count(*) FROM campaigns WHERE id = :campaign AND settings <> '{{}}'
+UNION ALL
+SELECT 'recipes of its own', count(*) FROM recipes WHERE campaign_id = :campaign
+UNION ALL
+SELECT 'problems that raters reported', count(*) FROM flags WHERE campaign_id = :campaign
+UNION ALL
+SELECT 'exclusions that stand: make them again', count(*) FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)
 UNION ALL
 SELECT 'comparisons of columns', count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version
