@@ -22,6 +22,8 @@ SYSTEMS = ("sysA", "sysB")
 DOCUMENTS = ("d1", "d2", "d3")
 RATERS = ("r1", "r2", "r3")
 REFERENCE = "refA"
+CAPACITY = 1000
+"""Items; more than there are, so that a plan can weigh raters by it and nobody runs out."""
 KINDS = tuple(sorted(one.name for one in fields(Controls) if one.default == 0.0))
 """Kinds of control items, by the members of a design that say how many there are."""
 CONTROLS: Mapping[str, dict[str, object]] = {kind: {"rate": 0.15} for kind in KINDS}
@@ -89,12 +91,18 @@ class Rehearsed:
                     outputs["prefill"] = [[span], [span]]
                 ok(self.client.put(f"{self.path}/systems/{system}/outputs/{document}", json=outputs))
         for rater in RATERS:
-            ok(self.client.put(f"{self.path}/raters/{rater}", json={"attributes": {"note": rater}}))
+            said = {"attributes": {"note": rater}, "capacity": CAPACITY}
+            ok(self.client.put(f"{self.path}/raters/{rater}", json=said))
 
     def open(self, design: Mapping[str, object]) -> None:
         """Plan and open."""
         ok(self.client.post(f"{self.path}/plan", json={"seed": 3, "overlap": None, **design}))
         ok(self.client.post(f"{self.path}/open"))
+
+    def put_rater(self, rater: str, **said: object) -> None:
+        """Change what is known of a rater."""
+        seen = self.client.get(f"{self.path}/raters/{rater}").headers["ETag"]
+        ok(self.client.put(f"{self.path}/raters/{rater}", json=said, headers={"If-Match": seen}))
 
     def judge(self, rater: str, *, most: int | None = None) -> int:
         """Let a rater judge all that there is, or that many segments, handing nothing in after that; how many."""

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.services import tokens
+from tests.browser.hands import type_number
 from tests.browser.test_every_protocol import PREFILL
 from tests.browser.test_nothing_is_lost import check_once, score
 
@@ -85,6 +86,40 @@ def test_a_lease_that_ran_out_goes_on_while_nobody_else_has_the_task(hands, spin
 
     hands.saved()
     assert hands.page.locator("#notices > *").count() == 0
+
+
+@pytest.mark.parametrize("presentation", ["document", "segment"])
+def test_what_was_set_aside_in_a_reopened_task_is_asked_again(campaign, rater, served, spine, presentation):
+    live = campaign(protocol="da", segments=2, systems=("sysA",), presentation=presentation)
+    hands = rater(live)
+    page = hands.page
+
+    def judge(segment: int) -> None:
+        type_number(hands.row(segment).locator("input[type=range]"), 40 + segment)
+        if presentation == "segment":
+            page.get_by_role("button", name="Save and go on").click()
+        hands.saved()
+
+    for segment in (1, 2):
+        judge(segment)
+    hands.hand_in()
+    (task,) = manager(served, "GET", f"/v1/campaigns/{live.key}/tasks").json()["items"]
+    one = {"filter": {"document": "doc1", "segment": 2}, "reason": "misread"}
+    manager(served, "POST", f"/v1/campaigns/{live.key}/judgments/void", one)
+    manager(served, "POST", f"/v1/campaigns/{live.key}/tasks/{task['task']}/reopen", {"reason": "again"})
+    page.get_by_role("button", name="Next task").click()
+
+    expect(page.locator("[data-notice=again]")).to_contain_text("One of your answers was set aside")
+    expect(page.locator(".progress-words")).to_have_text("1 of 2 judged")
+    judge(2)  # the same score, once more
+    page.reload()
+    expect(page.locator(".progress-words")).to_have_text("2 of 2 judged")
+    expect(page.locator("[data-notice=again]")).to_have_count(0)
+    assert hands.hand_in()
+    assert {place[1]: [said["score"] for said in history] for place, history in hands.stored().items()} == {
+        1: [41],
+        2: [42, 42],
+    }
 
 
 IN_VIEW = """element => {

@@ -31,7 +31,7 @@ from app.services.simulation import (
 from app.services.simulation.answers import Sheet, answer, compared
 from app.services.simulation.draws import Draws
 from app.services.simulation.minds import Opinion
-from app.services.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.services.simulation.seen import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 
 TEXTS = [
     PlantedText(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")
@@ -196,6 +196,19 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     assert [one.payload for one in rest if isinstance(one, Judge)] == [
         next(one.payload for one in acts if isinstance(one, Judge) and one.segment == 3)
     ]
+
+
+@pytest.mark.parametrize("revision", [1, 4])
+def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
+    before = SeenAnswer(revision, {"protocol": "da", "score": 1})
+    told = task([t.text for t in TEXTS[:2]], (SeenMissing(1, 2), SeenMissing(1)))
+    (item,) = told.items
+    shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
+    calm = model(raters={"r1": Temper(revisions=0.0)}, protocol="esa", options={"document_score": True})
+
+    acts = list(sitting(Mind.of(calm, "r1"), replace(told, items=(shown,)), Forms.of(calm), page="p"))
+
+    assert [(one.segment, one.seen) for one in acts if isinstance(one, Judge)] == [(2, revision), (None, revision)]
 
 
 def test_a_rater_who_drops_out_leaves_in_the_middle():

@@ -15,7 +15,7 @@ from app.protocols._base import Level, Preference, Protocol, options_of
 from app.services.simulation.answers import Sheet, answer, compared
 from app.services.simulation.minds import Mind, Opinion
 from app.services.simulation.model import RaterModel, key_of
-from app.services.simulation.seen import SeenItem, SeenScreen, SeenSegment, SeenTask
+from app.services.simulation.seen import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
 WORDS_A_SEGMENT = 20.0
@@ -119,8 +119,9 @@ class _Desk:
 def sitting(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> Sitting:
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
-    What has an answer already is not judged again, so that a sitting can be taken up where it was left. page: a name
-    that no other sitting has. Ends with HandIn, or with Leave where the rater stops in the middle.
+    What has an answer already is not judged again, so that a sitting can be taken up where it was left; what was set
+    aside and is asked once more is. page: a name that no other sitting has. Ends with HandIn, or with Leave where the
+    rater stops in the middle.
     """
     desk = _Desk(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
     desk.note("open")
@@ -148,13 +149,18 @@ def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
             yield Pause(desk.mind.temper.pause_seconds)
         opinion = _opinion(desk, item.item, segment)
         desk.values.setdefault(item.item, []).append(opinion.value)
-        revision = yield from _judge(desk, item.item, segment, opinion, 0)
+        revision = yield from _judge(desk, item.item, segment, opinion, _seen(segment.judgment))
         given.append((segment, revision, opinion))
     if None in asked:
         yield from _document(desk, item)
     if desk.task.presentation != "segment":
         yield from _reconsidered(desk, item.item, given)
     return False
+
+
+def _seen(given: SeenAnswer | None) -> int:
+    """The revision that an answer builds on; of one that was set aside, its own."""
+    return given.revision if given is not None else 0
 
 
 def _tired(desk: _Desk) -> bool:
@@ -205,7 +211,7 @@ def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
     desk.values[item.item] = values
     opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
     payload = _payload(desk, "document", item.segments[0], opinion)
-    yield Judge(item.item, None, payload, 0, desk.mind.temper.seconds)
+    yield Judge(item.item, None, payload, _seen(item.judgment), desk.mind.temper.seconds)
     desk.mind.judged += 1
 
 
@@ -228,4 +234,4 @@ def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]
     values = [
         fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
     ]
-    yield Compare(screen.screen, compared(desk.forms.protocol.name, asked, values), 0)
+    yield Compare(screen.screen, compared(desk.forms.protocol.name, asked, values), _seen(screen.judgment))

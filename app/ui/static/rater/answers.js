@@ -8,12 +8,14 @@ const DRAFT = "d:";
 
 // One answer. values: by field of the payload; a question that nobody touched has none. confirmed: whether the rater said
 // that there are no errors, or no others than are ready made; errors that they marked need no such word (`saysByMarks`).
+// again: what was said was set aside and the task reopened, so it is asked as if nothing had been said; the next answer
+// builds on its revision.
 export class Answer {
   constructor(place, level, questions, where, given, path) {
     Object.assign(this, { place, level, questions, ...where, path });
     this.revision = given?.revision ?? 0;
-    this.stored = given?.payload ?? null;
-    this.hidden = given?.hidden ?? false; // it counts, and this link does not show what it says
+    this.stored = this.again ? null : given?.payload ?? null;
+    this.hidden = !this.again && Boolean(given?.hidden); // it counts, and this link does not show what it says
     this.values = this.stored ? valuesOf(this.stored) : {};
     this.confirmed = this.stored !== null && !saysByMarks(this);
     this.state = this.stored ? "saved" : "empty"; // empty, draft, waiting, saved, conflict, refused
@@ -33,6 +35,12 @@ export class Answer {
   }
 }
 
+// Of what is missing, or judged: the name of its place.
+export function placeOf({ item, segment, screen }) {
+  if (screen !== null) return `screens/${screen}`;
+  return segment === null ? `${item}` : `${item}/${segment}`;
+}
+
 const valuesOf = ({ protocol, ...values }) => values;
 
 export class Answers extends EventTarget {
@@ -44,6 +52,7 @@ export class Answers extends EventTarget {
     this.outbox = outbox;
     this.forms = new Map(forms.map((form) => [form.level, form]));
     this.all = new Map();
+    this.asked = new Set(task.missing.map(placeOf));
     for (const screen of task.screens) this.addScreen(task, screen);
     const waiting = this.outbox.entries(this.task);
     for (const answer of this.all.values()) this.restore(answer, waiting.get(answer.place));
@@ -83,7 +92,8 @@ export class Answers extends EventTarget {
   }
 
   add(place, level, where, given, path) {
-    this.all.set(place, new Answer(place, level, this.forms.get(level).widgets, where, given, path));
+    const again = Boolean(given) && this.asked.has(place);
+    this.all.set(place, new Answer(place, level, this.forms.get(level).widgets, { ...where, again }, given, path));
   }
 
   at = (place) => this.all.get(place);

@@ -2,6 +2,7 @@
 // server told this rater, and no more: no system, no role, no control. Where the browser has no such storage, as on
 // plain HTTP, nothing is kept and the page waits for the server.
 
+import { placeOf } from "./answers.js";
 import * as keep from "./keep.js";
 
 const CACHE = "plumbline-task";
@@ -35,6 +36,8 @@ export async function keptTask(campaign, rater) {
     const said = keep.get(`${STORED}${found.task.task}:${one.place}`);
     if (said) one.of.judgment = said;
   }
+  const { task } = found.task;
+  found.task.missing = found.task.missing.filter((one) => !keep.get(`${STORED}${task}:${placeOf(one)}`));
   return found;
 }
 

@@ -8,7 +8,7 @@ import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
 import { guide } from "./guide.js";
 import { helpOn } from "./help.js";
 import * as keep from "./keep.js";
-import { t } from "../shared/messages.js";
+import { count, t } from "../shared/messages.js";
 import { missingList } from "./missing.js";
 import { clear, notice } from "./notices.js";
 import { reportProblem } from "./flags.js";
@@ -53,10 +53,17 @@ export class Work {
     this.progress();
     this.status.hours();
     this.explainState(this.task.state);
-    if ([...this.answers.all.values()].some((answer) => answer.hidden)) notice(
+    const answers = [...this.answers.all.values()];
+    if (answers.some((answer) => answer.hidden)) notice(
       "hidden",
       t("What you judged before you got this link is kept and counts. This link does not show it."),
     );
+    const again = answers.filter((answer) => answer.again && !this.answers.done(answer)).length;
+    if (again) notice("again", count(
+      again,
+      "One of your answers was set aside and does not count. Please judge that place again.",
+      "{n} of your answers were set aside and do not count. Please judge those places again.",
+    ));
     if (this.answers.final) new Steps(this).show();
     else this.showScreens();
   }
