@@ -29,6 +29,8 @@ from app.formats._records import decode, encode
 from app.formats._sorting import Sorter
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
+SILENT: tuple[object, ...] = (None, "", [], ())
+"""What says nothing more where a member of a payload has it."""
 RATED = ("rating", "repeat")
 HUMAN, METRICS = "human-scores/", "metric-scores/"
 BREAKS = str.maketrans("\n\r\0", "   ")
@@ -156,7 +158,7 @@ class _Lines:
     def _rating(self, n: int, system: str, place: tuple[int, int], judgment: JudgmentRow) -> None:
         if "scores" in judgment.payload:
             return
-        if judgment.payload.keys() - CARRIED:
+        if {name for name, value in judgment.payload.items() if value not in SILENT} - CARRIED:
             self._lost["judgments with more than a score and errors: means only"] += 1
             return
         name, rater = f"{self._known.protocol}-{n}", self._raters.of(judgment.rater)
