@@ -103,9 +103,17 @@ def excluded(live: Rehearsed) -> None:
 def away(live: Rehearsed) -> None:
     """One rater pauses, another has left, and a third has come."""
     ok(live.client.put(f"{live.path}/raters/r4", json={}))
-    for rater, state in (("r1", "paused"), ("r3", "left")):
-        seen = live.client.get(f"{live.path}/raters/{rater}").headers["ETag"]
-        ok(live.client.put(f"{live.path}/raters/{rater}", json={"state": state}, headers={"If-Match": seen}))
+    live.put_rater("r1", state="paused")
+    live.put_rater("r3", state="left")
+
+
+def taken_away(live: Rehearsed) -> None:
+    """A rater leaves with a task in hand, and a replan gives what they had to others."""
+    if not live.tasks(state="leased", rater="r3"):
+        live.judge("r3", most=1)
+    live.put_rater("r3", state="left")
+    ok(live.client.post(f"{live.path}/plan/replan", json={"reason": "left"}))
+    live.judge("r2", most=1)
 
 
 def erased(live: Rehearsed) -> None:
@@ -137,6 +145,7 @@ STATES = {
         scored,
         locked,
         excluded,
+        taken_away,
         away,
         erased,
         system_withdrawn,

@@ -1,5 +1,7 @@
 """A campaign out in every format that there is and in again: which rows came back, and what the export counted.
 
+A row that is otherwise, or missing, has to be explained by what the export counted (`round_trip_losses`).
+
 Rankings of what came back as it was have to be equal, whatever else was counted: so a changed ranking of all is only
 ever the work of rows that the export told of. Exclusions are made again, as it says.
 """
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from app import formats
+from app import formats, protocols
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, from_options
 from app.formats._base import Input
@@ -26,9 +28,8 @@ from app.formats._esa_write import PROTOCOLS
 from app.services import exclusions, exports, imports, reports
 from app.stats.ratings import Ratings, Role
 from app.storage.db import Database
+from tests.api.round_trip_losses import Judged, Key, Told, compare
 
-Key = tuple[str, str, int | None, str]
-Judged = tuple[Key, str]
 READ_AGAIN = sorted(name for name in exports.writable() if name in formats.ALL and formats.get(name).read)
 ASKED = {"mtme": "human={protocol}-*"}
 """Options without which a format does not read what it wrote: scores are read where they are asked for.
@@ -38,8 +39,6 @@ One that needs some and is not here brings no rows back, and fails.
 APART = {"appraise"}
 """Formats whose files are imported one after the other; one that needs it and is not here is refused, and fails."""
 EMPTY = re.compile("no judgments|hold nothing|no tasks|holds nothing")
-MISSING = ("judgments", "answers of one rater", "who judged")
-"""How losses begin that count rows which do not come back."""
 EXCLUSIONS = "exclusions that stand: make them again"
 PLAIN = {"normalize": ["none"], "test": ["none"], "clusters": ["none"]}
 
@@ -48,42 +47,24 @@ PLAIN = {"normalize": ["none"], "test": ["none"], "clusters": ["none"]}
 class Trip:
     """What became of a campaign in one format: what the export counted, and what is missing, new or otherwise.
 
-    before, new, changed: rows, one for each system of a judgment. missing: judgments.
+    before: rows, one for each system of a judgment. told: which losses explain what became of them, and what none does.
     """
 
     campaign: str
     format: str
     lost: Counter[str]
     before: int
-    missing: int = 0
-    new: int = 0
-    changed: int = 0
+    told: Told
     ranked_otherwise: str = ""
     excluded_otherwise: str = ""
 
     @property
-    def told_missing(self) -> int:
-        """Judgments that the export says it leaves out."""
-        return sum(n for what, n in self.lost.items() if what.startswith(MISSING))
-
-    @property
-    def told_otherwise(self) -> int:
-        """Rows that come back under another rater, as the export says."""
-        return sum(n for what, n in self.lost.items() if what.startswith("raters of"))
-
-    @property
     def faults(self) -> list[str]:
         """What nobody was told of."""
-        rest = self.lost.total() - self.told_missing
-        told = {
-            f"{self.new} rows that were never judged": self.new > self.told_otherwise,
-            f"{self.missing} judgments are missing, {self.told_missing} are counted": self.missing
-            > self.told_missing + self.told_otherwise,
-            f"{self.changed} rows are otherwise, {rest} losses are counted": self.changed > rest,
-            f"what came back ranks otherwise: {self.ranked_otherwise}": bool(self.ranked_otherwise),
-            f"exclusions: {self.excluded_otherwise}": bool(self.excluded_otherwise),
-        }
-        return [f"{self.campaign} as {self.format}: {what} {dict(self.lost)}" for what, wrong in told.items() if wrong]
+        found = list(self.told.faults)
+        found += [f"what came back ranks otherwise: {self.ranked_otherwise}"] * bool(self.ranked_otherwise)
+        found += [f"exclusions: {self.excluded_otherwise}"] * bool(self.excluded_otherwise)
+        return [f"{self.campaign} as {self.format}: {what}" for what in found]
 
 
 def written(database: Database, campaign: str, format: str) -> tuple[dict[str, bytes], Counter[str]]:
@@ -104,16 +85,6 @@ def stands(database: Database, campaign: str) -> list[list[Judged]]:
     return [list(_by_system(one)) for one in found]
 
 
-def _n_missing(before: list[list[Judged]], missing: Counter[Key]) -> int:
-    """How many judgments have a row that is missing: exports count judgments, whatever systems share an output."""
-    left, n = missing.copy(), 0
-    for judgment in before:
-        gone = [key for key, _ in judgment if left[key] > 0]
-        left.subtract(gone)
-        n += bool(gone)
-    return n
-
-
 STANDING = """
 SELECT i.role, i.accepted, d.key AS document, g.position, r.key AS rater, j.payload,
        coalesce(i.reference, i.meta ->> 'reference') AS reference,
@@ -129,7 +100,10 @@ WHERE k.key = :campaign AND NOT j.surplus AND i.surplus_from IS NULL
 
 
 def _by_system(row: Any) -> Iterator[Judged]:
-    said = {"role": Role(row.role).name.lower(), "accepted": row.accepted, **row.payload}
+    payload = protocols.get(row.payload["protocol"]).payload.model_validate(row.payload)
+    plain = payload.model_dump(mode="json", exclude_defaults=True)  # what is not said is said so in several ways
+    protocol = row.payload["protocol"]
+    said = {"role": Role(row.role).name.lower(), "accepted": row.accepted, **plain, "protocol": protocol}
     for system in row.systems or [row.reference]:
         yield (system, row.document, row.position, row.rater), json.dumps(said, sort_keys=True)
 
@@ -173,16 +147,13 @@ def trip(database: Database, campaign: str, format: str, again: str, about: Mapp
     files, lost = written(database, campaign, format)
     judgments = stands(database, campaign)
     before = Counter(row for one in judgments for row in one)
-    found = Trip(campaign, format, lost, before.total())
     again = campaign if _of_tasks(format) else again
     read = stands(database, again) if _read(database, again, format, files, about) else []
     came = Counter(row for one in read for row in one)
-    keys, keys_came = (Counter(key for key, _ in some.elements()) for some in (before, came))
-    found.missing, found.new = _n_missing(judgments, keys - keys_came), (keys_came - keys).total()
-    found.changed = (keys & keys_came).total() - (before & came).total()
+    found = Trip(campaign, format, lost, before.total(), compare(judgments, came, lost))
     found.excluded_otherwise = exclude_again(database, campaign, again, lost[EXCLUSIONS])
     otherwise = {key for key, _ in ((before - came) + (came - before)).elements()}
-    if alike := (keys.keys() & keys_came.keys()) - otherwise:
+    if alike := {key for key, _ in before & came} - otherwise:
         was, now = (ranked(database, one, alike) for one in (campaign, again))
         found.ranked_otherwise = "" if was == now else f"{was} became {now}"
     return found
