@@ -31,7 +31,7 @@ def test_each_fault_of_a_list_is_named_and_nobody_is_enrolled(admin: httpx.Clien
     assert client.post(f"{here}?dry_run=true", json={"keys": ["r1"]}).status_code == 200
     assert enrolled(client, "list") == ["gone", "there"]
     made = client.post(here, json={"keys": ["r2", "r1"], "capacity": 5, "languages": ["de"]})
-    assert (made.status_code, made.json()) == (201, {"enrolled": ["r2", "r1"], "dry_run": False})
+    assert (made.status_code, made.json()) == (201, {"enrolled": ["r2", "r1"], "dry_run": False, "warnings": []})
     assert enrolled(client, "list") == ["gone", "r1", "r2", "there"]
     assert client.get(f"{here}/r1").json()["capacity"] == 5
     assert client.post(here, json={"keys": []}).status_code == 422
