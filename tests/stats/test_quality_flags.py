@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from app.stats.adjust import bh
 from app.stats.quality.alike import alike
 from app.stats.quality.controls import MOST_EXACT, control_tests, worse
 from app.stats.quality.outlying import outlying
@@ -16,6 +17,7 @@ from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import Cells, cells_of
 from app.stats.quality.repeats import _agreement, compared, default_tolerance, repeats
 from app.stats.quality.report import QualityReport, quality
+from app.stats.quality.simulated import Tally, refined
 from app.stats.quality.within import Steps, within_tasks
 from app.stats.ratings import Floats, Ratings, Role, Scale
 from tests.stats.components.worlds import needs_public_data, side_by_side
@@ -185,6 +187,35 @@ def test_a_task_that_ends_without_care_is_seen_and_its_cut_told() -> None:
     assert (found[0].p_value > 0.05, found[1].q_value < 0.001, found[1].cut) == (True, True, 0.4)
     assert found[1].early == pytest.approx(careless[place < 0.4].mean())
     assert found[1].late == pytest.approx(careless[place > 0.4].mean())
+
+
+def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
+    """With 4,999 draws the smallest chance over a hundred raters was .02, so nobody could be flagged alone."""
+    rng = np.random.default_rng(9)
+    task, document = np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5)
+    place = np.tile((np.arange(20) + 0.5) / 20, 6)
+    honest = np.abs(rng.normal(0, 1, (100, 120)))
+    honest[0] = np.where(place > 0.4, 4 * honest[0], honest[0])
+    found = within_tasks({r: Steps(task, document, place, distance) for r, distance in enumerate(honest)})
+    assert [r for r, one in found.items() if one.q_value < 0.01] == [0]
+
+
+def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_many() -> None:
+    """The smallest chance is small over all tests, whatever their number; further draws go to those that few reach."""
+    asked: list[tuple[int, int]] = []
+
+    def none(key: int, part: int) -> int:
+        asked.append((key, part))
+        return 0
+
+    tallies = {n: Tally(0 if n == 7 else 5_000, 9_999) for n in range(400)}
+    chances = refined(tallies, none, 9_999)
+    assert bh(np.array(list(chances.values())))[7] < 0.01
+    assert asked == [(7, part) for part in range(1, 6)]
+    assert {chances[n] for n in range(400) if n != 7} == {0.5001}
+    assert refined(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
+    many = {n: Tally(0, 9_999) for n in range(400)}
+    assert set(refined(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
 
 
 def test_careful_ends_are_no_fault() -> None:

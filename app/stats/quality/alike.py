@@ -9,6 +9,7 @@ import numpy as np
 from app.stats.adjust import bh
 from app.stats.quality.levels import meetings
 from app.stats.quality.panel import Cells
+from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Codes, Floats
 
 MIN_CELLS = 20
@@ -76,7 +77,7 @@ def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
     if not kept:
         return ()
     total, n = (np.concatenate([block[i] for block in blocks]) for i in (0, 1))
-    p_values = np.array([_chance(block[0], block[1], total, n) for block in blocks])
+    p_values = _chances(blocks, total, n)
     usual, q_values = float(total.sum() / n.sum()), bh(p_values)
     return tuple(
         Alike(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
@@ -102,14 +103,28 @@ def _by_chance(x: Floats, y: Floats) -> float:
     return float(each.sum() / (x.size * y.size))
 
 
-def _chance(own: Floats, own_n: Floats, total: Floats, n: Floats) -> float:
-    """Of documents of any pairs that are together as close as the pair's own would be by the margin."""
-    reached = MARGIN * float(own.sum() / own_n.sum())
-    found = 1.0
+def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floats:
+    """By pair, given its sums of distances and its cells by document."""
+    most = DRAWS[-1][0]
+    found = refined(
+        {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
+        lambda i, part: _closer(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
+        most,
+    )
+    return np.array(list(found.values()))
+
+
+def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> Tally:
+    found = Tally(0, 0)
     for draws, further in DRAWS:
-        drawn = np.random.default_rng((SEED, draws)).integers(0, total.size, (draws, own.size))
-        closer = total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9
-        found = (int(closer.sum()) + 1) / (draws + 1)
-        if found > further:
+        found = Tally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
+        if found.chance > further:
             break
     return found
+
+
+def _closer(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:
+    """How often documents of any pairs are together as close as the pair's own would be by the margin."""
+    reached = MARGIN * float(own.sum() / own_n.sum())
+    drawn = np.random.default_rng(seed).integers(0, total.size, (draws, own.size))
+    return int((total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9).sum())

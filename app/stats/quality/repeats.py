@@ -9,6 +9,7 @@ import numpy as np
 from app.stats.adjust import bh
 from app.stats.plain import number
 from app.stats.quality.pairing import Pairs, pairs_of
+from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Links
 
@@ -73,20 +74,28 @@ def compared(
     for rater, one in found.items():
         others = distance[(pairs.rater != rater) & trusted[pairs.rater]]
         if one.n >= least and others.size >= MIN_OTHERS:
-            tested[rater] = (float(others.mean()), _chance(distance[pairs.rater == rater], margin * others, rater))
-    q_values = bh(np.array([p for _, p in tested.values()])).tolist()
+            tested[rater] = (distance[pairs.rater == rater], others)
+    chances = refined(
+        {r: _tally(own, margin * others, r) for r, (own, others) in tested.items()},
+        lambda r, part: _reached(tested[r][0], margin * tested[r][1], (SEED, r, part)),
+        DRAWS,
+    )
+    q_values = bh(np.array(list(chances.values()))).tolist()
     told = {
-        r: replace(found[r], usual=usual, q_value=q)
-        for (r, (usual, _)), q in zip(tested.items(), q_values, strict=True)
+        r: replace(found[r], usual=float(others.mean()), q_value=q)
+        for (r, (_, others)), q in zip(tested.items(), q_values, strict=True)
     }
     return found | told
 
 
-def _chance(own: Floats, others: Floats, seed: int) -> float:
-    if own.mean() <= others.mean():
-        return 1.0
-    drawn = np.random.default_rng((SEED, seed)).choice(others, (DRAWS, own.size)).mean(axis=1)
-    return (int((drawn >= own.mean() - SLACK).sum()) + 1) / (DRAWS + 1)
+def _tally(own: Floats, others: Floats, rater: int) -> Tally:
+    near = own.mean() <= others.mean()
+    return Tally(DRAWS if near else _reached(own, others, (SEED, rater)), DRAWS)
+
+
+def _reached(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
+    drawn = np.random.default_rng(seed).choice(others, (DRAWS, own.size)).mean(axis=1)
+    return int((drawn >= own.mean() - SLACK).sum())
 
 
 def default_tolerance(scale: Scale | None) -> float:

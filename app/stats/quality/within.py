@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.adjust import bh
+from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Bools, Codes, Floats
 
 CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -55,22 +56,39 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
 
     Source: the cumulative sum for a change at an unknown place (Page 1954), with chances from drawn orders.
     """
-    found = {r: _one(steps, r) for r, steps in raters.items() if steps.distance.size >= MIN_JUDGMENTS}
-    q_values = bh(np.array([one[-1] for one in found.values()])).tolist()
-    return {r: WithinTasks(*one, q) for (r, one), q in zip(found.items(), q_values, strict=True)}
+    able = {r: steps for r, steps in raters.items() if steps.distance.size >= MIN_JUDGMENTS}
+    chances = refined(
+        {r: _tally(steps, r) for r, steps in able.items()},
+        lambda r, part: _reached(able[r], DRAWS, (SEED, r, part)),
+        DRAWS,
+    )
+    q_values = bh(np.array(list(chances.values()))).tolist()
+    return {
+        r: WithinTasks(*_clearest(steps), chances[r], q) for (r, steps), q in zip(able.items(), q_values, strict=True)
+    }
 
 
-def _one(steps: Steps, seed: int) -> tuple[int, float, float, float, float]:
-    late = np.stack([steps.place > cut for cut in CUTS], axis=1)
+def _tally(steps: Steps, rater: int) -> Tally:
+    found = Tally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
+    return found if found.chance > DOUBT else Tally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
+
+
+def _reached(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:
+    """Drawn orders whose clearest cut is as clear as that of the given one."""
+    clearest = (_orders(steps, draws, seed) @ _contrast(steps, _late(steps))).max(axis=1)
+    return int((clearest[1:] >= clearest[0] - 1e-9).sum())
+
+
+def _late(steps: Steps) -> Bools:
+    return np.stack([steps.place > cut for cut in CUTS], axis=1)
+
+
+def _clearest(steps: Steps) -> tuple[int, float, float, float]:
+    late = _late(steps)
     contrast = _contrast(steps, late)
-    for draws in (FIRST_DRAWS, DRAWS):
-        reached = (_orders(steps, draws, (SEED, seed)) @ contrast).max(axis=1)
-        p_value = float((reached >= reached[0] - 1e-9).mean())
-        if p_value > DOUBT:
-            break
     best = int((steps.distance @ contrast).argmax())
     early, after = (float(steps.distance[at].mean()) if at.any() else 0.0 for at in (~late[:, best], late[:, best]))
-    return steps.distance.size, CUTS[best], early, after, p_value
+    return steps.distance.size, CUTS[best], early, after
 
 
 def _contrast(steps: Steps, late: Bools) -> Floats:
@@ -83,7 +101,7 @@ def _contrast(steps: Steps, late: Bools) -> Floats:
     return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
 
-def _orders(steps: Steps, draws: int, seed: tuple[int, int]) -> Floats:
+def _orders(steps: Steps, draws: int, seed: tuple[int, ...]) -> Floats:
     """Distances in drawn orders, the given one first, shape (draws + 1, judgments)."""
     rng = np.random.default_rng(seed)
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
