@@ -8,6 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 PY := .venv/bin/python
 PLUMBLINE := .venv/bin/plumbline
+COLLECTED = $(dir $(PY))collected
 CONTRACTS := .venv/bin/lint-imports
 SOURCES := $(wildcard app migrations tests benchmarks screenshots .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
@@ -28,11 +29,19 @@ demo: setup ## load a campaign made up here, print its ranking and serve it (PLU
 serve: setup ## serve the database that the settings name, or an embedded Postgres
 	@$(PLUMBLINE) serve
 
+# What tests import, and their assertions, are compiled once for all processes, also where Python is told to keep nothing.
+test soak: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: test
 test: setup ## every check, then every test but the long ones (T="-k mqm" selects)
-	@checks=0; $(MAKE) --jobs=2 --keep-going check || checks=$$?; \
+	@checks=0; $(MAKE) --jobs=2 --keep-going check collect || checks=$$?; \
 		[ $$checks = 0 ] || echo 'The checks failed (above); the tests run all the same.' >&2; \
 		tests=0; $(PY) -m pytest -q -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(T) || tests=$$?; exit $$((tests ? tests : checks))
+
+.PHONY: collect
+collect: setup ## compile the tests that changed, while the checks leave a processor idle; what is wrong, the tests tell
+	@[ -z "$$(find tests -name '*.py' -newer $(COLLECTED) 2>&1)" ] || \
+		{ $(PY) -m pytest -q --collect-only $(T) >/dev/null 2>&1; touch $(COLLECTED); }
 
 .PHONY: soak
 soak: setup ## the long tests: bounded, but minutes; and those of properties with new examples (SEED=N has them again)

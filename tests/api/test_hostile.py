@@ -165,8 +165,9 @@ class Attack:
     """Sends what is hostile and keeps what broke.
 
     whole: send everything to every operation; else what several operations share (the same parameter under the same
-    schema, the same header to the same method) is sent to one of them, and every place gets a third of the texts: the
-    next place the next third, so that each text still comes to each kind of place and to nearly every operation.
+    schema, the same header to the same method) is sent to one of them, and every place gets a sixth of the texts, every
+    body a third of what no body may be: the next place the next part, so that each text still comes to each kind of
+    place, many times.
     """
 
     def __init__(self, client: httpx.Client, values: dict[str, str], *, whole: bool = True) -> None:
@@ -182,10 +183,10 @@ class Attack:
         self.shared.add(repr(what))
         return known and not self.whole
 
-    def some(self, all_: Iterable[T]) -> list[T]:
+    def some(self, all_: Iterable[T], *, of: int = 6) -> list[T]:
         """All that is to be sent to one place."""
         self.turn += 1
-        return [one for n, one in enumerate(all_) if self.whole or (n + self.turn) % 3 == 0]
+        return [one for n, one in enumerate(all_) if self.whole or (n + self.turn) % of == 0]
 
     def send(self, what: str, operation: Operation, url: str, *, refused: bool = False, **request: Any) -> None:
         # No worker computes here: what takes long is not waited for.
@@ -217,7 +218,7 @@ class Attack:
         for name, schema in {**known, "unknown": {}, "%00": {}}.items():
             if self.skips(name, schema):
                 continue
-            for text in TEXTS:
+            for text in self.some(TEXTS):
                 self.send(f"?{name}={text[:20]}", operation, f"{url}?{name}={text}")
             self.send(f"?{name} twice", operation, f"{url}?{name}=1&{name}=2")
         self.send("?many", operation, f"{url}?{'&'.join('a=1' for _ in range(500))}")
@@ -239,14 +240,14 @@ class Attack:
 
     def bodies(self, operation: Operation, media: dict[str, Any]) -> None:
         url = filled(operation.path, self.values)
-        for what, body in BODIES.items():
+        for what, body in self.some(BODIES.items(), of=3):
             self.send(what, operation, url, refused=True, content=body, headers=JSON)
         for example in media["examples"].values():
             for place in places(example["value"]):
                 for what, text in self.some({**NEVER, **ODD}.items()):
                     body = with_text_at(example["value"], place, text)
                     self.send(f"{what} at {place}", operation, url, refused=what in NEVER, content=body, headers=JSON)
-            for what, text in NEVER.items():
+            for what, text in self.some(NEVER.items(), of=3):
                 self.send(f"{what} as key", operation, url, refused=True, content=f"{{{text}: 1}}", headers=JSON)
 
 

@@ -57,6 +57,9 @@ def test_the_scripts_of_the_house_are_programs_and_parse(repository: Path, scrip
 PRETEND = """#!/bin/sh
 case "$*" in
 *mypy*) exit "$CHECKS" ;;
+*pytest*) [ -z "$PYTHONDONTWRITEBYTECODE" ] || exit 9 ;; # each process would compile every test anew
+esac
+case "$*" in
 *pytest*) echo '=== 3 passed ==='; exit "$TESTS" ;;
 esac
 """
@@ -74,6 +77,7 @@ def test_make_test_runs_the_tests_last_and_fails_where_they_or_the_checks_did(
     # Where the tests were begun by make themselves, its level would have the inner make name its folders.
     inherited = {name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MFLAGS")}
     environment = {**inherited, "CHECKS": str(checks), "TESTS": str(tests), "MAKEFLAGS": ""}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = ["make", "test", f"PY={python}", f"CONTRACTS={tmp_path / 'contracts'}"]
     done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "=== 3 passed ==="
