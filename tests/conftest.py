@@ -133,9 +133,15 @@ def migrated_template(postgres: embedded.Server) -> str:
 
 
 @pytest.fixture
-def database_url(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+def template(migrated_template: str) -> str:
+    """What fresh databases are copies of; others may have more in theirs (`tests.spine.template_of`)."""
+    return migrated_template
+
+
+@pytest.fixture
+def database_url(postgres: embedded.Server, template: str) -> Iterator[str]:
     """The owner's address of a fresh database with the schema in place."""
-    yield from _fresh(postgres, migrated_template)
+    yield from _fresh(postgres, template)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, from_options
 from app.formats._base import Input
@@ -113,6 +114,18 @@ def fresh(server: embedded.Server, template: str) -> Iterator[Spine]:
     finally:
         with psycopg.connect(server.url("admin", "postgres"), autocommit=True) as connection:
             connection.execute(drop.format(sql.Identifier(name)))
+
+
+@contextmanager
+def template_of(server: embedded.Server, migrated: str, fill: Callable[[Spine], object]) -> Iterator[str]:
+    """The name of a database that holds what `fill` put into it, for tests that each have a copy; nobody is connected.
+
+    A copy costs less than to fill another one.
+    """
+    with fresh(server, migrated) as spine:
+        fill(spine)
+        spine.database.close()
+        yield str(conninfo_to_dict(spine.url)["dbname"])
 
 
 def row_counts(url: str) -> dict[str, int]:

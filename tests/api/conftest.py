@@ -227,8 +227,7 @@ MQM += "".join(
 )
 
 
-@pytest.fixture
-def populated(admin: httpx.Client, database: Database) -> dict[str, str]:
+def populate(admin: httpx.Client, url: str) -> dict[str, str]:
     """A campaign with judgments, an import under way and a token; the values that path parameters can take."""
     made = admin.post(
         "/v1/campaigns", json={"key": "demo", "protocol": "mqm", "target_language": "de", "series": "wmt"}
@@ -264,7 +263,7 @@ def populated(admin: httpx.Client, database: Database) -> dict[str, str]:
         "recipe": "strict",
         "series": "wmt",
         "rater": "r1",
-        "task": give_task(database.url, "demo", "r1"),
+        "task": give_task(url, "demo", "r1"),
         "item": "1",
         "segment": "1",
         "screen": "1",
@@ -282,3 +281,9 @@ def populated(admin: httpx.Client, database: Database) -> dict[str, str]:
         "shape": "svg",
         "job": "j_" + "0" * 32,
     }
+
+
+@pytest.fixture
+def populated(admin: httpx.Client, database_url: str) -> dict[str, str]:
+    """What `populate` makes."""
+    return populate(admin, database_url)

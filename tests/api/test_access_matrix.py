@@ -13,12 +13,17 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
+from app.main import create_app
 from app.services import tokens
 from app.services.tokens import ROLES, Role
+from app.storage import embedded
 from app.storage.db import Database
 from app.web.access import Public
 from app.web.deps import SessionDep
 from tests.api.access_rows import EXPECTED, ROLE_SETS
+from tests.api.conftest import OPTIONS, populate
+from tests.api.direct import asking
+from tests.spine import Spine, template_of
 
 SAFE = {"GET", "HEAD"}
 # What the matrix itself keeps apart: sending it would end the credential that is being tried, or make another.
@@ -82,14 +87,42 @@ class Matrix:
         return ((address, EXPECTED[address.name]) for address in addresses(self.app) if address.name in EXPECTED)
 
 
+class Made(NamedTuple):
+    """The template of a populated database, and what the parameters of paths can take there."""
+
+    template: str
+    values: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def made(postgres: embedded.Server, migrated_template: str) -> Iterator[Made]:
+    """Two campaigns, made once for all tests here."""
+    values: dict[str, str] = {}
+
+    def fill(spine: Spine) -> None:
+        with spine.database.transaction() as session:
+            secret = tokens.issue(session, role="admin").secret
+        with asking(create_app(spine.database, OPTIONS)) as admin:
+            admin.headers["Authorization"] = f"Bearer {secret}"
+            values.update(populate(admin, spine.url))
+            assert admin.post("/v1/campaigns", json={"key": "other", "protocol": "da"}).status_code == 201
+            for path in ("demo/teams/ulm", "other/teams/bonn", "demo/raters/r2", "other/raters/r1"):
+                body = {"name": path} if "teams" in path else {}
+                assert admin.put(f"/v1/campaigns/{path}", json=body).status_code == 200
+
+    with template_of(postgres, migrated_template, fill) as name:
+        yield Made(name, values)
+
+
 @pytest.fixture
-def matrix(app: FastAPI, admin: httpx.Client, populated: dict[str, str]) -> Matrix:
-    assert admin.post("/v1/campaigns", json={"key": "other", "protocol": "da"}).status_code == 201
-    for path in ("demo/teams/ulm", "other/teams/bonn", "demo/raters/r2", "other/raters/r1"):
-        body = {"name": path} if "teams" in path else {}
-        assert admin.put(f"/v1/campaigns/{path}", json=body).status_code == 200
-    del admin.headers["Authorization"]
-    return Matrix(app, admin, populated)
+def template(made: Made) -> str:
+    return made.template
+
+
+@pytest.fixture
+def matrix(app: FastAPI, made: Made) -> Iterator[Matrix]:
+    with asking(app) as client:
+        yield Matrix(app, client, dict(made.values))
 
 
 @pytest.fixture

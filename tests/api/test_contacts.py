@@ -10,7 +10,9 @@ from fastapi import FastAPI
 from app.services.tokens import ROLES, Role
 from tests.api.test_access_matrix import Credential, Matrix, addresses
 from tests.api.test_access_matrix import credential as credential  # a fixture
+from tests.api.test_access_matrix import made as made  # a fixture
 from tests.api.test_access_matrix import matrix as matrix  # a fixture
+from tests.api.test_access_matrix import template as template  # a fixture
 
 FIELDS = {
     "name": "Ada Lovelace of Marker",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.services.kinds import forecast
+from app.services.kinds import forecast, power
 from app.services.kinds._components_lines import study
 from app.services.kinds._power_asked import PowerAsked
+from app.services.kinds._power_work import Planner
 from tests.services.test_kinds_of_components import modelled, planned, told
 from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed
@@ -82,5 +85,10 @@ def test_levels_so_small_that_no_quantile_is_finite_are_refused() -> None:
     for asked in (PowerAsked, forecast.ForecastAsked):
         with pytest.raises(ValidationError, match=r"0\.000001"):
             asked(alpha=1e-300)
-    least = planned(crossed(5, documents=12), alpha=1e-6, power=0.9999, documents="10", systems=200)
-    assert all(np.isfinite(design.points[0].detectable) for design in least.designs)
+    least: dict[str, Any] = {"alpha": 1e-6, "power": 0.9999, "documents": "10"}
+    ratings = crossed(5, documents=12)
+    planner = Planner(PowerAsked(studies=20, systems=200, **least), modelled(ratings), "mqm")
+    nothing_drawn = [b"[{}]"] * planner.n_chunks  # as of studies that are too large: 200 systems take 20 s
+    for view in (power._view(planner, nothing_drawn), planned(ratings, systems=20, **least)):
+        assert view.designs
+        assert all(np.isfinite(design.points[0].detectable) for design in view.designs)

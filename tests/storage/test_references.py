@@ -9,8 +9,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from app.storage import embedded
 from tests.services.test_imports import judgment, lines
-from tests.spine import Spine, opened
+from tests.spine import Spine, fresh, template_of
 from tests.working import LIMIT, until
 
 REFERENCES = [
@@ -52,18 +53,27 @@ SELECT i.campaign_id, i.id, NULL, t.rater_id, n, '{}', 1 FROM items i JOIN tasks
 FREE_ITEM = "DELETE FROM items WHERE key = 'spare'"
 
 
-@pytest.fixture
-def spine(database_url: str) -> Iterator[Spine]:
-    """Two campaigns with a judgment each, and in the first an item that nobody judged."""
-    with opened(database_url) as found:
+@pytest.fixture(scope="module")
+def two_campaigns(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+    """The template: two campaigns with a judgment each, and in the first an item that nobody judged."""
+
+    def fill(spine: Spine) -> None:
         for campaign in ("c", "d"):
-            found.take(campaign, "jsonl", lines(judgment(), output()))
-        with psycopg.connect(database_url) as connection:
+            spine.take(campaign, "jsonl", lines(judgment(), output()))
+        with psycopg.connect(spine.url) as connection:
             connection.execute(
                 "INSERT INTO items (campaign_id, task_id, key, position, document_id, role) SELECT i.campaign_id, "
                 "i.task_id, 'spare', 99, i.document_id, 0 FROM items i JOIN campaigns c ON c.id = i.campaign_id "
                 "WHERE c.key = 'c'"
             )
+
+    with template_of(postgres, migrated_template, fill) as name:
+        yield name
+
+
+@pytest.fixture
+def spine(postgres: embedded.Server, two_campaigns: str) -> Iterator[Spine]:
+    with fresh(postgres, two_campaigns) as found:
         yield found
 
 

@@ -13,10 +13,12 @@ import pytest
 
 from app.main import create_app
 from app.services import tokens
+from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.judged_demo import load_judged
 from tests.patience import patience as patience  # a fixture
+from tests.spine import template_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
@@ -33,10 +35,23 @@ def database(database_url: str) -> Iterator[Database]:
     handle.close()
 
 
+@pytest.fixture(scope="session")
+def judged(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+    """The template with the demo, judged."""
+    with template_of(postgres, migrated_template, lambda spine: load_judged(spine.database)) as name:
+        yield name
+
+
 @pytest.fixture
-def demo(database: Database) -> str:
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    """Who asks for the demo has it in the database from the start."""
+    return str(request.getfixturevalue("judged")) if "demo" in request.fixturenames else migrated_template
+
+
+@pytest.fixture
+def demo() -> str:
     """The key of the demo campaign."""
-    return load_judged(database)
+    return "demo"
 
 
 @pytest.fixture
