@@ -36,19 +36,20 @@ settings.register_profile("patient", settings.get_profile("anew"), derandomize=T
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 FIRST = [
-    "api/test_hostile.py",
+    "browser/test_manager_pages.py",
     "jobs/test_jobs.py",
     "api/test_schemathesis.py",
     "load/test_benchmarks.py",
     "web/test_serve.py",
     "cli/test_demo_command.py",
     "faults/test_memory.py",
-    "browser/test_manager_pages.py",
     "cli/test_worker.py",
+    "api/test_report_kinds.py",
+    "faults/test_acked.py",
     "golden/test_with_curl.py",
+    "api/test_hostile.py",
     "browser/test_nothing_is_lost.py",
     "load/test_serve_benchmark.py",
-    "faults/test_acked.py",
     "cli/test_conformance_command.py",
     "browser/test_safe_and_blind.py",
     "cli/test_simulate_command.py",

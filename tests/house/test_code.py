@@ -70,21 +70,22 @@ def _is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def modules(repository: Path, files: list[Path]) -> Iterator[tuple[str, ast.Module]]:
-    for path in files:
-        if path.suffix == ".py" and path.parts[0] == "app":
-            yield path.as_posix(), ast.parse((repository / path).read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def modules(repository: Path, files: list[Path]) -> list[tuple[str, ast.Module]]:
+    """Every module of the program, read once."""
+    return [
+        (path.as_posix(), ast.parse((repository / path).read_text(encoding="utf-8")))
+        for path in files
+        if path.suffix == ".py" and path.parts[0] == "app"
+    ]
 
 
 @pytest.mark.parametrize(
     ("check", "allowed"), [(swallowed, set()), (commits, COMMITTERS), (branches_on_protocol, set())]
 )
-def test_the_code_keeps_its_habits(check: Check, allowed: set[str], repository: Path, files: list[Path]) -> None:
+def test_the_code_keeps_its_habits(check: Check, allowed: set[str], modules: list[tuple[str, ast.Module]]) -> None:
     found = [
-        f"{name}:{getattr(node, 'lineno', 0)}"
-        for name, tree in modules(repository, files)
-        if name not in allowed
-        for node in check(tree)
+        f"{name}:{getattr(node, 'lineno', 0)}" for name, tree in modules if name not in allowed for node in check(tree)
     ]
     assert not found
 
@@ -137,10 +138,10 @@ def test_no_file_is_longer_than_one_idea(repository: Path, files: list[Path]) ->
     assert not long
 
 
-def test_nine_functions_in_ten_are_short(repository: Path, files: list[Path]) -> None:
+def test_nine_functions_in_ten_are_short(modules: list[tuple[str, ast.Module]]) -> None:
     lengths = [
         node.end_lineno - node.body[0].lineno + 1
-        for _, tree in modules(repository, files)
+        for _, tree in modules
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
     ]
