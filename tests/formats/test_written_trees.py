@@ -207,6 +207,19 @@ def test_what_trees_cannot_hold_is_counted() -> None:
     assert lost["pearmut"]["judgments of whole items"] == lost["pearmut"]["judgments of rejected tasks"] == 1
 
 
+@pytest.mark.parametrize(("deleted", "lost"), [([], 0), (["p1"], 1)])
+def test_what_says_nothing_more_in_a_payload_is_no_loss(deleted: list[str], lost: int) -> None:
+    payload = {"protocol": "mqm_reannotation", "errors": [], "deleted": deleted}
+    records: list[Record] = [
+        CampaignRow(NOWHERE, "mqm_reannotation"),
+        JudgmentRow(NOWHERE, "r", "A:d", ("A",), "d", 1, "r", payload),
+    ]
+    counted = Counter[str]()
+    files = tree("mtme", contents(records), counted)
+    assert counted == ({"judgments with more than a score and errors: means only": 1} if lost else {})
+    assert ("human-scores/und-und.mqm_reannotation-1.seg.rating" in files) is not bool(lost)
+
+
 def test_a_document_of_another_tool_is_read_as_it_was_written(read: Read, data: Callable[[str], bytes]) -> None:
     found = read("mqm-tsv", gzip.decompress(data("mqm_ted_ende/mqm_ted_ende.tsv.gz")))
     lost = Counter[str]()
