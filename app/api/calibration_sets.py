@@ -16,7 +16,7 @@ from app.web.access import Manager, UnboundManager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["test sets"])
 
@@ -140,7 +140,7 @@ def list_calibration_sets(
     cursor: Cursor = None,
 ) -> Page[SetRow]:
     """By key, each in its latest version."""
-    found = calibration_sets.page(session, after=after(cursor), limit=limit + 1)
+    found = calibration_sets.page(session, after=cursor, limit=limit + 1)
     return page_of([SetRow.model_validate(one) for one in found], limit, lambda one: one.key)
 
 

@@ -17,7 +17,7 @@ from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 from app.web.ifmatch import IfMatchDep, quoted
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
@@ -160,7 +160,7 @@ def list_campaigns(
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
     where = {column: value for column, value in wanted.items() if value is not None}
-    found = campaigns.page(session, after=after(cursor), limit=limit + 1, only=caller.campaign, where=where, name=name)
+    found = campaigns.page(session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name)
     return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
 
 

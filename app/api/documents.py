@@ -15,7 +15,7 @@ from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets"])
 
@@ -148,7 +148,7 @@ def list_documents(
     cursor: Cursor = None,
 ) -> Page[DocumentRow]:
     """By key, without their segments."""
-    found = views.documents_page(session, campaign, after=after(cursor), limit=limit + 1)
+    found = views.documents_page(session, campaign, after=cursor, limit=limit + 1)
     return page_of([DocumentRow.model_validate(one) for one in found], limit, lambda one: one.key)
 
 

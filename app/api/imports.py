@@ -19,7 +19,7 @@ from app.web.access import Manager
 from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 from app.web.once import Once, OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
@@ -108,7 +108,7 @@ def list_imports(
     cursor: Cursor = None,
 ) -> Page[ImportRowOut]:
     """In the order in which they were announced."""
-    found = imports.page(session, campaign, after=after(cursor), limit=limit + 1)
+    found = imports.page(session, campaign, after=cursor, limit=limit + 1)
     return page_of([ImportRowOut.model_validate(one) for one in found], limit, lambda one: one.public_id)
 
 
@@ -124,7 +124,7 @@ def list_import_files(
     cursor: Cursor = None,
 ) -> Page[FileOut]:
     """By name."""
-    found = imports.files_page(session, campaign, id, after=after(cursor), limit=limit + 1)
+    found = imports.files_page(session, campaign, id, after=cursor, limit=limit + 1)
     return page_of([FileOut.model_validate(one) for one in found], limit, lambda one: one.name)
 
 

@@ -18,7 +18,7 @@ from app.web.answers import answer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 from app.web.once import OnceDep
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -254,7 +254,7 @@ def list_qualification_results(
     cursor: Cursor = None,
 ) -> Page[TestResultOut]:
     """Every enrolled rater by key, those who have not tried included."""
-    found = qualification.results(session, campaign, after=after(cursor), limit=limit + 1)
+    found = qualification.results(session, campaign, after=cursor, limit=limit + 1)
     return page_of([TestResultOut.model_validate(one) for one in found], limit, lambda one: one.rater)
 
 

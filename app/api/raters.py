@@ -29,7 +29,7 @@ from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 from app.web.ifmatch import IfMatchOnChange
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
@@ -116,7 +116,7 @@ def list_raters(
     cursor: Cursor = None,
 ) -> Page[RaterOut]:
     """By key; a coordinator gets its team."""
-    found = raters.page(session, campaign, by=caller, after=after(cursor), limit=limit + 1, team=team, state=state)
+    found = raters.page(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
     return page_of([RaterOut.model_validate(view) for view in found], limit, lambda rater: rater.key)
 
 

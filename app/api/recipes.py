@@ -19,7 +19,7 @@ from app.web.access import Manager, Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
 
@@ -106,5 +106,5 @@ def list_campaign_recipes(
     cursor: Cursor = None,
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
-    found = recipes.page(session, campaign, after=after(cursor), limit=limit + 1)
+    found = recipes.page(session, campaign, after=cursor, limit=limit + 1)
     return page_of([_out(one, caller) for one in found], limit, lambda recipe: recipe.name)

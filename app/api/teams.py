@@ -15,7 +15,7 @@ from app.web.answers import answer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])
 
@@ -66,7 +66,7 @@ def list_teams(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[TeamOut]:
     """By key; a coordinator gets its own."""
-    found = teams.page(session, campaign, by=caller, after=after(cursor), limit=limit + 1)
+    found = teams.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
     return page_of([TeamOut.model_validate(view) for view in found], limit, lambda team: team.key)
 
 

@@ -16,7 +16,7 @@ from app.web.access import AnyRole, Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
@@ -121,7 +121,7 @@ def create_token(
 @router.get("", summary="List tokens", responses=shows(200, Page[TokenOut](items=[OUT], next=None)))
 def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
-    found = tokens.page(session, by=caller, after=after(cursor), limit=limit + 1)
+    found = tokens.page(session, by=caller, after=cursor, limit=limit + 1)
     return page_of([TokenOut.model_validate(view) for view in found], limit, lambda token: token.prefix)
 
 

@@ -14,7 +14,7 @@ from app.web.access import Manager, RaterCaller
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -133,7 +133,7 @@ def list_tutorial_results(
     cursor: Cursor = None,
 ) -> Page[TutorialResultOut]:
     """Every enrolled rater by key, those who have not begun included."""
-    found = tutorials.results(session, campaign, after=after(cursor), limit=limit + 1)
+    found = tutorials.results(session, campaign, after=cursor, limit=limit + 1)
     return page_of([TutorialResultOut.model_validate(one) for one in found], limit, lambda one: one.rater)
 
 

@@ -103,10 +103,8 @@ def page(
     """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none.
 
     where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
-    the key. Raises Invalid for a cursor that names no campaign, which none is whose page was given.
+    the key.
     """
-    if after is not None and not campaigns.exists(session, after):
-        raise Invalid("the query is not valid", places=(Place(("query", "cursor"), "is `next` of no page"),))
     found = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
     return [_view(row) for row in found]
 

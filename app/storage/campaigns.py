@@ -44,11 +44,6 @@ def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     return row
 
 
-def exists(session: Session, key: str) -> bool:
-    """Whether there is a campaign with this key."""
-    return session.execute(sa.select(campaigns.c.id).where(campaigns.c.key == key)).one_or_none() is not None
-
-
 def page(
     session: Session,
     *,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import AfterValidator
 
-from app.domain.keys import KEY_PATTERN
 from app.services import campaigns
 from app.services.campaigns import CampaignView
 from app.ui.manager_pages import Onlooker
@@ -17,7 +17,10 @@ from app.web.deps import DatabaseDep
 ON_A_PAGE = 50
 CLOSED, OTHER = "closed", "other"
 
-Cursor = Annotated[str | None, Query(pattern=rf"^({CLOSED}|{OTHER}):{KEY_PATTERN.removeprefix('^')}")]
+Cursor = Annotated[
+    Annotated[str, AfterValidator(lists.key_of)] | None,
+    Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + lists.DIGITS}}}$"),
+]
 """The last one seen: the part of the list that it was in, and its key."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

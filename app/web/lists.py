@@ -1,23 +1,61 @@
-"""Lists: `{"items": […], "next": cursor|null}`, by a cursor that names the last key seen."""
+"""Lists: `{"items": […], "next": cursor|null}`, by a cursor that names the last key seen.
+
+A cursor ends in check digits: one that no page gave is refused, and one whose row was deleted since is still good.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
+from zlib import crc32
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from app.domain.keys import KEY_PATTERN
 
 T = TypeVar("T")
 LARGEST_PAGE = 200
+DIGITS = 4
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
+
+
+def sealed(key: str) -> str:
+    """The cursor of a key: with its check digits behind it.
+
+    >>> sealed("ted-ende")[:-DIGITS]
+    'ted-ende'
+    """
+    return f"{key}{crc32(key.encode()) % 10**DIGITS:0{DIGITS}d}"
+
+
+def key_of(cursor: str) -> str:
+    """The key that a cursor names. Raises ValueError where no page gave it."""
+    key = cursor[:-DIGITS]
+    if not key or sealed(key) != cursor:
+        raise ValueError("is `next` of no page")
+    return key
+
+
+def number_of(cursor: int) -> int:
+    """The number that a cursor names; 0 names the start. Raises ValueError where no page gave it."""
+    return int(key_of(str(cursor))) if cursor else 0
+
+
 Cursor = Annotated[
-    str | None,
-    Query(pattern=KEY_PATTERN, description="`next` of the page before.", examples=["ted-ende"]),
+    Annotated[str, AfterValidator(key_of)] | None,
+    Query(
+        pattern=KEY_PATTERN.replace("128", str(128 + DIGITS)),
+        description="`next` of the page before.",
+        examples=[sealed("ted-ende")],
+    ),
 ]
+Number = Annotated[int, AfterValidator(number_of)]
+NUMBERED = Query(
+    alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[int(sealed("8"))]
+)
+"""How a cursor that names a number is declared."""
 
 
 class Page(BaseModel, Generic[T]):
@@ -27,15 +65,11 @@ class Page(BaseModel, Generic[T]):
     next: str | None = Field(description="Cursor of the next page; null on the last.")
 
 
-def after(cursor: str | None) -> str | None:
-    """The key that a cursor names: today the cursor itself, which is nobody's business but this module's."""
-    return cursor
-
-
 def page_of(found: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
     """A page from one item more than fits, which tells whether there is another page.
 
-    reached: cursor of where to go on, for a page that is not full though there may be more.
+    reached: the key after which to go on, for a page that is not full though there may be more.
     """
     shown = list(found[:limit])
-    return Page[T](items=shown, next=key(shown[-1]) if len(found) > limit else reached)
+    last = key(shown[-1]) if len(found) > limit else reached
+    return Page[T](items=shown, next=None if last is None else sealed(last))

@@ -12,6 +12,7 @@ import pytest
 
 from app.services import raters
 from app.storage.db import Database
+from app.web.lists import sealed
 
 Secrets = Callable[..., str]
 RATERS = "/v1/campaigns/c/raters"
@@ -120,7 +121,7 @@ def test_lists_come_by_key_team_and_state(manager: httpx.Client) -> None:
     assert keys() == ["B", "a", "b", "c"]
     assert keys(team="bonn") == ["b", "c"]
     assert keys(state="paused") == ["c"]
-    assert keys(limit="2", cursor="a") == ["b", "c"]
+    assert keys(limit="2", cursor=sealed("a")) == ["b", "c"]
     assert manager.get(RATERS, params={"team": "ulm"}).status_code == 404
 
 
