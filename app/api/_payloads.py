@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Header, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, RootModel
+from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 
 from app.domain.errors import Invalid, Place
-from app.protocols import ALL
+from app.protocols import ALL, PreferencePayload
 from app.protocols._base import Payload
 from app.web.bodies import Input, JsonBody
 
@@ -38,7 +38,30 @@ class AddressedIn(Input):
     )
 
 
-class ManyIn(RootModel[Annotated[list[AddressedIn], Field(min_length=1, max_length=MOST)]]):
+class ComparedIn(Input):
+    """One of many answers: about the columns of a screen together."""
+
+    screen: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    payload: PreferencePayload
+    if_match: Annotated[int, Field(ge=0, le=2**31 - 2)] | None = Field(
+        None, description="The revision that you saw, as for an answer about a segment."
+    )
+
+
+ON_SCREEN, ON_ITEM = "of_screen", "of_item"
+
+
+def _kind_of(one: object) -> str:
+    """Which of the two an answer is: it names a screen, or an item."""
+    return ON_SCREEN if isinstance(one, ComparedIn) or (isinstance(one, dict) and "screen" in one) else ON_ITEM
+
+
+OneOfMany = Annotated[
+    Annotated[AddressedIn, Tag(ON_ITEM)] | Annotated[ComparedIn, Tag(ON_SCREEN)], Discriminator(_kind_of)
+]
+
+
+class ManyIn(RootModel[Annotated[list[OneOfMany], Field(min_length=1, max_length=MOST)]]):
     """Answers, all or none."""
 
 
@@ -72,7 +95,9 @@ def _placed(fault: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """A path without the tag that the union put into it."""
+    """A path without the tags that unions put into it."""
+    if len(loc) > 2 and loc[2] in (ON_SCREEN, ON_ITEM):
+        loc = (*loc[:2], *loc[3:])
     for at in (1, 3):
         if len(loc) > at and loc[at] in ALL and (at == 1 or loc[at - 1] == "payload"):
             return (*loc[:at], *loc[at + 1 :])

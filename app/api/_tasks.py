@@ -194,11 +194,22 @@ class ReceiptOut(BaseModel):
     kept: Literal["surplus"] | None = Field(None, description="Where somebody else has the task now.")
     leased_until: Time | None = None
 
-    @classmethod
-    def of(cls, receipt: Receipt) -> ReceiptOut:
-        """From what the service stored."""
-        kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
-        return cls(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+
+class ComparedOut(BaseModel):
+    """A comparison that is on disk: a receipt of the same form as that of a judgment."""
+
+    score: None = Field(None, description="A comparison has none.")
+    revision: int
+    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
+    leased_until: Time | None = None
+
+
+def receipt_of(receipt: Receipt) -> ReceiptOut | ComparedOut:
+    """From what the service stored."""
+    kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
+    if receipt.score is None:
+        return ComparedOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+    return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
 
 
 def _given(given: Given | None) -> GivenOut | None:

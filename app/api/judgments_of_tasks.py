@@ -6,9 +6,11 @@ import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from app.api._payloads import (
+    AddressedIn,
+    ComparedIn,
     JudgmentPayload,
     ManyIn,
     PayloadBody,
@@ -17,14 +19,20 @@ from app.api._payloads import (
     get_seen,
     payload_body,
 )
-from app.api._tasks import RECEIPT, ItemNumber, ReceiptOut, ScreenNumber, SegmentNumber, TaskId
-from app.api._times import Time
+from app.api._tasks import (
+    RECEIPT,
+    ComparedOut,
+    ItemNumber,
+    ReceiptOut,
+    ScreenNumber,
+    SegmentNumber,
+    TaskId,
+    receipt_of,
+)
 from app.protocols import PreferencePayload
-from app.services import judging, tasks_screens
-from app.services.judging import Address, Desk, Given
+from app.services import judging
+from app.services.judging import Address, Desk, Given, OnScreen
 from app.services.raters import ActingRater
-from app.web.access import RaterCaller
-from app.web.deps import SessionDep
 from app.web.examples import shows
 from app.web.hot import DeskDep, Direct, NeedsRaterNow, RaterNow, desk_of, shortcut
 from app.web.ifmatch import quoted
@@ -39,22 +47,16 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     412: {"description": "Judged again since the revision that `If-Match` names; `stored` and `sent` are the answers."},
 }
 ETAG = "The revision; send it as `If-Match` with a change."
-MANY = [{"item": 1, "segment": 1, "payload": {"protocol": "da", "score": 72}, "if_match": 0}]
+MANY = [
+    {"item": 1, "segment": 1, "payload": {"protocol": "da", "score": 72}, "if_match": 0},
+    {"screen": 1, "payload": {"protocol": "da", "preference": [[2], [1]]}},
+]
 
 
 class ManyOut(BaseModel):
     """Answers that are on disk, in the order in which they came."""
 
-    judgments: list[ReceiptOut]
-
-
-class ComparedOut(BaseModel):
-    """A comparison that is on disk: a receipt of the same form as that of a judgment."""
-
-    score: None = Field(None, description="A comparison has none.")
-    revision: int
-    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
-    leased_until: Time | None = None
+    judgments: list[ReceiptOut | ComparedOut]
 
 
 @hot.put(
@@ -62,8 +64,8 @@ class ComparedOut(BaseModel):
     summary="Compare the columns of a screen",
     responses={**shows(200, ComparedOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
 )
-def put_comparison(
-    rater: RaterCaller,
+async def put_comparison(
+    rater: RaterNow,
     task: TaskId,
     screen: ScreenNumber,
     seen: Seen,
@@ -71,14 +73,10 @@ def put_comparison(
         PreferencePayload,
         payload_body(PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}),
     ],
-    session: SessionDep,
-    response: Response,
-) -> ComparedOut:
+    desk: DeskDep,
+) -> Response:
     """Columns in groups from best to worst; by the rules of the judgment of a segment."""
-    receipt = tasks_screens.compare(session, task, screen, body, seen=seen, rater=rater)
-    response.headers["ETag"] = quoted(str(receipt.revision))
-    kept = "surplus" if receipt.surplus else None
-    return ComparedOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+    return await _judge(desk, task, Given(OnScreen(screen), body, seen), rater)
 
 
 @hot.put(
@@ -135,15 +133,22 @@ async def put_document_judgment(
 async def post_judgments(
     rater: RaterNow, task: TaskId, body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})], desk: DeskDep
 ) -> ManyOut:
-    """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing."""
-    given = [Given(Address(one.item, one.segment), one.payload, one.if_match) for one in body.root]
+    """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
+
+    Of segments, of documents as a whole (`"segment": null`), and of the columns of a screen (`"screen"`).
+    """
+    given = [Given(_address(one), one.payload, one.if_match) for one in body.root]
     receipts = await judging.judge(desk, task, given, rater=rater, whole=True)
-    return ManyOut(judgments=[ReceiptOut.of(one) for one in receipts])
+    return ManyOut(judgments=[receipt_of(one) for one in receipts])
+
+
+def _address(one: AddressedIn | ComparedIn) -> Address | OnScreen:
+    return OnScreen(one.screen) if isinstance(one, ComparedIn) else Address(one.item, one.segment)
 
 
 async def _judge(desk: Desk, task: str, given: Given, rater: ActingRater) -> Response:
     (receipt,) = await judging.judge(desk, task, [given], rater=rater, whole=False)
-    body = ReceiptOut.of(receipt).model_dump_json()
+    body = receipt_of(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quoted(str(receipt.revision))})
 
 

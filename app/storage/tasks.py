@@ -10,7 +10,6 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage import seals
 from app.storage.given import given
 
 Row = sa.Row[Any]
@@ -203,21 +202,6 @@ ORDER BY p.id FOR NO KEY UPDATE OF p"""
 def parts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """The tasks over which the groups of a task stretch, itself among them, locked; those withdrawn left aside."""
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
-
-
-_ADD_SCREEN_ANSWER = seals.added(
-    seals.COMPARISON,
-    """INSERT INTO screen_judgments (campaign_id, task_id, screen, rater_id, revision, payload, surplus, version)
-       VALUES (:campaign, :task, :screen, :rater, :revision, CAST(:payload AS jsonb), :surplus, :version)""",
-)
-
-
-def add_screen_answer(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
-    """Add a revision of an answer about a screen, and seal the version with it.
-
-    values: screen, rater, revision, payload (JSON), surplus, version.
-    """
-    session.execute(text(_ADD_SCREEN_ANSWER), {"campaign": campaign_id, "task": task_id, **values})
 
 
 # The page first, what is shown with it afterwards.

@@ -15,7 +15,7 @@ import pytest
 from app.storage import late, leases
 from app.storage.db import Database
 from app.storage.recorder import Recorder
-from app.storage.recorder_judgments import Answer, Connection, Ledger
+from app.storage.recorder_judgments import Answer, Connection, Ledger, record
 from tests.collecting import collect
 from tests.patience import patient
 from tests.working import LIMIT, until
@@ -42,7 +42,8 @@ class Two:
     asking: tuple[leases.Asking, leases.Asking]
 
     async def answers(self, connection: Connection) -> Any:
-        return await late.judge(connection, self.ledger, [self.answer], self.asking[0])
+        await late.take_up(connection, self.answer.task_id, self.asking[0])
+        return await record(connection, self.ledger, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:
         return await leases.lease(connection, self.asking[1])
