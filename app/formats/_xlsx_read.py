@@ -49,8 +49,8 @@ class _Cells:
 def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
     """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
     with tempfile.TemporaryFile() as held:
-        _copy(file, held, log)
-        _check(file, held, limits, log)
+        copy(file, held, log)
+        check(file, held, limits, log)
         n = found = 0
         for cells in _all(file, held, log):
             n += 1
@@ -101,7 +101,8 @@ def _all(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
         refuse(log, At(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
 
 
-def _copy(file: Input, held: IO[bytes], log: ReadLog) -> None:
+def copy(file: Input, held: IO[bytes], log: ReadLog) -> None:
+    """Copy a file of bounded size, to be read from anywhere. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:
         while block := raw.read(BLOCK):
@@ -112,7 +113,7 @@ def _copy(file: Input, held: IO[bytes], log: ReadLog) -> None:
     held.seek(0)
 
 
-def _check(file: Input, held: IO[bytes], limits: Limits, log: ReadLog) -> None:
+def check(file: Input, held: IO[bytes], limits: Limits, log: ReadLog) -> None:
     """Raise Invalid for what is no zip archive, unpacks to too much, or declares entities."""
     try:
         with zipfile.ZipFile(held) as archive:

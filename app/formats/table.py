@@ -1,4 +1,4 @@
-"""`table`: any delimited file with a header, through a column map.
+"""`table`: any delimited file with a header, or the first sheet of a workbook, through a column map.
 
 `map=NAME` takes one that is built in, `map=FILE` one of the files of the import, which then holds the map as JSON. Rows
 are judgments, marked errors of MQM (one row an error, `No-error` where there are none), or segments with their texts.
@@ -20,6 +20,7 @@ from app.formats._reading import lines
 from app.formats._split import OPTION
 from app.formats._table_errors import parts_of_errors, read_errors
 from app.formats._table_texts import read_texts
+from app.formats._xlsx_table import as_tables
 
 OPTIONS = {
     "map": f"a built-in column map ({', '.join(MAPS)}), or the name of a JSON file among the files",
@@ -57,7 +58,7 @@ def _map(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[Co
         raise Invalid(f"table has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     name = context.options.get("map", "")
     if name in MAPS:
-        return MAPS[name], list(files)
+        return as_tables(MAPS[name], files, context.limits, log)
     named = [f for f in files if name in (f.name, PurePath(f.name).name)]
     if len(named) != 1 or len(files) < 2:
         there = ", ".join(MAPS)
@@ -68,7 +69,7 @@ def _map(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[Co
         value = loads("\n".join(text))
     except NotStrictError as fault:
         raise Invalid(f"{named[0].name}: the column map is not valid: {fault}") from fault
-    return map_of(value), [f for f in files if f is not named[0]]
+    return as_tables(map_of(value), [f for f in files if f is not named[0]], context.limits, log)
 
 
 FORMAT = Format(

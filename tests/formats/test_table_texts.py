@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl import Workbook
 
 from app.domain.errors import Invalid
 from app.formats._base import CampaignRow, DocumentRow, OutputRow, SegmentRow, SystemRow
@@ -109,3 +111,52 @@ def test_any_cells_come_through_but_for_white_space_at_their_ends(
 
     assert [(r.document, r.source) for r in found.of(SegmentRow)] == [(d, s.strip()) for d, s, _, _ in rows]
     assert [r.text for r in found.of(OutputRow) if r.system == "B"] == [o.strip() for *_, o in rows]
+
+
+def workbook(*rows: tuple[object, ...], more: bool = False) -> bytes:
+    """The rows as the first sheet of a workbook."""
+    book = Workbook()
+    sheet = book.worksheets[0]
+    for row in rows:
+        sheet.append(row)
+    if more:
+        book.create_sheet("notes").append(("not", "read"))
+    held = io.BytesIO()
+    book.save(held)
+    return held.getvalue()
+
+
+def sheet(read: Read, body: bytes, name: str = "t.xlsx", **how: Any) -> Found:
+    columns = {**WIDE, "delimiter": "\t", "quoting": False}
+    return read("table", {"map.json": json.dumps(columns).encode(), name: body}, map="map.json", **how)
+
+
+def test_a_workbook_is_read_as_the_same_table_would_be(read: Read) -> None:
+    rows = [tuple(one) for one in csv.reader(io.StringIO(BODY.decode()))]
+    typed = [rows[0], (*rows[1][:5], None), (), (*rows[2][:4], 2.0, rows[2][5]), (None, " ")]
+
+    from_book, from_text = sheet(read, workbook(*typed, more=True), "T.XLSX"), table(read, WIDE, BODY)
+
+    for kind in (CampaignRow, DocumentRow, SegmentRow, OutputRow, SystemRow):
+        found, expected = ([replace(one, at=None) for one in some.of(kind)] for some in (from_book, from_text))
+        assert found == expected
+    assert len(from_book.of(OutputRow)) == 4
+
+
+def test_a_line_end_in_a_cell_is_a_blank_and_a_quotation_mark_stays(read: Read) -> None:
+    found = sheet(read, workbook(("doc", "en", "what", "human", "mt1", "b"), ("d", 'A "dog"\nbarked, once.', *"abcd")))
+    assert [one.source for one in found.of(SegmentRow)] == ['A "dog" barked, once.']
+
+
+def test_what_is_no_workbook_or_lacks_a_column_is_refused_by_name(read: Read) -> None:
+    for body, said in (
+        (b"doc,en\n", "no spreadsheet"),
+        (workbook(("doc", "en")), "the header lacks b, human, mt1, what"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            sheet(read, body)
+        told = f"{refused.value.detail} {' '.join(place.msg for place in refused.value.places)}"
+        assert said in told, told
+    both = {"map.json": json.dumps(WIDE).encode(), "a.xlsx": workbook(("doc",)), "b.csv": BODY}
+    with pytest.raises(Invalid, match="one kind"):
+        read("table", both, map="map.json")
