@@ -57,7 +57,9 @@ def _serve(url: str, role: str | None, listener: socket.socket) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ["PLUMBLINE_DATABASE_URL"] = url
     os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
+    # Who is refused a credential has the answer; beside a command it is the command itself that tries.
     _web.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in _web.LOGGING["loggers"].items()}
+    _web.LOGGING["loggers"]["plumbline.access"] = {"level": "ERROR"}
     _web.answer(listener)
 
 

@@ -79,6 +79,7 @@ def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_orde
     assert done.stdout.index("pSxS") < done.stdout.index("No grouping")
     assert "As its manager" not in done.stdout
     assert GONE_ON_WITH not in done.stdout
+    assert "a credential was refused" not in done.stderr  # by a check that tries just that
 
 
 def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
