@@ -58,6 +58,11 @@ class ShownSegmentOut(BaseModel):
     sha256: str | None = Field(description="Of the text in UTF-8.")
     references: list[str] | None
     prefill: list[dict[str, JsonValue]] | None
+    alignment: str | None = Field(
+        None,
+        description="`0-0 1-2`: words of the source with words of the text, by their places between white space, "
+        "from 0; null where none is given.",
+    )
     texts: list[TextOut]
     judgment: GivenOut | None
 
@@ -71,6 +76,7 @@ class ShownSegmentOut(BaseModel):
             sha256=view.sha256,
             references=None if view.references is None else list(view.references),
             prefill=None if view.prefill is None else [dict(span) for span in view.prefill],
+            alignment=view.alignment,
             texts=[TextOut.model_validate(text) for text in view.texts],
             judgment=_given(view.judgment),
         )

@@ -17,7 +17,7 @@ from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, after, page_of
+from app.web.lists import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"])
 
@@ -67,6 +67,13 @@ class OutputsIn(Input):
         description="Errors that raters are shown with each output, as `default` of arms and of the setting `prefill`; "
         "one without an id in `prefill` gets one.",
     )
+    alignment: list[Annotated[str, Field(max_length=400_000)] | None] | None = Field(
+        None,
+        max_length=10_000,
+        description="Of each output with its source, `0-0 1-2`: the place of a source word, then of a word of the "
+        "output, both from 0, where words are what stands between white space. Raters are shown it.",
+        examples=[["0-0 1-1 2-2", None]],
+    )
 
 
 class OutputOut(BaseModel):
@@ -77,6 +84,7 @@ class OutputOut(BaseModel):
     text: str | None
     sha256: str | None = Field(description="Of the text in UTF-8, hexadecimal.")
     prefill: list[dict[str, JsonValue]] | None
+    alignment: str | None = Field(None, description="Its words with those of the source, in order.")
 
 
 class OutputsOut(BaseModel):
@@ -135,7 +143,7 @@ def list_systems(
     cursor: Cursor = None,
 ) -> Page[SystemOut]:
     """By key."""
-    found = views.systems_page(session, campaign, after=after(cursor), limit=limit + 1)
+    found = views.systems_page(session, campaign, after=cursor, limit=limit + 1)
     return page_of([SystemOut.model_validate(one) for one in found], limit, lambda one: one.key)
 
 
@@ -156,7 +164,8 @@ def put_outputs(
     session: SessionDep,
 ) -> PutOut:
     """On one document as a whole: as many entries as the document has segments."""
-    put = test_sets.put_outputs(session, campaign, system, document, body.segments, body.prefill, actor=caller.actor)
+    given = test_sets.Outputs(body.segments, body.prefill, body.alignment)
+    put = test_sets.put_outputs(session, campaign, system, document, given, actor=caller.actor)
     return PutOut.model_validate(put)
 
 
@@ -174,7 +183,7 @@ def list_outputs(
     cursor: Cursor = None,
 ) -> Page[OutputsRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
-    found = views.outputs_page(session, campaign, system, after=after(cursor), limit=limit + 1)
+    found = views.outputs_page(session, campaign, system, after=cursor, limit=limit + 1)
     return page_of([OutputsRow.model_validate(one) for one in found], limit, lambda one: one.document)
 
 

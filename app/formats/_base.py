@@ -88,6 +88,7 @@ class OutputRow:
 
     led: characters that were taken off its start; spans that were marked before count them. prefill_origin: where those
     errors come from. written: where the text itself was written by a rater of another campaign, {rater, text, origin}.
+    alignment: its words with those of the source, as `app.domain.alignment` writes them.
     """
 
     at: At
@@ -99,6 +100,7 @@ class OutputRow:
     led: int = field(default=0, compare=False)
     prefill_origin: Mapping[str, object] | None = None
     written: Mapping[str, object] | None = None
+    alignment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 
+from app.domain import alignment
 from app.domain.keys import is_key
 from app.formats._base import (
     At,
@@ -123,6 +124,10 @@ def _written(value: object) -> dict[str, object]:
     return {"rater": _key(said["rater"]), "text": _text(said["text"]), "origin": _mapping(said["origin"])}
 
 
+def _alignment(value: object) -> str:
+    return alignment.canonical(_text(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One type of record: its class, the checks of its fields, those that must be there, and what identifies one."""
@@ -211,6 +216,7 @@ SHAPES: Mapping[str, Shape] = {
             prefill=_list_of(_mapping, 0),
             prefill_origin=_mapping,
             written=_written,
+            alignment=_alignment,
         ),
         _shape(
             6,

@@ -154,7 +154,7 @@ def _add_document(session: Session, campaign_id: int, system_id: int, key: str, 
     document_id = test_sets.put(session, documents, campaign_id, key, values)
     test_sets.replace_segments(session, campaign_id, document_id, [(pair.text1.strip(), {}, {})])
     (segment,) = test_sets.segments_of(session, campaign_id, document_id)
-    test_sets.add_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip())])
+    test_sets.add_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
 
 
 def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:

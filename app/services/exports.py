@@ -48,6 +48,8 @@ MEDIA_TYPES: Mapping[str, str] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 """Of written files, by the ending of their names (IANA's registry of media types)."""
+WHOLE = frozenset({"jsonl"})
+"""Formats that hold all that records say."""
 Address = tuple[str, str, int | None, str]
 ROLE_NAMES = {role.value: role.name.lower() for role in Role}
 
@@ -117,21 +119,23 @@ def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] |
 def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -> Files:
     write = formats.get(format).write_tree
     with database.transaction(snapshot=True) as session:
-        _count_beside(session, campaign, lost)
+        _count_beside(session, campaign, format, lost)
         if write is not None:
             yield from write(contents(session, campaign), lost)
 
 
 def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
-        _count_beside(session, campaign, lost)
+        _count_beside(session, campaign, format, lost)
         yield from pieces(session, campaign, format, lost)
 
 
-def _count_beside(session: Session, campaign: str, lost: Counter[str]) -> None:
-    """Count what no format carries."""
+def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
+    """Count what no format carries, and what only those do that hold records whole."""
     row = campaigns.get(session, campaign)
     lost.update(exports.beside(session, row.id, row.data_version))
+    aligned = 0 if format in WHOLE else exports.aligned(session, row.id)
+    lost.update({"word alignments of outputs": aligned} if aligned else {})
 
 
 def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
@@ -244,6 +248,7 @@ def _output(row: exports.Row) -> OutputRow:
         *(HERE, row.system, row.document, row.position, row.text, prefill),
         prefill_origin=row.prefill_origin,
         written=row.written,
+        alignment=row.alignment,
     )
 
 

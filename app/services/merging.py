@@ -15,7 +15,7 @@ from app.protocols._base import Options, Protocol, Shown, Spans
 from app.services import audit
 from app.services.campaigns import CampaignView, options_of, protocol_of
 from app.services.scores import profile_id, reading
-from app.storage import campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
+from app.storage import alignments, campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
 from app.storage.db import Session
 
 MANY = 5_000  # judgments that may turn a plan upside down
@@ -43,6 +43,7 @@ class Merging:
         staging.analyze(session)
         judgments.note_new_texts(session, self._id)
         created = merge.declare(session, self._id)
+        created |= {"alignments": n} if (n := alignments.declare(session, self._id)) else {}
         origins.declare(session, self._id)
         found = judgments.resolve_staged(session, self._id, history=self._history)
         self._counts.update(created)

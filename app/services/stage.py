@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from app.domain import alignment
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
 from app.formats._base import (
@@ -126,8 +127,12 @@ class Stage:
         if isinstance(record, OutputRow):
             _place(self, record.at, (record.document, record.position))
             self.output = ((record.system,), record.document, record.position), len(record.text)
+            where = (record.system, record.document, record.position)
+            if record.alignment is not None:
+                self.lines.add(
+                    "staged_alignments", copy_text.line((record.at.file, record.at.line, *where, record.alignment))
+                )
             if record.prefill_origin is not None or record.written is not None:
-                where = (record.system, record.document, record.position)
                 self.lines.add("staged_origins", copy_text.line((*where, record.prefill_origin, record.written)))
         elif isinstance(record, SegmentRow):
             _known_place(self, (record.document, record.position))
@@ -318,10 +323,15 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
 
 
 def _declaration(record: Record) -> tuple[str, str]:
-    """The staging table and the COPY line of a record that declares something. Raises Invalid for a prefill."""
+    """The staging table and the COPY line of a record that declares something.
+
+    Raises Invalid for a prefill or an alignment.
+    """
     at = (record.at.file, record.at.line)
     match record:
         case OutputRow():
+            if record.alignment and (wrong := alignment.fault(record.alignment, source=None, text=record.text)):
+                raise Invalid(f"alignment: {wrong}")
             said = (record.system, record.document, record.position, record.text, prefilled(record), record.led)
             return "staged_outputs", copy_text.line((*at, *said))
         case SegmentRow():

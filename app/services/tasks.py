@@ -65,6 +65,7 @@ class SegmentView:
     sha256: str | None
     references: tuple[str, ...] | None
     prefill: tuple[Mapping[str, Any], ...] | None
+    alignment: str | None
     texts: tuple[LabelledText, ...]
     judgment: Given | None
 
@@ -300,6 +301,7 @@ def _segment(sheet: Sheet, item: ItemSheet, n: int, segment: SegmentSheet, answe
         sha256=None if hidden else segment.sha256,
         references=references if seen.references and not hidden else None,
         prefill=None if segment.prefill is None else tuple(span.model_dump() for span in segment.prefill),
+        alignment=segment.alignment if seen.source and not hidden else None,
         texts=texts,
         judgment=answers.at.get((item.id, segment.id)),
     )

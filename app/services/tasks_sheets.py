@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from app.domain import alignment
 from app.domain.errors import NotFound
 from app.domain.recipe import Scoring
 from app.protocols import RaterForm, levels_asked, rater_form, visible, with_ids
@@ -32,13 +33,17 @@ class NoSuchAddress(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class SegmentSheet:
-    """One segment as shown. text: None where there is no output, so that nothing is asked of it."""
+    """One segment as shown. text: None where there is no output, so that nothing is asked of it.
+
+    alignment: of the words of the text with those of the source, where one was given.
+    """
 
     id: int
     source: str | None
     text: str | None
     references: Mapping[str, str]
     prefill: tuple[Span, ...] | None
+    alignment: str | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -212,7 +217,14 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
 def _segment(row: tasks.Row) -> SegmentSheet:
     said = None if row.prefill is None else with_ids([Span.model_validate(one) for one in row.prefill])
     spans = None if said is None else tuple(_fitting(row, said))
-    return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans)
+    return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row))
+
+
+def _alignment(row: tasks.Row) -> str | None:
+    """As it fits what is shown: a degraded copy takes over that of the output, so that nothing tells it from one."""
+    if row.alignment is None or row.text is None or row.text == row.output:
+        return None if row.text is None else row.alignment
+    return alignment.carried(row.alignment, row.output, row.text)
 
 
 def _fitting(row: tasks.Row, spans: Iterable[Span]) -> Iterator[Span]:

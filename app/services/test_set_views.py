@@ -44,6 +44,7 @@ class OutputView:
     text: str | None
     sha256: str | None
     prefill: tuple[Mapping[str, Any], ...] | None
+    alignment: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,11 @@ def get_outputs(session: Session, campaign: str, system: str, document: str) -> 
     of, on = system_row(session, campaign_id, system), document_row(session, campaign_id, document)
     rows = stored.outputs_of(session, campaign_id, of.id, on.id)
     return [
-        OutputView(row.text, None if row.sha256 is None else row.sha256.hex(), row.prefill and tuple(row.prefill))
+        OutputView(
+            *(row.text, None if row.sha256 is None else row.sha256.hex()),
+            prefill=row.prefill and tuple(row.prefill),
+            alignment=row.alignment,
+        )
         for row in rows
     ]
 

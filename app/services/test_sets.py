@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from app.domain import alignment
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols import with_ids
@@ -71,6 +72,19 @@ class SystemText:
     lab: str | None = None
     tags: tuple[str, ...] = ()
     state: str = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """A system's outputs on a document as they are put, one entry a segment, None where there is none.
+
+    prefill: spans that raters are shown with each output; those without an id get one. alignment: of each with its
+    source, as `app.domain.alignment` reads it.
+    """
+
+    texts: Sequence[str | None]
+    prefill: Sequence[Sequence[Span] | None] | None = None
+    alignment: Sequence[str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,37 +156,38 @@ def put_outputs(
     campaign: str,
     system: str,
     document: str,
-    texts: Sequence[str | None],
-    prefill: Sequence[Sequence[Span] | None] | None = None,
+    given: Outputs,
     *,
     actor: str,
 ) -> Put:
-    """Store a system's outputs on a document, one entry a segment, None where there is none.
-
-    prefill: spans that raters are shown with each output; those without an id get one.
+    """Store a system's outputs on a document.
 
     Raises NotFound, Closed, TextShown, InUse where a metric scored what was there, Invalid with places where the
-    numbers differ or a span leaves its text.
+    numbers differ, or a span or a link of an alignment leaves its text.
     """
+    texts = given.texts
     row = _open_for_changes(session, campaign)
     of, on = system_row(session, row.id, system), document_row(session, row.id, document)
     before = stored.outputs_of(session, row.id, of.id, on.id)
-    spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if prefill is None else prefill
-    _check_numbers(len(before), texts, spans)
+    spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
+    links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
+    _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
     stripped = [None if text is None else text.strip() for text in texts]
     sources = [one.source for one in stored.segments_of(session, row.id, on.id)]
     _check_spans(stripped, sources, spans)
     filled = [_filled(one) for one in spans]
+    aligned = _aligned(links, stripped, sources)
     repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
-    if [(one.text, _as_put(one.prefill)) for one in before] == list(zip(stripped, filled, strict=True)):
+    wanted = list(zip(stripped, filled, aligned, strict=True))
+    if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
         return Put(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
     if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
         raise TextShown(f"the output of {system} on {document}")
     if not created and metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise InUse(SCORED)
-    wanted = [(one.segment_id, text, fill) for one, text, fill in zip(before, stripped, filled, strict=True)]
-    stored.replace_outputs(session, row.id, of.id, wanted)
+    numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
+    stored.replace_outputs(session, row.id, of.id, numbered)
     what = {"system": system, "document": document}
     return _changed(session, row.id, created=created, repaired=repaired, actor=actor, what=what)
 
@@ -251,11 +266,11 @@ def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
         raise InUse(SCORED)
 
 
-def _check_numbers(segments: int, texts: Sequence[object], prefill: Sequence[object]) -> None:
+def _check_numbers(n_segments: int, **given: Sequence[object]) -> None:
     places = [
-        Place(("body", name), f"has {len(given)} entries; the document has {segments} segments")
-        for name, given in (("segments", texts), ("prefill", prefill))
-        if len(given) != segments
+        Place(("body", name), f"has {len(entries)} entries; the document has {n_segments} segments")
+        for name, entries in given.items()
+        if len(entries) != n_segments
     ]
     if places:
         raise Invalid(places=tuple(places))
@@ -272,6 +287,27 @@ def _check_spans(
         places += [Place(("body", "prefill", i, *place.loc[1:]), place.msg) for place in wrong]
     if places:
         raise Invalid(places=tuple(places[:100]))
+
+
+def _aligned(
+    given: Sequence[str | None], texts: Sequence[str | None], sources: Sequence[str | None]
+) -> list[str | None]:
+    """Alignments in order. Raises Invalid with a place for each that does not fit its texts."""
+    found: list[str | None] = []
+    places = []
+    for i, (links, text, source) in enumerate(zip(given, texts, sources, strict=True)):
+        try:
+            found.append(None if links is None else alignment.canonical(links))
+            missing = "there is no output to align" if text is None else alignment.NO_SOURCE
+            none = links is not None and None in (text, source)
+            wrong = missing if none else links and alignment.fault(links, source=source, text=text)
+        except ValueError as error:
+            wrong = str(error)
+        if wrong:
+            places.append(Place(("body", "alignment", i), wrong))
+    if places:
+        raise Invalid(places=tuple(places[:100]))
+    return found
 
 
 def _filled(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:

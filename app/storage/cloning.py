@@ -26,8 +26,8 @@ SYSTEMS = """
 INSERT INTO systems (campaign_id, key, name, kind, lab, tags, state)
 SELECT :target, key, name, kind, lab, tags, state FROM systems WHERE campaign_id = :source ORDER BY key COLLATE "C" """
 OUTPUTS = f"""
-INSERT INTO outputs (campaign_id, system_id, segment_id, text, sha256)
-SELECT :target, m.id, n.id, x.text, x.sha256 {_SEGMENT_PAIRS}
+INSERT INTO outputs (campaign_id, system_id, segment_id, text, sha256, alignment)
+SELECT :target, m.id, n.id, x.text, x.sha256, x.alignment {_SEGMENT_PAIRS}
 JOIN outputs x ON x.campaign_id = :source AND x.segment_id = g.id
 JOIN systems s ON s.campaign_id = :source AND s.id = x.system_id
 JOIN systems m ON m.campaign_id = :target AND m.key = s.key

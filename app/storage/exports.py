@@ -28,7 +28,7 @@ FROM segments g JOIN documents d ON d.campaign_id = :campaign AND d.id = g.docum
 ORDER BY d.key COLLATE "C", g.position"""
 OUTPUTS = """
 SELECT s.key AS system, d.key AS document, g.position, o.text,
-       p.spans AS prefill, p.how AS prefill_origin,
+       p.spans AS prefill, p.how AS prefill_origin, o.alignment,
        (SELECT jsonb_build_object('rater', substr(v.name, 4), 'text', v.text, 'origin', coalesce(v.how, '{}'))
         FROM variants v WHERE v.campaign_id = o.campaign_id AND v.output_id = o.id AND v.kind = 'back_translation'
           AND v.name LIKE 'by:%' ORDER BY v.name LIMIT 1) AS written
@@ -165,6 +165,12 @@ def beside(session: Session, campaign_id: int, version: int) -> dict[str, int]:
     """How much a campaign holds that no format carries, by what it is."""
     found = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
     return {row.what: row.n for row in found if row.n}
+
+
+def aligned(session: Session, campaign_id: int) -> int:
+    """How many outputs have a word alignment."""
+    query = "SELECT count(*) FROM outputs WHERE campaign_id = :campaign AND alignment IS NOT NULL"
+    return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
 def profile_id(session: Session, campaign_id: int, digest: str) -> int | None:

@@ -34,13 +34,16 @@ SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i
        CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
        CASE WHEN i.prefill IS NOT NULL THEN coalesce(CASE WHEN i.reference IS NULL THEN p.spans END, '[]'::jsonb) END
            AS prefill,
+       CASE WHEN i.reference IS NULL AND (v.kind IS NULL OR v.kind = 'degraded') THEN o.alignment END AS alignment,
+       o.text AS output,
        (SELECT jsonb_object_agg(x.name, x.text) FROM reference_texts x
         WHERE x.campaign_id = i.campaign_id AND x.segment_id = g.id) AS refs
 FROM items i
 JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id = i.document_id
      AND g.position BETWEEN coalesce(i.first_segment, 1) AND coalesce(i.last_segment, 2147483647)
 LEFT JOIN LATERAL (
-    SELECT o.id, o.text FROM credits c JOIN outputs o ON o.campaign_id = i.campaign_id AND o.system_id = c.system_id
+    SELECT o.id, o.text, o.alignment FROM credits c
+    JOIN outputs o ON o.campaign_id = i.campaign_id AND o.system_id = c.system_id
            AND o.segment_id = g.id
     WHERE c.campaign_id = i.campaign_id AND c.item_id = i.id ORDER BY o.id LIMIT 1) o ON true
 LEFT JOIN variants v ON v.campaign_id = i.campaign_id AND v.output_id = o.id AND v.name = i.variant
@@ -156,16 +159,6 @@ def end_lease(session: Session, campaign_id: int, task_id: int, how: str) -> Non
         ),
         {"campaign": campaign_id, "task": task_id, "how": how},
     )
-
-
-def last_end(session: Session, campaign_id: int, task_id: int, rater_id: int) -> str | None:
-    """How the rater's last lease of a task ended; None where it goes on, or there was none."""
-    query = """SELECT l.ended_how FROM leases l WHERE l.campaign_id = :campaign AND l.task_id = :task
-        AND l.rater_id = :rater ORDER BY l.n DESC LIMIT 1"""
-    found: str | None = session.execute(
-        text(query), {"campaign": campaign_id, "task": task_id, "rater": rater_id}
-    ).scalar()
-    return found
 
 
 def free(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:

@@ -141,7 +141,10 @@ def outputs_of(session: Session, campaign_id: int, system_id: int, document_id: 
     """A system's outputs on a document, one row a segment in their order; text is None where there is no output."""
     spans = variants.c.spans.label("prefill")
     found = (
-        sa.select(segments.c.id.label("segment_id"), outputs.c.id, outputs.c.text, outputs.c.sha256, spans)
+        sa.select(
+            *(segments.c.id.label("segment_id"), outputs.c.id, outputs.c.text, outputs.c.sha256, outputs.c.alignment),
+            spans,
+        )
         .select_from(segments)
         .outerjoin(
             outputs,
@@ -169,11 +172,12 @@ def replace_outputs(
     session: Session,
     campaign_id: int,
     system_id: int,
-    texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None]],
+    texts: Sequence[tuple[int, str | None, Sequence[Mapping[str, object]] | None, str | None]],
 ) -> None:
-    """Store a system's outputs anew; texts: (segment id, text or None, pre-filled spans or None)."""
-    delete_outputs(session, campaign_id, system_id, [segment_id for segment_id, _, _ in texts])
-    add_outputs(session, campaign_id, system_id, [(n, text) for n, text, _ in texts if text is not None])
+    """Store a system's outputs anew; texts: (segment id, text or None, pre-filled spans or None, alignment or None)."""
+    delete_outputs(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
+    there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
+    add_outputs(session, campaign_id, system_id, there)
     query = sa.select(outputs.c.segment_id, outputs.c.id).where(
         outputs.c.campaign_id == campaign_id, outputs.c.system_id == system_id
     )
@@ -186,19 +190,27 @@ def replace_outputs(
             "name": DEFAULT_PREFILL,
             "spans": list(spans),
         }
-        for segment_id, text, spans in texts
+        for segment_id, text, spans, _ in texts
         if text is not None and spans is not None
     ]
     if filled:
         session.execute(sa.insert(variants), filled)
 
 
-def add_outputs(session: Session, campaign_id: int, system_id: int, texts: Sequence[tuple[int, str]]) -> None:
-    """Store outputs that are not there yet; texts: (segment id, text)."""
+def add_outputs(
+    session: Session, campaign_id: int, system_id: int, texts: Sequence[tuple[int, str, str | None]]
+) -> None:
+    """Store outputs that are not there yet; texts: (segment id, text, alignment or None)."""
     keys = {"campaign_id": campaign_id, "system_id": system_id}
     rows = [
-        {**keys, "segment_id": segment_id, "text": text, "sha256": hashlib.sha256(text.encode()).digest()}
-        for segment_id, text in texts
+        {
+            **keys,
+            "segment_id": n,
+            "text": text,
+            "sha256": hashlib.sha256(text.encode()).digest(),
+            "alignment": alignment,
+        }
+        for n, text, alignment in texts
     ]
     if rows:
         session.execute(sa.insert(outputs), rows)

@@ -85,7 +85,7 @@ def test_outputs_come_back_with_the_hash_of_their_texts_and_their_prefill(filled
 
     assert first["sha256"] == hashlib.sha256(b"Der Hund bellt.").hexdigest()
     assert {name: first["prefill"][0][name] for name in span} == span
-    assert second == {"text": None, "sha256": None, "prefill": None}
+    assert second == {"text": None, "sha256": None, "prefill": None, "alignment": None}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from app.services import campaigns, ingest, test_sets
 from app.services.campaigns import NewCampaign
-from app.services.test_sets import DocumentText, SegmentText, SystemText
+from app.services.test_sets import DocumentText, Outputs, SegmentText, SystemText
 from tests.spine import Spine, opened
 
 SOURCES = ("The <b>dog</b> barked.", "Silence.", "Привет, мир.")
@@ -34,7 +34,7 @@ def filled(database_url: str) -> Iterator[Spine]:
 def _put(spine: Spine, system: str, *texts: str | None) -> None:
     with spine.database.transaction() as session:
         test_sets.put_system(session, "c", system, SystemText(), actor="test")
-        test_sets.put_outputs(session, "c", system, "d", texts, actor="test")
+        test_sets.put_outputs(session, "c", system, "d", Outputs(texts), actor="test")
 
 
 def _report(spine: Spine) -> ingest.Ingest:

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services import metrics, test_sets
-from app.services.test_sets import InUse
+from app.services.test_sets import InUse, Outputs
 from app.storage.merge import Contradiction
 from tests.services.test_exports import place, there_and_back
 from tests.services.test_imports import judgment, lines
@@ -109,7 +109,7 @@ def test_a_draft_keeps_what_its_scores_are_about(spine: Spine) -> None:
     with spine.database.transaction() as session:
         for go in (
             lambda: test_sets.delete_outputs(session, "c", "B", "d1", actor="test"),
-            lambda: test_sets.put_outputs(session, "c", "B", "d1", ["other", "B 2"], actor="test"),
+            lambda: test_sets.put_outputs(session, "c", "B", "d1", Outputs(["other", "B 2"]), actor="test"),
             lambda: test_sets.delete_system(session, "c", "C", actor="test"),
         ):
             with pytest.raises(InUse, match="automatic metrics"):

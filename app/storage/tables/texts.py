@@ -103,6 +103,7 @@ outputs = Table(
     bigint("segment_id"),
     label("text"),
     Column("sha256", LargeBinary, nullable=False),
+    label("alignment", nullable=True),
     UniqueConstraint("campaign_id", "system_id", "segment_id"),
     PrimaryKeyConstraint("campaign_id", "id"),
     CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),

@@ -3,48 +3,22 @@
 // The mouse drags, as anywhere; a tap takes a word, and a second tap elsewhere everything in between. On the keyboard
 // a caret goes from word to word; with Shift it marks.
 
-import { announce } from "../shared/dom.js";
+import { Caret } from "./caret.js";
 import { positionOf, positionUnder } from "./marks.js";
-import { codePointAt, markable, quoted, sliceOf } from "./text.js";
+import { codePointAt, sliceOf } from "./text.js";
 
 const RESTS = 350; // milliseconds that a selection by touch stays as it is before it counts
 
-export class Marking {
-  // owner: {isActive(), granularity(), select(side, start, end), pick(index), key(event, at), undoKey(event), errorAt(side, point)}
+export class Marking extends Caret {
+  // owner: {isActive(), granularity(), draw(), select(side, start, end), pick(index), key(event, at), undoKey(event), errorAt(side, point)}
   constructor(view, owner, label, signal) {
-    Object.assign(this, { view, owner, caret: null, anchor: null, down: null });
+    super(view, owner, label, signal);
+    Object.assign(this, { anchor: null, down: null });
     const { body } = view;
-    body.tabIndex = 0;
-    body.setAttribute("role", "application");
-    body.setAttribute("aria-label", `${label}: ${quoted(view.text)}`);
-    const on = (target, name, heard) => target.addEventListener(
-      name,
-      (event) => owner.isActive() && heard(event),
-      { signal },
-    );
-    on(body, "pointerdown", (event) => (this.down = { x: event.clientX, y: event.clientY, type: event.pointerType }));
-    on(document, "pointerup", (event) => this.released(event));
-    on(document, "selectionchange", () => this.selecting());
-    on(body, "keydown", (event) => this.pressed(event));
-    on(body, "copy", (event) => this.copied(event));
-    on(body, "focus", () => body.matches(":focus-visible") && this.caret === null && this.moveTo(0));
-    body.addEventListener("blur", () => this.hideCaret(), { signal });
-    signal.addEventListener("abort", () => this.detach());
-  }
-
-  detach() {
-    const { body } = this.view;
-    for (const name of ["tabindex", "role", "aria-label"]) body.removeAttribute(name);
-  }
-
-  get units() {
-    const { view } = this;
-    const granularity = this.owner.granularity();
-    if (this.cut?.granularity !== granularity) this.cut = {
-      granularity,
-      found: markable(view.text, view.units, granularity, view.lang),
-    };
-    return this.cut.found;
+    this.on(body, "pointerdown", (event) => (this.down = { x: event.clientX, y: event.clientY, type: event.pointerType }));
+    this.on(document, "pointerup", (event) => this.released(event));
+    this.on(document, "selectionchange", () => this.selecting());
+    this.on(body, "copy", (event) => this.copied(event));
   }
 
   // The units that overlap [start, end) in code points, widened to whole ones; null where there are none.
@@ -112,58 +86,34 @@ export class Marking {
     this.owner.select(this.view.side, start, end);
   }
 
-  // Left and right are as one sees them: in a text from right to left, left goes on.
-  pressed(event) {
-    if (event.altKey) return;
-    if (event.ctrlKey || event.metaKey) {
-      this.owner.undoKey(event);
-      return;
-    }
-    const rtl = getComputedStyle(this.view.body).direction === "rtl" || this.looksRightToLeft();
-    const on = rtl ? "ArrowLeft" : "ArrowRight";
-    const back = rtl ? "ArrowRight" : "ArrowLeft";
-    const last = this.units.length - 1;
-    const now = this.caret ?? 0;
-    const to = { [on]: now + 1, [back]: now - 1, Home: 0, End: last }[event.key];
-    if (to !== undefined) {
-      event.preventDefault();
-      this.moveTo(Math.min(Math.max(to, 0), last), event.shiftKey);
-    } else if (event.key === " " || event.key === "Enter") {
+  withControl(event) {
+    this.owner.undoKey(event);
+  }
+
+  other(event, now) {
+    if (event.key === " " || event.key === "Enter") {
       event.preventDefault();
       this.anchor = now;
       this.select(...this.units[now]);
     } else this.owner.key(event, { side: this.view.side, unit: this.units[now] ?? null });
   }
 
-  // The first letter that has a direction decides, as the browser lays the text out.
-  looksRightToLeft() {
-    const first = this.view.text.match(/\p{L}/u)?.[0] ?? "";
-    return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(first);
-  }
-
   moveTo(unit, marking = false) {
-    if (!this.units.length) return;
-    this.anchor = marking ? this.anchor ?? this.caret ?? unit : null;
+    if (!marking || !this.units.length) {
+      this.anchor = null;
+      super.moveTo(unit);
+      return;
+    }
+    this.anchor ??= this.caret ?? unit;
     this.caret = unit;
-    const [start, end] = this.units[unit];
-    if (marking) {
-      const [from, to] = [Math.min(this.anchor, unit), Math.max(this.anchor, unit)];
-      this.select(this.units[from][0], this.units[to][1]);
-    } else this.owner.draw();
-    announce(quoted(sliceOf(this.view.text, this.view.units, start, end)));
+    const [from, to] = [Math.min(this.anchor, unit), Math.max(this.anchor, unit)];
+    this.select(this.units[from][0], this.units[to][1]);
+    this.tell();
   }
 
   hideCaret() {
-    this.caret = null;
     this.anchor = null;
-    this.owner.draw();
-  }
-
-  // Where the caret stands, to be drawn.
-  get caretMark() {
-    if (this.caret === null || !this.units[this.caret]) return [];
-    const [start, end] = this.units[this.caret];
-    return [{ start, end, kinds: ["caret"] }];
+    super.hideCaret();
   }
 
   copied(event) {

@@ -1,5 +1,6 @@
 // One segment of a screen: its texts in the order of the screen, and the questions about each column once it is open.
 
+import { Aligned, readByWord } from "./aligned.js";
 import { bringIntoView, button, fill, h } from "../shared/dom.js";
 import { form, summary } from "./form.js";
 import { t } from "../shared/messages.js";
@@ -13,6 +14,7 @@ export class Row {
     const several = cells.length > 1;
     this.shared = (several ? first.slice(0, -1) : first).map((text) => this.view(text));
     this.own = several ? cells.map((cell) => this.view(cell.segment.texts.at(-1))) : [];
+    cells.forEach((cell, i) => this.align(cell.segment.alignment ?? null, this.textsOf(i)));
     this.mark = h("span", { class: "done" });
     this.opener = button(
       [h("span", { class: "hidden" }, t("Segment"), " "), String(n)],
@@ -42,6 +44,10 @@ export class Row {
   textsOf(column) {
     const all = [...this.shared, ...(this.own.length ? [this.own[column]] : [])];
     return { source: all.find((view) => view.side === "source"), target: all.find((view) => view.side === "target") };
+  }
+
+  align(links, { source, target }) {
+    if (links !== null && source && target) new Aligned(links, source, target);
   }
 
   draw(several) {
@@ -116,6 +122,8 @@ export class Row {
     };
     const made = form(answer, { ...context, isActive: () => this.active === column });
     made.column = column;
+    const { target } = context.texts;
+    if (target?.aligned && target.body.tabIndex < 0) readByWord(target, (this.reading ??= new AbortController()).signal);
     this.forms.push(made);
     fill(this.formsAt[column], made.element);
   }
@@ -138,6 +146,8 @@ export class Row {
     this.opener.setAttribute("aria-expanded", "false");
     this.forms.forEach((one) => one.leave());
     this.forms = [];
+    this.reading?.abort();
+    this.reading = undefined;
     this.active = undefined;
     this.formsAt.forEach((place) => fill(place));
     fill(this.after);

@@ -7,7 +7,7 @@ import { codePoints } from "./text.js";
 
 export class Text {
   constructor({ label, text, side }, { lang = "" } = {}) {
-    Object.assign(this, { label, side, lang, text: text ?? "" });
+    Object.assign(this, { label, side, lang, text: text ?? "", marks: [], beside: [], aligned: null });
     this.units = codePoints(this.text);
     this.body = h("p", { class: "body", dir: "auto", lang: lang || null });
     this.element = h("div", { class: "text" }, h("span", { class: "label" }, t(label)), this.body);
@@ -21,7 +21,19 @@ export class Text {
   }
 
   draw(marks) {
-    fill(this.body, pieces(this.text, marks, this.units));
+    this.marks = marks;
+    fill(this.body, pieces(this.text, [...marks, ...this.beside], this.units));
+  }
+
+  // Words that are aligned with one of another text, beside whatever is marked.
+  showAligned(places) {
+    this.beside = places.map(([start, end]) => ({ start, end, kinds: ["aligned"] }));
+    this.draw(this.marks);
+  }
+
+  // The caret is on a code point, or nowhere. → what stands there in another text, to be said.
+  atCaret(point) {
+    return this.aligned?.atCaret(point) ?? "";
   }
 
   drawErrors(errors) {

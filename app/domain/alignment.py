@@ -1,0 +1,87 @@
+"""Word alignments in the Pharaoh format: `0-0 1-2`, the place of a source word, then that of a word of the output.
+
+Words are what stands between white space, as `str.split` has it, counted from 0. The form is that of Koehn (2004),
+*Pharaoh: a beam search decoder*, which word aligners write today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+
+LINK = re.compile(r"(0|[1-9][0-9]{0,5})-(0|[1-9][0-9]{0,5})")
+MOST_LINKS = 20_000
+NO_SOURCE = "there is no source to align with"
+Link = tuple[int, int]
+
+
+def parse(alignment: str) -> list[Link]:
+    """The links of an alignment in their order. Raises ValueError naming the first that is none, or is there twice."""
+    found: dict[Link, int] = {}
+    for n, said in enumerate(alignment.split(), 1):
+        match = LINK.fullmatch(said)
+        if match is None:
+            raise ValueError(f"link {n}: {said[:40]!r} is not like 0-2, a source word and a word of the output")
+        link = int(match[1]), int(match[2])
+        if link in found:
+            raise ValueError(f"link {n}: {said} is there twice, as link {found[link]} too")
+        if n > MOST_LINKS:
+            raise ValueError(f"more than {MOST_LINKS:,} links")
+        found[link] = n
+    return list(found)
+
+
+def canonical(alignment: str) -> str:
+    """The same links in order. Raises ValueError as `parse`.
+
+    >>> canonical(" 1-0  0-1 ")
+    '0-1 1-0'
+    """
+    return _written(parse(alignment))
+
+
+def fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
+    """The first link that names a word which a text does not have; None where all fit. A text of None is not asked.
+
+    >>> fault("0-0 2-1", source="the dog", text="der Hund")
+    'link 2 (2-1): the source has 2 words, 0 to 1'
+    """
+    counts = [(name, None if said is None else len(said.split())) for name, said in _named(source, text)]
+    for n, link in enumerate(parse(alignment), 1):
+        for word, (name, words) in zip(link, counts, strict=True):
+            if words is not None and word >= words:
+                there = f"{words} words, 0 to {words - 1}" if words > 1 else f"{words} word{'' if words else 's'}"
+                return f"link {n} ({link[0]}-{link[1]}): the {name} has {there}"
+    return None
+
+
+def carried(alignment: str, before: str, after: str) -> str:
+    """The alignment of a text for another version of it.
+
+    Words that stay keep their links. Those in the place of others take over the links of what stood there, so that
+    nobody can tell by the links that a text was changed.
+
+    >>> carried("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
+    '0-0 1-1 1-2 2-3'
+    """
+    links: dict[int, list[int]] = {}
+    for source, word in parse(alignment):
+        links.setdefault(word, []).append(source)
+    found = {(source, word) for word, was in _came_from(before.split(), after.split()) for source in links.get(was, [])}
+    return _written(found)
+
+
+def _came_from(before: list[str], after: list[str]) -> Iterator[Link]:
+    """Of each word that stands in the place of one: its place, and that of the one."""
+    for _, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if i1 < i2:
+            yield from ((j, i1 + (j - j1) * (i2 - i1) // (j2 - j1)) for j in range(j1, j2))
+
+
+def _named(source: str | None, text: str | None) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
+    return ("source", source), ("output", text)
+
+
+def _written(links: Iterable[Link]) -> str:
+    return " ".join(f"{source}-{word}" for source, word in sorted(links))
