@@ -91,6 +91,7 @@ def from_environment() -> FastAPI:
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)
+    gc.enable()
     return app
 
 

@@ -5,6 +5,7 @@ python -m app.cli._web LINE LISTENER    # the descriptors of the line and of the
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import socket
@@ -60,7 +61,13 @@ def _allow_files() -> None:
 
 def answer(listener: socket.socket) -> None:
     """Answer requests until told to stop, with nobody who looks after it."""
-    uvicorn.Server(config()).run(sockets=[listener])
+    _server().run(sockets=[listener])
+
+
+def _server(**more: Any) -> uvicorn.Server:
+    """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
+    gc.disable()
+    return uvicorn.Server(config(**more))
 
 
 def main(line: int, listener: int) -> None:
@@ -73,7 +80,7 @@ def main(line: int, listener: int) -> None:
         ends.beat()
 
     with socket.socket(fileno=listener) as ours:
-        uvicorn.Server(config(callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5)).run(sockets=[ours])
+        _server(callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])
 
 
 if __name__ == "__main__":
