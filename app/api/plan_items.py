@@ -1,4 +1,4 @@
-"""The plan in force whole, item by item: as pages, or as one file of lines."""
+"""A plan whole, item by item: as pages, or as one file of lines."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ After = Annotated[
 ]
 
 
+Version = Annotated[
+    int | None,
+    Query(alias="plan", ge=1, le=2**31 - 1, description="Of this version, as it was made; else the plan in force."),
+]
+
+
 class PlannedGroupOut(BaseModel):
     """The rating that an item is part of."""
 
@@ -46,20 +52,21 @@ class OriginalOut(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    task: str
+    task: str | None = Field(description="Null in an earlier plan.")
+    number: int | None = Field(description="Of that task in its plan, from 1.")
     item: int
 
 
 class PlannedItemOut(BaseModel):
-    """An item of the plan in force, with all that the plan says of it."""
+    """An item of a plan, with all that the plan says of it."""
 
     model_config = ConfigDict(from_attributes=True)
 
     plan: int = Field(description="Version of the plan.")
-    task: str
+    task: str | None = Field(description="Null in an earlier plan, of whose tasks some are gone.")
     number: int | None = Field(description="Of the task in its plan, from 1.")
     rater: str | None = Field(description="Whose task it is; null while it is anybody's of the bucket.")
-    state: str
+    state: str | None = Field(description="Null in an earlier plan.")
     queue: int | None = Field(description="Place of the task among its rater's.")
     bucket: int | None = Field(description="Null where a task holds items of several buckets.")
     arm: str | None
@@ -126,10 +133,11 @@ def list_plan_items(
     session: SessionDep,
     limit: Limit = 50,
     cursor: After = None,
+    version: Version = None,
 ) -> Page[PlannedItemOut]:
-    """Of the plan in force, task by task: role, group, arm, bucket, chain and propensity of each."""
+    """Task by task: role, group, arm, bucket, chain and propensity of each. An earlier plan has what was taken back."""
     task, position = map(int, (cursor or "0.0").split("."))
-    found = plan_items.page(session, campaign, after=(task, position), limit=limit + 1)
+    found = plan_items.page(session, campaign, plan=version, after=(task, position), limit=limit + 1)
     shown = page_of(found, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
     return Page[PlannedItemOut](items=[_out(one) for one in shown.items], next=shown.next)
 
@@ -140,9 +148,14 @@ def list_plan_items(
     response_class=StreamingResponse,
     responses=sends(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
 )
-def export_plan_items(caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
+def export_plan_items(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    version: Version = None,
+) -> StreamingResponse:
     """All that the list holds, as JSON lines from one consistent state, streamed."""
-    pieces = _lines(plan_items.every(database, campaign))
+    pieces = _lines(plan_items.every(database, campaign, version))
     return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 
 

@@ -1,10 +1,14 @@
-"""The plan in force, item by item: who is shown what, where, as whose, and with which probability."""
+"""A plan, item by item: who is shown what, where, as whose, and with which probability."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from app.design.plan import Item, Plan, Task
+from app.services.plan_material import SEAT
+from app.services.plans import unpacked
 from app.stats.ratings import Role
 from app.storage import campaigns, plan_items, plans
 from app.storage.db import Database, Session
@@ -25,22 +29,23 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """Where the item stands that a control item goes back to."""
+    """Where the item stands that a control item goes back to. task: None in an earlier plan; number: of the task."""
 
-    task: str
+    task: str | None
+    number: int | None
     item: int
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """An item of a plan. at: where a list goes on after it."""
+    """An item of a plan. at: where a list goes on after it. task, state: None in an earlier plan."""
 
     at: tuple[int, int]
     plan: int
-    task: str
+    task: str | None
     number: int | None
     rater: str | None
-    state: str
+    state: str | None
     queue: int | None
     bucket: int | None
     arm: str | None
@@ -64,17 +69,28 @@ class PlannedItem:
     surplus: bool
 
 
-def page(session: Session, campaign: str, *, after: tuple[int, int] = START, limit: int) -> list[PlannedItem]:
-    """Items of the plan in force, by task and place in it, after a place. Raises NotFound where there is no plan."""
+def page(
+    session: Session, campaign: str, *, plan: int | None = None, after: tuple[int, int] = START, limit: int
+) -> list[PlannedItem]:
+    """Items by task and place in it, after a place: of the plan in force as it is, of an earlier one as it was made.
+
+    Raises NotFound where there is no such plan, NotCompiled.
+    """
     row = campaigns.get(session, campaign)
     version = int(plans.get(session, row.id, None).version)
-    return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
+    if plan is None or plan == version:
+        return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
+    made = _made(plan, unpacked(plans.get(session, row.id, plan).compiled))
+    return list(islice((one for one in made if one.at > after), limit))
 
 
-def every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]:
-    """All items of the plan in force, some at a time, from one snapshot. Raises NotFound before the first."""
+def every(database: Database, campaign: str, plan: int | None = None) -> Iterator[Sequence[PlannedItem]]:
+    """All items, some at a time, from one snapshot. Raises as `page`, before the first."""
     with database.transaction() as session:
-        plans.get(session, campaigns.get(session, campaign).id, None)
+        row = campaigns.get(session, campaign)
+        there = plans.get(session, row.id, plan)
+        if plan is not None and plan != plans.get(session, row.id, None).version:
+            return iter([list(_made(plan, unpacked(there.compiled)))])
     return _every(database, campaign)
 
 
@@ -84,6 +100,47 @@ def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]
         while found := page(session, campaign, after=after, limit=AT_A_TIME):
             yield found
             after = found[-1].at
+
+
+def _made(version: int, plan: Plan) -> Iterable[PlannedItem]:
+    """The items of a plan as it was compiled, in order."""
+    groups = {group.number: Group(group.number, group.unit, group.nth) for group in plan.groups}
+    for task in sorted(plan.tasks, key=lambda one: one.number):
+        for item in task.items:
+            yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
+
+
+def _planned(version: int, plan: Plan, task: Task, item: Item, group: Group | None) -> PlannedItem:
+    arm = None if task.arm is None else plan.arms[task.arm]
+    return PlannedItem(
+        at=(task.number, item.position),
+        plan=version,
+        task=None,
+        number=task.number,
+        rater=None if task.rater.startswith(SEAT) else task.rater,
+        state=None,
+        queue=task.queue,
+        bucket=task.bucket,
+        arm=None if arm is None else arm.name,
+        chain=task.chain,
+        presentation=None if arm is None else arm.presentation,
+        item=item.position,
+        screen=item.screen,
+        column=item.column,
+        document=item.document,
+        first=item.first,
+        last=item.last,
+        role=item.role,
+        systems=item.systems,
+        group=group,
+        of=None if item.of is None else Original(None, item.of.task, item.of.position),
+        variant=item.variant,
+        reference=item.reference,
+        prefill=None if arm is None else arm.prefill,
+        side_order=item.side_order,
+        propensity=item.propensity,
+        surplus=False,
+    )
 
 
 def _view(row: Row) -> PlannedItem:
@@ -108,7 +165,7 @@ def _view(row: Row) -> PlannedItem:
         role=Role(row.role).name.lower(),
         systems=tuple(row.systems),
         group=None if row.group is None else Group(row.group, row.unit, row.nth),
-        of=None if row.of_task is None else Original(row.of_task, row.of_item),
+        of=None if row.of_task is None else Original(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,
         prefill=row.prefill,

@@ -27,7 +27,8 @@ SELECT p.task_id, p.public_id AS task, (p.told ->> 'number')::int AS number, r.k
        nullif(p.bucket, 0) AS bucket, a.name AS arm, p.chain, p.presentation, p.plan,
        p.position AS item, p.screen, p.column_, d.key AS document, p.first_segment AS first, p.last_segment AS last,
        p.role, p.group_id AS "group", g.unit, g.nth, p.variant, p.reference, p.prefill, p.side_order, p.propensity,
-       p.surplus_from IS NOT NULL AS surplus, x.public_id AS of_task, o.position AS of_item,
+       p.surplus_from IS NOT NULL AS surplus, x.public_id AS of_task,
+       (x.meta ->> 'number')::int AS of_number, o.position AS of_item,
        ARRAY(SELECT s.key FROM credits c JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
              WHERE c.campaign_id = :campaign AND c.item_id = p.id ORDER BY s.key COLLATE "C") AS systems
 FROM picked p JOIN documents d ON d.campaign_id = :campaign AND d.id = p.document_id
