@@ -12,6 +12,7 @@ from app.storage.recorder_judgments import (
     LOCK,
     RELEASED,
     STANDING,
+    TOLD,
     Connection,
     Ledger,
     Outcome,
@@ -78,19 +79,7 @@ stored AS (
     FROM judged CROSS JOIN bumped WHERE verdict = 'added'
     RETURNING *),
 sealed AS ({sealing("noted", f"SELECT {rows_of(COMPARISON, 'x')} FROM stored x", campaign="%(campaign)s")}),
-renewed AS (
-    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
-    WHERE t.campaign_id = %(campaign)s AND t.id IN (
-        SELECT task_id FROM judged WHERE standing = 'holds' AND verdict IN ('added', 'known', 'replayed')
-          AND leased_until < clock_timestamp())
-    RETURNING t.id, t.leased_until)
-SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
-       CASE verdict WHEN 'added' THEN had + 1 WHEN 'replayed' THEN seen + 1 ELSE had END,
-       CASE WHEN verdict IN ('stale', 'final') THEN latest END,
-       CASE verdict WHEN 'added' THEN standing = 'surplus' WHEN 'replayed' THEN after_surplus
-                    WHEN 'known' THEN latest_surplus ELSE false END,
-       CASE standing WHEN 'holds' THEN coalesce(r.leased_until, j.leased_until) END
-FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
+{TOLD}"""
 
 
 async def record(

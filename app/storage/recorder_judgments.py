@@ -115,6 +115,22 @@ REOPENED = """(SELECT l.n FROM leases l WHERE l.campaign_id = %(campaign)s AND l
 RELEASED = """(SELECT l.ended_how FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id ORDER BY l.n DESC LIMIT 1) = 'released'"""
 
+# The end of such a statement: whoever judges goes on with the task, and is told what became of each answer.
+TOLD = """
+renewed AS (
+    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
+    WHERE t.campaign_id = %(campaign)s AND t.id IN (
+        SELECT task_id FROM judged WHERE standing = 'holds' AND verdict IN ('added', 'known', 'replayed')
+          AND leased_until < clock_timestamp())
+    RETURNING t.id, t.leased_until)
+SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
+       CASE verdict WHEN 'added' THEN had + 1 WHEN 'replayed' THEN seen + 1 ELSE had END,
+       CASE WHEN verdict IN ('stale', 'final') THEN latest END,
+       CASE verdict WHEN 'added' THEN standing = 'surplus' WHEN 'replayed' THEN after_surplus
+                    WHEN 'known' THEN latest_surplus ELSE false END,
+       CASE standing WHEN 'holds' THEN coalesce(r.leased_until, j.leased_until) END
+FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
+
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload::jsonb AS payload, score,
@@ -169,19 +185,7 @@ scored AS (
                         version, at_us, score, surplus)
     SELECT %(campaign)s, %(profile)s, id, item_id, segment_id, rater_id, had + 1, n_errors, data_version,
            (extract(epoch FROM at) * 1000000)::bigint, score, standing = 'surplus' FROM added CROSS JOIN bumped),
-renewed AS (
-    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
-    WHERE t.campaign_id = %(campaign)s AND t.id IN (
-        SELECT task_id FROM judged WHERE standing = 'holds' AND verdict IN ('added', 'known', 'replayed')
-          AND leased_until < clock_timestamp())
-    RETURNING t.id, t.leased_until)
-SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
-       CASE verdict WHEN 'added' THEN had + 1 WHEN 'replayed' THEN seen + 1 ELSE had END,
-       CASE WHEN verdict IN ('stale', 'final') THEN latest END,
-       CASE verdict WHEN 'added' THEN standing = 'surplus' WHEN 'replayed' THEN after_surplus
-                    WHEN 'known' THEN latest_surplus ELSE false END,
-       CASE standing WHEN 'holds' THEN coalesce(r.leased_until, j.leased_until) END
-FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
+{TOLD}"""
 
 
 _NAMED = re.compile(r"%\((\w+)\)s")
