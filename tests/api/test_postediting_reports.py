@@ -160,6 +160,7 @@ def markdown_tables(text: str) -> list[tuple[list[str], list[dict[str, str]]]]:
 
 
 def test_every_figure_stands_under_its_heading(world: World) -> None:
+    world.report()  # a busy machine would be told of a job
     answer = world.get("/v1/campaigns/live/reports/postediting.md")
     assert answer.status_code == 200, answer.text
     systems, edits, closest, labs, curve, enough = markdown_tables(answer.text)
@@ -215,17 +216,20 @@ def test_whose_post_edits_are_closest_labs_and_the_curve(world: World) -> None:
     assert {one["system"] for one in view["enough_by_system"]} == set(SYSTEMS)
 
 
-def test_what_stands_excluded_counts_nowhere(world: World) -> None:
+@pytest.mark.parametrize(
+    ("what", "key", "n"), [("rater", "r2", None), ("document", "doc2", 6), ("system", "sysB", 8)], ids=str
+)
+def test_what_stands_excluded_counts_nowhere(world: World, what: str, key: str, n: int | None) -> None:
     with world.spine.database.transaction() as session:
         admin = tokens.issue(session, role="admin").secret
     before = world.report()["n_post_edits"]
     told = {"Authorization": f"Bearer {admin}"}
-    made = world.client.post("/v1/campaigns/live/exclusions", json={"rater": "r2", "reason": "guessed"}, headers=told)
+    made = world.client.post("/v1/campaigns/live/exclusions", json={what: key, "reason": "guessed"}, headers=told)
     assert made.status_code == 201, made.text
     after = world.report()
-    n = next(one["n"] for one in after["dropped"] if one["reason"] == "standing exclusion of a rater")
-    assert after["n_post_edits"] == before - n
-    assert n > 0
+    left_out = next(one["n"] for one in after["dropped"] if one["reason"] == f"standing exclusion of a {what}")
+    assert after["n_post_edits"] == before - left_out
+    assert left_out == n if n else left_out > 0
     url = made.headers.get("Location") or f"/v1/campaigns/live/exclusions/{made.json()['exclusion']}"
     lifted = world.client.delete(url, params={"reason": "did not"}, headers=told)
     assert lifted.status_code in {200, 204}, lifted.text
@@ -249,6 +253,22 @@ def test_an_unknown_reference_is_named(world: World) -> None:
     assert view["reference"] is None
     assert "there is no reference other; there are ref, refHuman" in view["warnings"]
     assert all(one["ter_external"]["value"] is None for one in view["systems"])
+
+
+def test_a_reference_is_compared_with_the_outputs_of_its_own_segment(world: World) -> None:
+    added = """INSERT INTO reference_texts (campaign_id, segment_id, name, text)
+               SELECT o.campaign_id, o.segment_id, 'own', o.text FROM outputs o
+               JOIN systems s ON s.id = o.system_id AND s.key = 'sysA'"""
+    with psycopg.connect(world.spine.url) as db:
+        db.execute(added)
+    view = world.report(reference="own")
+    with psycopg.connect(world.spine.url) as db:
+        db.execute("DELETE FROM reference_texts WHERE name = 'own'")
+    assert {one["system"]: one["ter_external"]["value"] == 0 for one in view["systems"]} == {
+        "sysA": True,
+        "sysB": False,
+        "sysC": False,
+    }
 
 
 def compared(world: World, *campaigns: str, **query: str) -> Any:

@@ -70,6 +70,18 @@ def test_wins_and_ties_are_counted_by_pair_as_of_a_version_and_controls_are_left
     assert found["dropped"] == [{"reason": "control screen", "n": 1}]
     assert (found["pairs"][0]["losses"], found["n_screens"]) == (0, 3)
 
+    with psycopg.connect(database_url) as db:
+        for _ in range(2):
+            db.execute("UPDATE campaigns SET data_version = data_version + 1")
+            db.execute("INSERT INTO versions SELECT id, data_version, now(), 'test', 'replan' FROM campaigns")
+        db.execute(
+            """UPDATE items i SET surplus_from = c.data_version - 1 FROM campaigns c
+               WHERE c.id = i.campaign_id AND task_id = (SELECT min(id) FROM tasks)"""
+        )
+    now = report(admin)["campaigns"]["live"]
+    screens = [report(admin, as_of=str(now - before))["n_screens"] for before in (2, 1, 0)]
+    assert screens == [3, 2, 2], "from its version on"
+
 
 def test_what_stands_excluded_counts_nowhere_and_is_not_named(admin: httpx.Client, live: Collecting) -> None:
     compare(admin, live, "r1", [[1], [2]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -187,7 +188,9 @@ def test_the_report_of_arms_counts_what_became_of_the_errors_shown_by_arm_and_ra
     told = admin.get(f"{ESA}/reports/arms.csv").text.splitlines()
     name = "helped" if arms else "document"
     assert sum(line.startswith((f"kept,{name},", f"added,{name},")) for line in told) == 2 * len(found)
-    assert "Errors shown ready made" in admin.get(f"{ESA}/reports/arms.md").text
+    told = admin.get(f"{ESA}/reports/arms.md").text
+    assert "Errors shown ready made" in told
+    assert re.findall(r"\d \(33.*?\)", told)[:4] == [f"{len(helped)} (33.3 %)"] * 4
 
 
 def test_where_nothing_was_shown_ready_made_the_report_counts_nothing_of_it(

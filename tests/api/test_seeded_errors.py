@@ -53,12 +53,13 @@ def test_attention_checks_are_counted_as_the_file_says_them(admin: httpx.Client)
 def test_an_error_marked_where_a_segment_was_degraded_is_a_hit(
     anonymous: httpx.Client, admin: httpx.Client, database: Database
 ) -> None:
-    live = collect(database, protocol="esa", documents=1, segments=4, raters=("r1",), systems=("sysA",))
-    changed = [[[4, 9]], [[4, 9]], [[4, 9]], []]
+    live = collect(database, protocol="esa", documents=1, segments=4, raters=("r1",))
+    changed = [[[0, 99]]] * 4 + [[[4, 9]], [[4, 9]], [[4, 9]], []]  # of an output of sysA each, then of sysB
     with psycopg.connect(database.url) as db:
         db.execute("UPDATE items SET role = %s, variant = 'bad'", (Role.DEGRADED.value,))
         outputs = db.execute(
-            """SELECT o.id, o.text FROM outputs o JOIN segments g ON g.id = o.segment_id ORDER BY g.position"""
+            """SELECT o.id, o.text FROM outputs o JOIN segments g ON g.id = o.segment_id
+               JOIN systems s ON s.id = o.system_id ORDER BY s.key, g.position"""
         ).fetchall()
         for (output, text), parts in zip(outputs, changed, strict=True):
             db.execute(
@@ -70,7 +71,7 @@ def test_an_error_marked_where_a_segment_was_degraded_is_a_hit(
     marks = [[(8, 12)], [(0, 4)], [], [(4, 9)]]
     body = [
         {
-            "item": 1,
+            "item": 2,
             "segment": n,
             "payload": {
                 "protocol": "esa",

@@ -57,6 +57,9 @@ def test_an_answer_is_told_to_be_right_or_not_and_the_first_one_is_kept(manager,
     (result,) = manager.get("/v1/campaigns/c/tutorial/results").json()["items"]
     assert (result["rater"], result["answered"], result["marked"], result["right"]) == ("r1", 2, 1, 0)
     assert '"score": 20' in manager.get("/v1/me/export", headers=rater).text
+    manager.put("/v1/campaigns/c/raters/r2", json={})
+    told = manager.get("/v1/campaigns/c/tutorial/results").json()["items"]
+    assert [(one["rater"], one["answered"]) for one in told] == [("r1", 2), ("r2", 0)]
 
 
 def test_what_cannot_be_an_answer_is_refused_by_its_place_and_not_kept(manager, rater):

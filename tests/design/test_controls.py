@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design.batches import Draft, Room
-from app.design.coming_again import Seen
+from app.design.coming_again import Seen, place_again
 from app.design.control_items import with_controls
 from app.design.control_screens import with_control_screens
 from app.design.controls import Donors, degrade, span_length, unspaced
@@ -141,6 +141,15 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
         assert [one for one in short if one.kind != "distance"] == []
         assert sorted(piece.document for piece in shown if piece.role == "degraded") == ["d27", "d28", "d29"]
         assert sum(piece.size.segments for piece in shown) == 276
+
+
+def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
+    screens = [(Piece(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
+    room = Room(TaskRules(), Controls(repeat=0.1, min_distance=0))
+    for seed in range(10):
+        rng, seen = np.random.default_rng(seed), Seen()
+        again = [place_again(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
+        assert sorted(again[:2]) == ["d0", "d1"], seed
 
 
 def test_a_task_without_room_for_controls_is_refused_with_what_to_do() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.design.capacity import deal_by_capacity
 from app.design.dealing import deal, deal_campaign, deal_studies, draw_documents, loads
 from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable
 from app.design.even_out import even_out
@@ -230,3 +231,13 @@ def test_several_people_share_each_systems_outputs_out_evenly_too(seed: int) -> 
     np.add.at(of_system, (layout.cell[:, None], raters), 1)
     assert np.ptp(of_system.sum(axis=0)) <= 1
     assert np.ptp(of_system, axis=1).max() <= 2
+
+
+@pytest.mark.parametrize("capacity", [(10, 30), (30, 10), (12, 36)])
+def test_who_has_room_for_three_times_as_much_gets_three_times_as_many(capacity: tuple[int, int]) -> None:
+    groups = np.zeros(8, dtype=np.int64)
+    every = Layout(groups, np.array([0]), (np.array([0, 1]),), 2, groups + 1, groups + 1)
+    for seed in range(5):
+        dealt = deal_by_capacity(np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64))
+        assert sorted(np.bincount(dealt.ravel(), minlength=2)) == [2, 6]
+        assert np.bincount(dealt.ravel()).argmax() == np.argmax(capacity)
