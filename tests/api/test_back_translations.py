@@ -77,6 +77,15 @@ def test_texts_become_outputs_of_the_same_systems_beside_their_sources(written: 
     assert _ok(written.get(f"{MSTS}/systems/A"))["name"] == "System A"
 
 
+def test_a_text_of_a_segment_that_the_other_campaign_has_not_is_left(written: httpx.Client) -> None:
+    _ok(written.put(f"{MSTS}/documents/d1", json={"segments": [{"references": {"source": "The bridge is closed."}}]}))
+
+    found = _pass(written)
+
+    assert (found["outputs"], found["left"]) == (2, {"segment not there": 1})
+    assert _outputs(written, "A") == ["The bridge is shut."]
+
+
 def test_who_wrote_an_output_and_where_it_is_kept_stay_with_it(written: httpx.Client) -> None:
     _pass(written)
 

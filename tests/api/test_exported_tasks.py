@@ -6,9 +6,10 @@ import io
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import httpx
+import psycopg
 import pytest
 from openpyxl import Workbook, load_workbook
 
@@ -90,6 +91,32 @@ def test_nothing_in_a_sheet_runs_or_tells_a_system_or_a_side(
 
     firsts = [sheet.cell(row, 2).value.startswith("Source") for sheet in book for row in range(2, sheet.max_row + 1)]
     assert set(firsts) == {True, False}
+
+
+def test_a_sheet_shows_the_segments_of_each_item_alone_and_each_text_by_its_name(
+    planned: httpx.Client, database_url: str
+) -> None:
+    with psycopg.connect(database_url) as db:
+        (n,) = one(db, "SELECT sum(last_segment - first_segment + 1) FROM items")
+        db.execute("UPDATE items SET first_segment = 2 WHERE id = (SELECT max(id) FROM items WHERE role = 0)")
+        for name in ("aaa", "zzz"):
+            db.execute(
+                """INSERT INTO variants (campaign_id, output_id, kind, name, text)
+                   SELECT campaign_id, output_id, 'back_translation', %s, 'OTHER' FROM variants
+                   WHERE kind = 'degraded'""",
+                (name,),
+            )
+        (degraded,) = one(db, "SELECT count(*) FROM items WHERE variant IS NOT NULL")
+    book = load_workbook(io.BytesIO(exported(planned, "xlsx")))
+    assert degraded > 0
+    assert sum(sheet.max_row - 1 for sheet in book) == n - 1
+    assert "OTHER" not in {cell.value for sheet in book for row in sheet.iter_rows() for cell in row}
+
+
+def one(db: psycopg.Connection[Any], query: LiteralString) -> tuple[Any, ...]:
+    row = db.execute(query).fetchone()
+    assert row is not None
+    return row
 
 
 def test_scores_of_a_sheet_are_judgments_of_the_tasks(planned: httpx.Client) -> None:

@@ -38,6 +38,12 @@ def test_the_second_rating_of_what_another_account_judged_is_refused_at_its_plac
     assert send(admin, *whole("a", "doc1"))["unchanged"] == 4, "and what is known stays known"
 
 
+def test_other_segments_of_a_text_are_not_what_the_other_account_judged(admin: httpx.Client, live: Collecting) -> None:
+    assert send(admin, named("a", "doc1", 1, "sysA", 3))["judgments"] == 1
+    assert send(admin, named("b", "doc1", 1, "sysA", 3), status=409)["type"] == TYPE
+    assert send(admin, named("b", "doc1", 2, "sysA", 3))["judgments"] == 1
+
+
 def test_what_another_account_is_at_is_refused_and_what_is_only_dealt_to_it_is_not(
     admin: httpx.Client, live: Collecting, ask_rows: Ask
 ) -> None:

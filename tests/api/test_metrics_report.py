@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import pytest
 
 from app.main import create_app
@@ -60,6 +61,8 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         for key, given in CAMPAIGNS.items():
             spine.take(key, "wmt-da-sqm", as_csv(given))
+        with psycopg.connect(spine.url) as db:
+            db.execute("UPDATE documents SET domain = 'news' WHERE campaign_id = %s", (one_rater(db),))
         with spine.database.transaction() as session:
             secret = tokens.issue(session, role="viewer").secret
             for key, given in CAMPAIGNS.items():
@@ -67,6 +70,11 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
                     fill(session, key, given)
         with TestClient(create_app(spine.database, OPTIONS)) as client:
             yield World(client, spine, secret)
+
+
+def one_rater(db: psycopg.Connection[Any]) -> int:
+    ((campaign,),) = db.execute("SELECT id FROM campaigns WHERE key = 'one-rater'").fetchall()
+    return int(campaign)
 
 
 def fill(session: Any, campaign: str, given: list[Row]) -> None:
@@ -99,6 +107,12 @@ def test_a_metric_is_judged_by_how_it_orders_systems_and_outputs(world: World) -
 def test_a_rater_alone_is_matched_exactly_by_their_own_scores(world: World) -> None:
     (line,) = [one for one in world.report("one-rater")["metrics"] if one["metric"] == "alike"]
     assert [line[name] for name in ("spa", "acc_eq", "output_pearson")] == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_a_single_domain_weighs_as_none(world: World) -> None:
+    by_domain = world.report("one-rater", recipe="wmt24-esa")["metrics"]
+    (line,) = [one for one in by_domain if one["metric"] == "alike"]
+    assert [line[name] for name in ("accuracy", "acc_eq", "output_pearson")] == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_figures_are_followed_over_changes_of_the_human_scores(world: World) -> None:

@@ -49,6 +49,12 @@ def test_a_wrong_method_is_told_every_method_of_the_address(
     assert answer.headers["Allow"] == allowed
 
 
+@pytest.mark.parametrize(("n", "told"), [(19, 19), (20, 20), (21, 20)])
+def test_the_first_twenty_faults_of_a_query_are_told(admin: httpx.Client, n: int, told: int) -> None:
+    answer = admin.get("/v1/campaigns", params={f"p{i}": "1" for i in range(n)})
+    assert [error["loc"] for error in answer.json()["errors"]] == [["query", f"p{i}"] for i in range(told)]
+
+
 def test_the_kind_of_a_problem_is_stable_and_the_place_is_named(admin: httpx.Client) -> None:
     answer = admin.post("/v1/campaigns", json={"key": "no blanks", "protocol": "da", "extra": 1})
     told = answer.json()

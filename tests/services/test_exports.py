@@ -125,6 +125,18 @@ def test_what_is_void_is_not_written_to_the_fields_formats(spine: Spine) -> None
     assert spine.rank("d", "google-mqm")["n_ratings"] == 27
 
 
+def test_what_documents_say_of_their_segments_stays_theirs(spine: Spine) -> None:
+    told = [
+        {"type": "segment", "document": f"d{n}", "position": 1, "source": f"S{n}", "references": {"ref": f"R{n}"}}
+        for n in (1, 2)
+    ]
+    given = lines({"type": "campaign", "protocol": "da"}, *({**one, "meta": {"from": one["source"]}} for one in told))
+    spine.take("c", "jsonl", given)
+    spine.take("c", "jsonl", given)  # the same again contradicts nothing
+    stored = "SELECT g.source, r.text FROM reference_texts r JOIN segments g ON g.id = r.segment_id ORDER BY 1, 2"
+    assert spine.ask(stored) == [("S1", "R1"), ("S2", "R2")]
+
+
 def test_a_campaign_without_judgments_can_be_written(spine: Spine) -> None:
     spine.take("c", "jsonl", lines(*wild()[:6]))
     there_and_back(spine, "c")
