@@ -98,6 +98,13 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
         assert not NAN.search(answer.text)
 
 
+def test_each_score_of_a_few_is_named_under_its_bar(world: World) -> None:
+    bins = world.report("constant", "distributions")["bins"]
+    drawn = world.get("/v1/campaigns/constant/reports/distributions.svg").text
+    assert bins
+    assert all(f">{label}<" in drawn for label in bins)
+
+
 def test_one_rater_agrees_with_nobody(world: World) -> None:
     view = world.report("one-rater", "agreement")
     assert [one["n_pairs"] for one in view["levels"]] == [0, 0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.services.kinds._agreement_plan import MOST_DISTINCT, Choices, categories, level_plan
+from app.services.kinds._rated import GRAVE
 from app.stats.ratings import Scale
 from tests.stats.agreement.worlds import random_items, units
 
@@ -58,3 +59,8 @@ def test_ratios_take_few_values_from_zero_up_and_equal_scores_are_always_told() 
         False,
     ]
     assert [t for key, t in told(from_zero, 2.0) if key == "alpha_nominal"] == [0.0, 2.0]
+
+
+def test_each_severity_is_a_level_of_its_own_above_the_one_before() -> None:
+    assert list(GRAVE) == ["minor", "major", "critical"]
+    assert 0 < GRAVE["minor"] < GRAVE["major"] < GRAVE["critical"]

@@ -77,6 +77,17 @@ def test_without_judgments_published_components_plan_and_other_scales_borrow_non
         assert b"<svg" in draw(none)
 
 
+def test_a_pilot_by_another_protocol_is_refused_at_its_place() -> None:
+    own, same, other = (
+        cast("Any", SimpleNamespace(campaign=SimpleNamespace(key=key, protocol=protocol)))
+        for key, protocol in (("own", "mqm"), ("same", "mqm"), ("other", "da"))
+    )
+    power._check_pilot(own, same)
+    with pytest.raises(Invalid) as refused:
+        power._check_pilot(own, other)
+    assert [place.loc for place in refused.value.places] == [("query", "pilot")]
+
+
 def test_constant_scores_and_one_rater_or_system_are_told() -> None:
     constant = crossed(1).with_score(np.zeros(len(crossed(1))))
     assert told(constant).warnings == [
