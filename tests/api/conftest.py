@@ -23,6 +23,7 @@ from app.services.tokens import Role
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
+from tests.api.live_campaign import Auth, open_live, tokens_of
 from tests.collecting import give_task
 from tests.patience import patience as patience  # a fixture
 
@@ -287,3 +288,16 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
 def populated(admin: httpx.Client, database_url: str) -> dict[str, str]:
     """What `populate` makes."""
     return populate(admin, database_url)
+
+
+@pytest.fixture
+def live(admin: httpx.Client) -> httpx.Client:
+    """An open campaign: six documents, two systems, three raters, each group of two items a task of its own."""
+    open_live(admin)
+    return admin
+
+
+@pytest.fixture
+def auth(database: Database) -> Auth:
+    """The headers of each rater."""
+    return tokens_of(database)

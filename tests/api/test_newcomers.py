@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import httpx
-import pytest
 
 from app.services import tokens
 from app.storage.db import Database
@@ -15,25 +14,11 @@ from tests.api.live_campaign import (
     judge_task,
     lease,
     ok,
-    open_live,
     ranked,
     replan,
-    tokens_of,
 )
 
 NOTHING = "have nothing to judge in this plan, and are told so"
-
-
-@pytest.fixture
-def live(admin: httpx.Client) -> httpx.Client:
-    """An open campaign: six documents, two systems, three raters."""
-    open_live(admin)
-    return admin
-
-
-@pytest.fixture
-def auth(database: Database) -> Auth:
-    return tokens_of(database)
 
 
 def warned(client: httpx.Client, **headers: str) -> list[str]:

@@ -12,12 +12,7 @@ from app.services import plans
 from app.storage import campaigns
 from app.storage import plans as stored_plans
 from app.storage.db import Database
-from tests.api.live_campaign import LIVE, Auth, judge_task, lease, ok, open_live, replan, tokens_of
-
-
-@pytest.fixture
-def auth(database: Database) -> Auth:
-    return tokens_of(database)
+from tests.api.live_campaign import LIVE, Auth, judge_task, lease, ok, open_live, replan
 
 
 def listed(client: httpx.Client, **which: int) -> list[dict[str, Any]]:

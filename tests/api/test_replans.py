@@ -12,7 +12,6 @@ import pytest
 
 from app.domain.recipe import NAMED, Scoring
 from app.services import replanning
-from app.storage.db import Database
 from tests.api.live_campaign import (
     LIVE,
     RATERS,
@@ -27,22 +26,9 @@ from tests.api.live_campaign import (
     put_outputs,
     ranked,
     replan,
-    tokens_of,
 )
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
-
-
-@pytest.fixture
-def live(admin: httpx.Client) -> httpx.Client:
-    """An open campaign: six documents, two systems, three raters, each group of two items a task of its own."""
-    open_live(admin)
-    return admin
-
-
-@pytest.fixture
-def auth(database: Database) -> Auth:
-    return tokens_of(database)
 
 
 def test_a_rater_who_leaves_is_replaced_and_what_they_half_did_is_judged_again(
