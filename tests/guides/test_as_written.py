@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -50,7 +51,7 @@ def follow(spine: Spine, served: Served, data_dir: Path, request: pytest.Fixture
         given, folder = RUN[name], data_dir.parent
         put_files(folder)
         empty = request.getfixturevalue("empty_database_url") if "$EMPTY" in str(given) else ""
-        words = AS_GIVEN.format(secret=served.secret, url=served.url, empty=empty, home=folder)
+        words = AS_GIVEN.format(secret=served.secret, url=served.url, empty=shlex.quote(empty), home=folder)
         key = f"{Path(name).stem.lower()}-{next(_numbers)}"  # each run has a campaign of its own
         named = {"try": key, "pilot": "demo", "ted-ende": f"{key}-ted", "/backup": str(folder)}
         ours = re.compile(rf"(?<![\w.-])({'|'.join(named)})(?![\w-])")
@@ -63,7 +64,11 @@ def follow(spine: Spine, served: Served, data_dir: Path, request: pytest.Fixture
         runs = run(
             here((ROOT / name).read_text(encoding="utf-8")),
             folder,
-            {"PLUMBLINE_DATABASE_URL": spine.url, "PLUMBLINE_PUBLIC_URL": served.url},
+            {
+                "PLUMBLINE_DATABASE_URL": spine.url,
+                "PLUMBLINE_PUBLIC_URL": served.url,
+                "PLUMBLINE_DATA_DIR": str(folder / "data"),  # never the one of this machine
+            },
             before=here("\n".join((words, *given.before))),
             between={here(start): here(text) for start, text in given.between.items()},
             without=without,
