@@ -145,7 +145,7 @@ SELECT 'versions of guidelines and of consent', count(*) FROM guidelines WHERE c
 UNION ALL
 SELECT 'versions of the qualification test', count(*) FROM qualifications WHERE campaign_id = :campaign
 UNION ALL
-SELECT 'settings of the campaign', count(*) FROM campaigns WHERE id = :campaign AND settings <> '{{}}'
+SELECT 'settings of the campaign', count(*) FROM campaigns WHERE id = :campaign AND settings - 'created_by' <> '{{}}'
 UNION ALL
 SELECT 'recipes of its own', count(*) FROM recipes WHERE campaign_id = :campaign
 UNION ALL
