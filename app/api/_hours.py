@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
 from app.web.bodies import Input
-from app.web.lists import NUMBERED, Number
+from app.web.lists import Number
 
 MOST_SECONDS = 10_000_000
 LARGEST_ID = 2**63 - 1
@@ -22,7 +22,7 @@ Offset = Annotated[
     int, Query(ge=-14 * 60, le=14 * 60, description="Minutes by which days are ahead of UTC.", examples=[60])
 ]
 Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
-After = Annotated[Number, NUMBERED]
+After = Number
 
 
 class Shape(BaseModel):

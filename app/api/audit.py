@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
@@ -13,18 +13,19 @@ from app.services import audit
 from app.web.access import Manager
 from app.web.deps import SessionDep
 from app.web.examples import shows
-from app.web.lists import DIGITS, Limit, Page, key_of, page_of, sealed
+from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 Only = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this campaign only.", examples=["ted-ende"])]
 Place = Annotated[
-    Annotated[str, AfterValidator(key_of)] | None,
+    str | None,
     Query(
         pattern=rf"^[1-9][0-9]{{0,{17 + DIGITS}}}$",
         description="`next` of the page before.",
         examples=[sealed("4711")],
     ),
+    Key,
 ]
 
 

@@ -13,13 +13,13 @@ from app.web.access import Manager, UnboundManager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import NUMBERED, Limit, Number, Page, page_of
+from app.web.lists import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])
 
 LARGEST = 2**31 - 1
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
-After = Annotated[Number, NUMBERED]
+After = Number
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "Its raters write no texts, in another language, or the other campaign is closed."}
 }

@@ -26,7 +26,7 @@ from app.web.bodies import json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import NUMBERED, Limit, Page, page_of
+from app.web.lists import Limit, Page, page_of
 from app.web.lists import Number as Cursor
 from app.web.once import Once, OnceDep, created
 
@@ -36,7 +36,7 @@ JSON = "application/json"
 LARGEST = 2**63 - 1
 Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Its number.", examples=[8])]
 WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
-After = Annotated[Cursor, NUMBERED]
+After = Cursor
 ONE_OF = "name one of rater, task, document and system"
 
 

@@ -16,12 +16,12 @@ from app.web.access import Manager, RaterCaller
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import NUMBERED, Limit, Number, Page, page_of
+from app.web.lists import Limit, Number, Page, page_of
 from app.web.once import OnceDep
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 
-After = Annotated[Number, NUMBERED]
+After = Number
 Answered = Annotated[bool | None, Query(description="Only those with an answer, or without.")]
 FlagName = Annotated[str, Path(alias="flag", pattern="^[A-Za-z0-9_-]{1,64}$", examples=["f_" + "0" * 32])]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]

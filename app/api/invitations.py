@@ -20,7 +20,7 @@ from app.web.cookies import check_not_cross_site, session_cookie, set_session_co
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 from app.web.links import link
-from app.web.lists import NUMBERED, Cursor, Limit, Number, Page, page_of
+from app.web.lists import Cursor, Limit, Number, Page, page_of
 from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -31,7 +31,7 @@ NO_SECRET = "x" * 43
 # Where platforms put their id of whoever comes, to be filled in by them.
 QUERIES = {"prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"}
 PublicId = Annotated[str, Path(alias="invitation", pattern="^i_[0-9a-f]{32}$", examples=[ID])]
-Place = Annotated[Number, NUMBERED]
+Place = Number
 ENDED: dict[int | str, dict[str, Any]] = {
     403: {"description": "The request comes from another site, or the platform did not sign the id."},
     404: {"description": "No such invitation, another secret, or it has ended."},

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import _kinds
 from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
@@ -23,19 +23,20 @@ from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import DIGITS, Limit, Page, key_of, page_of, sealed
+from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
 JobId = Annotated[str, Path(alias="job", pattern="^j_[0-9a-f]{32}$", examples=["j_" + "0" * 32])]
 After = Annotated[
-    Annotated[str, AfterValidator(key_of)] | None,
+    str | None,
     Query(
         alias="cursor",
         pattern=rf"^j_[0-9a-f]{{32,{32 + DIGITS}}}$",
         description="`next` of the page before.",
         examples=[sealed(EXAMPLE.job)],
     ),
+    Key,
 ]
 IN_JSON = shows(200, EXAMPLE, "The job.")
 

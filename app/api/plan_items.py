@@ -7,27 +7,28 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.services import plan_items
 from app.services.plan_items import PlannedItem
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
-from app.web.lists import DIGITS, Limit, Page, key_of, page_of, sealed
+from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
 
 LINES = "application/x-ndjson"
 After = Annotated[
-    Annotated[str, AfterValidator(key_of)] | None,
+    str | None,
     Query(
         alias="cursor",
         pattern=rf"^[0-9]{{1,18}}\.[0-9]{{1,{9 + DIGITS}}}$",
         description="`next` of the page before.",
         examples=[sealed("8.20")],
     ),
+    Key,
 ]
 
 

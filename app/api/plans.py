@@ -28,7 +28,7 @@ from app.web.bodies import Input, json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
-from app.web.lists import NUMBERED, Limit, Number, Page, page_of
+from app.web.lists import Limit, Number, Page, page_of
 from app.web.once import Once, OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
@@ -37,7 +37,7 @@ JSON = "application/json"
 LARGEST = 2**31 - 1
 Given = dict[str, Any]
 Version = Annotated[int, Path(alias="plan", ge=1, le=LARGEST, description="Version of the plan.", examples=[1])]
-After = Annotated[Number, NUMBERED]
+After = Number
 DryRun = Annotated[bool, Query(description="Store nothing; only look at the plan.")]
 PilotKey = Annotated[
     str | None,

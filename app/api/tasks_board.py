@@ -16,12 +16,12 @@ from app.web.access import Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import NUMBERED, Limit, Number, Page, page_of
+from app.web.lists import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/tasks", tags=["tasks"])
 
 State = Literal["free", "leased", "handed_in", "withdrawn"]
-After = Annotated[Number, NUMBERED]
+After = Number
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the task does not allow it."}}
 

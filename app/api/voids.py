@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api._recipe import Key
 from app.api._tasks import LARGEST
@@ -18,7 +18,7 @@ from app.web.access import Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import LARGEST_PAGE, NUMBERED, Number, Page, page_of
+from app.web.lists import LARGEST_PAGE, NUMBER, Page, number_of, page_of
 from app.web.once import OnceDep
 from app.web.streams import stream
 
@@ -65,8 +65,8 @@ class Listing(BaseModel):
         "json", description="ndjson: all of them, a line each, from one snapshot; no paging."
     )
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(50, description="Items on a page.", examples=[50])
-    cursor: Annotated[Number, Field(ge=0, le=2**63 - 1)] = Field(
-        0, description="`next` of the page before.", examples=NUMBERED.examples
+    cursor: Annotated[int, Field(ge=0, le=2**63 - 1), AfterValidator(number_of)] = Field(
+        0, description="`next` of the page before.", examples=[NUMBER]
     )
 
     @property

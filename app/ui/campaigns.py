@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import AfterValidator
 
 from app.services import campaigns
 from app.services.campaigns import CampaignView
@@ -18,8 +17,9 @@ ON_A_PAGE = 50
 CLOSED, OTHER = "closed", "other"
 
 Cursor = Annotated[
-    Annotated[str, AfterValidator(lists.key_of)] | None,
+    str | None,
     Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + lists.DIGITS}}}$"),
+    lists.Key,
 ]
 """The last one seen: the part of the list that it was in, and its key."""
 

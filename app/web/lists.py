@@ -43,19 +43,26 @@ def number_of(cursor: int) -> int:
     return int(key_of(str(cursor))) if cursor else 0
 
 
+def _key(cursor: str | None) -> str | None:
+    return None if cursor is None else key_of(cursor)
+
+
+Key = AfterValidator(_key)
 Cursor = Annotated[
-    Annotated[str, AfterValidator(key_of)] | None,
+    str | None,
     Query(
         pattern=KEY_PATTERN.replace("128", str(128 + DIGITS)),
         description="`next` of the page before.",
         examples=[sealed("ted-ende")],
     ),
+    Key,
 ]
-Number = Annotated[int, AfterValidator(number_of)]
-NUMBERED = Query(
-    alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[int(sealed("8"))]
-)
-"""How a cursor that names a number is declared."""
+NUMBER = int(sealed("8"))
+Number = Annotated[
+    int,
+    Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[NUMBER]),
+    AfterValidator(number_of),
+]
 
 
 class Page(BaseModel, Generic[T]):
