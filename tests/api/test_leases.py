@@ -117,6 +117,27 @@ def test_what_one_account_of_a_person_began_and_lost_is_not_given_to_another_of_
     assert lease(anonymous, live, "c")["task"] is not None, "somebody else may have it"
 
 
+@pytest.mark.parametrize("chained", [True, False])
+def test_a_task_is_not_given_to_whom_another_part_of_its_chain_is_closed(
+    anonymous: httpx.Client, database: Database, ask: Ask, chained: bool
+) -> None:
+    persons = {"a": "ann", "b": "ann"}
+    live = collect(database, key="parts", documents=2, ratings=2, raters=("a", "b", "c"), persons=persons)
+    of = """SELECT i.task_id FROM items i JOIN groups g ON g.id = i.group_id
+            JOIN documents d ON d.id = i.document_id WHERE g.nth = {} AND d.key IN ({})"""
+    for document, rater in (("doc1", "c"), ("doc2", "b")):
+        first = of.format(1, f"'{document}'")
+        ask(
+            f"""UPDATE tasks SET state = 'handed_in', handed_in_at = now(),
+                rater_id = (SELECT id FROM raters WHERE key = '{rater}') WHERE id IN ({first})"""
+        )
+    both = of.format(2, "'doc1', 'doc2'")
+    if chained:
+        ask(f"UPDATE tasks SET chain = 77 WHERE id IN ({both})")
+
+    assert (lease(anonymous, live, "a")["task"] is None) is chained, "ann rated the second document already"
+
+
 def test_what_a_rater_lost_comes_back_to_them_while_nobody_has_it(
     anonymous: httpx.Client, database: Database, ask: Ask
 ) -> None:

@@ -49,6 +49,12 @@ def test_scores_that_are_not_normal_change_what_is_simulated_and_nothing_else(sc
     assert any("of normal scores" in one for one in other.warnings)
 
 
+def test_studies_are_simulated_from_two_documents_on() -> None:
+    view = planned(mqm(), **{**ASKED, "documents": "1,2,3"})
+    for design in view.designs:
+        assert [point.simulated is None for point in design.points] == [True, False, False]
+
+
 @pytest.mark.parametrize("scores", ["normal", "zero_inflated_gamma"])
 def test_clusters_are_told_for_every_size_and_change_nothing_else(scores: str) -> None:
     plain, counted = (planned(mqm(), scores=scores, clusters=rule, **ASKED) for rule in ("none", "strict"))

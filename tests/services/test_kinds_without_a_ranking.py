@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED
+from app.domain.recipe import NAMED, Exclusion
 from app.services.kinds import multiverse, robustness, validation
+from app.services.kinds._multiverse_choices import different
 from app.services.kinds._ranked import Material
+from app.stats.multiverse.space import Excluding, Space
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import Experiments
@@ -51,6 +53,22 @@ def test_where_the_recipe_leaves_no_rating_the_reason_is_told() -> None:
 
 def test_where_nobody_rated_that_is_told() -> None:
     assert said(nobody()) == ([NOTHING], [NOTHING], [NOTHING])
+
+
+def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told() -> None:
+    rows = crossed(1)
+    one = Exclusion("system", rows.labels.systems[0])
+    excluding = (
+        Excluding("all", accepted_only=False),
+        Excluding("accepted", accepted_only=True),
+        Excluding("without one", accepted_only=False, exclude=(one,)),
+    )
+    space, same = different(Space(RECIPE, excluding), rows)
+
+    assert [kept.name for kept in space.excluding] == ["all", "without one"]
+    assert [(missing.choices, missing.reason) for missing in same] == [
+        ({"exclusion": "accepted"}, "leaves the same ratings as: all")
+    ]
 
 
 def test_human_systems_that_there_are_not_are_refused() -> None:
