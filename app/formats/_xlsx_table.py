@@ -18,22 +18,29 @@ from app.formats._xlsx_read import BROKEN, MOST_ROWS, check, copy
 
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
+ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
 
 
 def as_tables(
     columns: ColumnMap, files: Sequence[Input], limits: Limits, log: ReadLog
 ) -> tuple[ColumnMap, list[Input]]:
-    """The files as delimited ones, and the map as it cuts them: workbooks by their name, others as they are.
+    """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
 
-    Raises Invalid where there are both.
+    What only has the name is read as text: the page that shows a workbook sends its first sheet so. Raises Invalid
+    where there are both.
     """
-    books = [file.name.lower().endswith(SUFFIX) for file in files]
+    books = [file.name.lower().endswith(SUFFIX) and _is_archive(file) for file in files]
     if not any(books):
         return columns, list(files)
     if not all(books):
         raise Invalid("workbooks and delimited files cannot be read through one map; save all of them as one kind")
     cut = columns.model_copy(update={"delimiter": ",", "quoting": True})
     return cut, [Input(file.name, lambda file=file: _opened(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
+
+
+def _is_archive(file: Input) -> bool:
+    with closing(file.open()) as data:
+        return data.read(len(ARCHIVE)) == ARCHIVE
 
 
 def _opened(file: Input, limits: Limits, log: ReadLog) -> IO[bytes]:

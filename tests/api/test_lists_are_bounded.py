@@ -36,6 +36,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "segment": ("3", "99"),
     "/raters state": ("active", "left"),
     "/tasks state": ("handed_in", "leased"),
+    "/items plan": ("1",),
     "bucket": ("2",),
     "answered": ("true", "false"),
     "team": ("team",),

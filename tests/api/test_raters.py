@@ -49,7 +49,7 @@ def test_a_rater_is_enrolled_as_said_and_read_back(manager: httpx.Client) -> Non
     made = put(manager, "r1", body)
     assert made.status_code == 200, made.text
     read = manager.get(f"{RATERS}/r1")
-    assert read.json() == made.json()
+    assert made.json() == {**read.json(), "warnings": []}
     assert {name: read.json()[name] for name in body} == body
     assert read.headers["ETag"] == '"1"'
 

@@ -161,7 +161,7 @@ def test_a_system_s_outputs_are_listed_by_document_page_by_page(filled: httpx.Cl
     _put(filled, "/systems/A/outputs/d3", {"segments": ["Eins.", "Zwei."]})
 
     first = filled.get(f"{CAMPAIGN}/systems/A/outputs", params={"limit": 1}).json()
-    assert first == {"items": [{"document": "d1", "segments": 2, "outputs": 1}], "next": "d1"}
+    assert first["items"] == [{"document": "d1", "segments": 2, "outputs": 1}]
     rest = filled.get(f"{CAMPAIGN}/systems/A/outputs", params={"cursor": first["next"]}).json()
     assert rest == {"items": [{"document": "d3", "segments": 2, "outputs": 2}], "next": None}
     assert filled.get(f"{CAMPAIGN}/systems/B/outputs").status_code == 404

@@ -52,8 +52,11 @@ def test_the_table_says_how_many_checks_hold(conformance):
 
 
 def test_a_server_that_scores_otherwise_is_found_out(conformance, monkeypatch):
-    honest = judging.Answer
-    monkeypatch.setattr(judging, "Answer", lambda **said: honest(**{**said, "score": said["score"] + 1}))
+    class Dishonest(judging.Answer):
+        def __init__(self, **said):
+            super().__init__(**{**said, "score": said["score"] + 1})
+
+    monkeypatch.setattr(judging, "Answer", Dishonest)
 
     told = conformance("--protocol", "da", "--json")
 

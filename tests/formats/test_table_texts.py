@@ -143,6 +143,13 @@ def test_a_workbook_is_read_as_the_same_table_would_be(read: Read) -> None:
     assert len(from_book.of(OutputRow)) == 4
 
 
+def test_a_sheet_that_was_made_text_already_is_read_as_text_under_the_workbooks_name(read: Read) -> None:
+    """So the page sends the sheet that it has shown."""
+    assert (
+        len(read("table", {"map.json": json.dumps(WIDE).encode(), "t.xlsx": BODY}, map="map.json").of(OutputRow)) == 4
+    )
+
+
 def test_a_line_end_in_a_cell_is_a_blank_and_a_quotation_mark_stays(read: Read) -> None:
     found = sheet(read, workbook(("doc", "en", "what", "human", "mt1", "b"), ("d", 'A "dog"\nbarked, once.', *"abcd")))
     assert [one.source for one in found.of(SegmentRow)] == ['A "dog" barked, once.']
@@ -150,7 +157,8 @@ def test_a_line_end_in_a_cell_is_a_blank_and_a_quotation_mark_stays(read: Read) 
 
 def test_what_is_no_workbook_or_lacks_a_column_is_refused_by_name(read: Read) -> None:
     for body, said in (
-        (b"doc,en\n", "no spreadsheet"),
+        (b"PK\x03\x04doc,en\n", "no spreadsheet"),
+        (b"doc\ten\n", "the header lacks b, human, mt1, what"),
         (workbook(("doc", "en")), "the header lacks b, human, mt1, what"),
     ):
         with pytest.raises(Invalid) as refused:

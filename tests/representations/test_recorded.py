@@ -112,6 +112,15 @@ def compared(world: World, campaign: str, command: Command) -> None:
     assert record[campaign] == found
 
 
+def test_the_record_has_every_representation_that_there_is() -> None:
+    document, record = json.loads((RECORD.parents[2] / "openapi.json").read_text()), json.loads(RECORD.read_text())
+    assert set(record) == {*MADE_UP, *PUBLIC}
+    for campaign, names in record.items():
+        there = addresses(document, campaign, BESIDE[campaign], ("SYSTEM", "SYSTEM"))
+        wanted = {re.sub(r"SYSTEM", "", address.name) for address in there}
+        assert {re.sub(r"(?<=candidate=|.baseline=)[^&]*", "", name) for name in names if name[0] == "/"} == wanted
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("campaign", MADE_UP)
 def test_reports_of_made_up_campaigns_are_as_recorded(world: World, campaign: str, command: Command) -> None:
