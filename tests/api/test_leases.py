@@ -126,14 +126,10 @@ def test_a_task_is_not_given_to_whom_another_part_of_its_chain_is_closed(
     of = """SELECT i.task_id FROM items i JOIN groups g ON g.id = i.group_id
             JOIN documents d ON d.id = i.document_id WHERE g.nth = {} AND d.key IN ({})"""
     for document, rater in (("doc1", "c"), ("doc2", "b")):
-        first = of.format(1, f"'{document}'")
-        ask(
-            f"""UPDATE tasks SET state = 'handed_in', handed_in_at = now(),
-                rater_id = (SELECT id FROM raters WHERE key = '{rater}') WHERE id IN ({first})"""
-        )
-    both = of.format(2, "'doc1', 'doc2'")
+        done = f"state = 'handed_in', handed_in_at = now(), rater_id = (SELECT id FROM raters WHERE key = '{rater}')"
+        ask(f"UPDATE tasks SET {done} WHERE id IN ({of.format(1, repr(document))})")
     if chained:
-        ask(f"UPDATE tasks SET chain = 77 WHERE id IN ({both})")
+        ask("UPDATE tasks SET chain = 77 WHERE id IN (" + of.format(2, "'doc1', 'doc2'") + ")")
 
     assert (lease(anonymous, live, "a")["task"] is None) is chained, "ann rated the second document already"
 
