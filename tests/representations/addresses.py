@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-REPORTS: Final = ("/reports/", "/ranking", "/gate", "/hours", "/plan", "/comparisons/", "/progress")
+REPORTS: Final = ("/reports/", "/ranking", "/gate", "/hours", "/plan", "/comparisons/")
 LIVE: Final = ("/me/", "/stream", "/items", "/replan", "/adjustments", "/ingest")
 """What is no report, or tells when it was asked."""
 FEW: Final = frozenset({"bootstrap", "draws", "permutations", "studies", "swaps"})

@@ -31,7 +31,7 @@ from tests.working import draining
 
 RECORD = Path(__file__).with_name("recorded.json")
 WAIT = 3600  # seconds for one report
-FLEETING = re.compile(rb'"(?:instance|at)": ?"[^"]*"')  # the number of a request, and the minute of a look
+FLEETING = re.compile(rb'"(?:instance|at)": ?"[^"]*"')  # the number of a request, and when it was asked
 
 
 class World:
