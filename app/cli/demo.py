@@ -21,7 +21,7 @@ from app.cli._raters_at_work import Pace
 from app.cli._remote import Remote
 from app.cli._serving import served
 from app.cli._show import ranking_table
-from app.cli.serve import CannotListen, listening, origin_of, prepare, stoppable, worker
+from app.cli.serve import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
 from app.cli.stability import show
 from app.config import Settings
@@ -61,7 +61,7 @@ def demo(
     settings, console = Settings.load(), Console()
     with (
         stoppable(),
-        _context.owner_url() as url,
+        _context.own_database() as (url, own),
         ExitStack() as stack,
     ):  # users of the database end before it does
         role = prepare(url, upgrade=True)
@@ -69,15 +69,15 @@ def demo(
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _somewhere(stack, settings.host, settings.port)
-        process = stack.enter_context(served(url, role, listener))
-        managed = Managed(Remote(origin_of(listener), secret), campaign)
-        _say_what_is_there(console, managed, settings)
-        _collect(console, database, managed)
-        _report(console, database, campaign)
-        if not leave:
-            stack.enter_context(worker(url))
-            _say_where(console, settings.public_url or origin_of(listener), managed, secret)
-            process.join()
+        with served(url, role, listener):
+            managed = Managed(Remote(origin_of(listener), secret), campaign)
+            _say_what_is_there(console, managed, settings)
+            _collect(console, database, managed)
+            _report(console, database, campaign)
+            links = {} if leave else _links(settings.public_url or origin_of(listener), managed, secret)
+        if links:
+            _say_where(console, links)
+            keep(url, own, role, listener, answering=settings.workers)
 
 
 def _load(database: Database) -> str:
@@ -159,14 +159,16 @@ def _somewhere(stack: ExitStack, host: str, port: int) -> socket.socket:
         return stack.enter_context(listening(host, 0))
 
 
-def _say_where(console: Console, origin: str, managed: Managed, secret: str) -> None:
+def _links(origin: str, managed: Managed, secret: str) -> dict[str, str]:
     """The manager's link, and one of a rater who has work left."""
     page = f"/campaigns/{managed.campaign}"
     guest = managed.links([GUEST])[GUEST]
-    for line in (
-        "",
-        f"As its manager: {origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
-        f"As a rater: {origin}/#{urlencode({'token': guest})}",
-        "Ctrl+C ends it.",
-    ):
+    return {
+        "As its manager": f"{origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
+        "As a rater": f"{origin}/#{urlencode({'token': guest})}",
+    }
+
+
+def _say_where(console: Console, links: dict[str, str]) -> None:
+    for line in ("", *(f"{who}: {link}" for who, link in links.items()), "Ctrl+C ends it."):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -6,7 +6,6 @@ import logging.config
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -52,29 +51,25 @@ def serve(
         with listening(host or settings.host, settings.port if port is None else port) as server:
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
-            n = workers or settings.workers
-            parts: list[Part] = [Postgres(embedded.Tender(own.cluster))] if own else []
-            parts += [_web(url, role, server, f"web {i}" if n > 1 else "web") for i in range(1, n + 1)]
-            run([*parts, *([] if no_worker else [_worker(url)])], server)
+            keep(url, own, role, server, answering=workers or settings.workers, with_worker=not no_worker)
 
 
-@contextmanager
-def worker(url: str) -> Iterator[None]:
-    """One worker beside a command, for the length of a block; one that ends before gets a successor."""
-    parts, stopping = [_worker(url)], threading.Event()
+def keep(
+    url: str,
+    own: embedded.Server | None,
+    role: str | None,
+    server: socket.socket,
+    *,
+    answering: int = 1,
+    with_worker: bool = True,
+) -> None:
+    """Serve a database on a listening socket until told to stop, and keep all that it takes running.
 
-    def keep() -> None:
-        while not stopping.wait(_supervisor.LOOK_EVERY):
-            parts[0].look(_supervisor.LOOK_EVERY, may_start=True)
-
-    keeper = threading.Thread(target=keep, name="worker")
-    keeper.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        keeper.join()
-        _supervisor.end(parts, GRACE)
+    own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
+    """
+    parts: list[Part] = [Postgres(embedded.Tender(own.cluster))] if own else []
+    parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
+    run([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
 def _worker(url: str) -> Process:

@@ -378,9 +378,9 @@ class Format:
     the order of the values, each stream to be read to its end before the next. by_document: the reader yields all
     records of a document one after another, and the first record but the campaign's after the last line was read.
     by_segment: all records of a segment too, and no judgment is of a whole item. spread: how lines are shared out.
-    paths: what a file is, its path says, so that files are called by their paths. write, write_book, write_tree: how it
-    is written; one of them at most. judged_by: the protocols whose judgments it is for, () for all. suffix: what a
-    written file's name ends in, where that is not the format's name; its last part is one that says how to open it.
+    paths: what a file is, its path says, so that files are called by their paths. whole: it holds all that records say.
+    write, write_book, write_tree: how it is written; one of them at most. judged_by: the protocols whose judgments it
+    is for, () for all. suffix: what a written file's name ends in, where that is not the format's name.
     """
 
     name: str
@@ -397,3 +397,4 @@ class Format:
     by_segment: bool = False
     spread: Spread | None = None
     paths: bool = False
+    whole: bool = False

@@ -161,4 +161,6 @@ def _with_header(entries: Iterable[bytes]) -> Iterator[bytes]:
         yield entry.rpartition(b"\0\0")[2]
 
 
-FORMAT = Format(name="jsonl", title="Plumbline's own interchange, one object a line", read=read, write=write)
+FORMAT = Format(
+    name="jsonl", title="Plumbline's own interchange, one object a line", read=read, write=write, whole=True
+)

@@ -48,8 +48,6 @@ MEDIA_TYPES: Mapping[str, str] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 """Of written files, by the ending of their names (IANA's registry of media types)."""
-WHOLE = frozenset({"jsonl"})
-"""Formats that hold all that records say."""
 Address = tuple[str, str, int | None, str]
 ROLE_NAMES = {role.value: role.name.lower() for role in Role}
 
@@ -134,7 +132,8 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     """Count what no format carries, and what only those do that hold records whole."""
     row = campaigns.get(session, campaign)
     lost.update(exports.beside(session, row.id, row.data_version))
-    aligned = 0 if format in WHOLE else exports.aligned(session, row.id)
+    whole = format not in EXTRAS and formats.get(format).whole
+    aligned = 0 if whole else exports.aligned(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
 

@@ -8,14 +8,11 @@ from sqlalchemy.orm import Session
 from app.domain.alignment import NO_SOURCE, fault
 from app.domain.errors import Place
 from app.storage.merge import MOST_PLACES, Contradiction
+from app.storage.staging import OUTPUTS_OF
 from app.storage.walking import walk
 
 ANY = "SELECT EXISTS (SELECT FROM staged_alignments)"
-_OUTPUTS = """
-staged_alignments w JOIN systems s ON s.campaign_id = :campaign AND s.key = w.system
-JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
-JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = w.position
-JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id"""
+_OUTPUTS = OUTPUTS_OF.format(table="staged_alignments")
 STAGED = f"""
 SELECT w.file, w.line, w.system || ' on ' || w.document || ':' || w.position, w.alignment, g.source, x.alignment
 FROM {_OUTPUTS} ORDER BY w.file, w.line"""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.staging import OUTPUTS_OF
+
 ANY = "SELECT EXISTS (SELECT FROM staged_origins)"
-_OUTPUTS = """
-staged_origins w JOIN systems s ON s.campaign_id = :campaign AND s.key = w.system
-JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
-JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = w.position
-JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id"""
+_OUTPUTS = OUTPUTS_OF.format(table="staged_origins")
 # Of errors that are the ones that the file says; others were put by somebody who knew better.
 PREFILLS = f"""
 UPDATE variants v SET how = w.prefill_origin

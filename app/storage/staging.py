@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.storage.copy_text import NAMES, TABLES, Lines, json_text
 from app.storage.db import UNHURRIED, driver
 
-__all__ = ["Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
+__all__ = ["OUTPUTS_OF", "Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
 
 DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
 WAITING = ("staged_voids", "staged_scores")  # for the last of an import
@@ -19,6 +19,14 @@ SAMPLED = 10  # of a table are sampled 300 times as many rows
 
 # Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
 SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{UNHURRIED:.0f}s'")
+
+
+# The stored outputs that the rows of a staged table name, as a FROM clause: w is the row, g its segment, x the output.
+OUTPUTS_OF = """
+{table} w JOIN systems s ON s.campaign_id = :campaign AND s.key = w.system
+JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = w.position
+JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id"""
 
 
 def open_staging(session: Session) -> None:

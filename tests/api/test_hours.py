@@ -93,6 +93,25 @@ def test_hours_are_what_the_rule_counts(
     assert found["teams"][0]["payable_seconds"] == pytest.approx(20 + CAP + 10)
 
 
+def test_an_item_that_shows_a_reference_counts_the_words_of_that_reference(
+    anonymous: httpx.Client, live: Collecting, secret: Secret, database_url: str
+) -> None:
+    """The break counts up to the words on the screen; a document has other references, longer ones, besides."""
+    with psycopg.connect(database_url) as db:
+        for name, words in (("other", "ten words that stand on no screen that anybody sees"), ("shown", "two words")):
+            db.execute(
+                """INSERT INTO reference_texts (campaign_id, segment_id, name, text)
+                   SELECT campaign_id, id, %s, %s FROM segments""",
+                (name, words),
+            )
+        db.execute("DELETE FROM credits WHERE item_id IN (SELECT id FROM items WHERE position = 1)")
+        db.execute("UPDATE items SET role = 2, reference = 'shown' WHERE position = 1")
+    hold(database_url, live, "r1", live.tasks[0])
+    note(database_url, "r1", live.tasks[0], [0, 900])
+    cap = 30 + 0.8 * 2 * (6 + 2)  # two segments, six words of source and two of this reference each
+    assert of(hours(anonymous, live, secret("manager")), "r1")["active_seconds"] == pytest.approx(cap)
+
+
 def test_what_a_page_sends_by_itself_and_what_nobody_sees_does_not_count(
     anonymous: httpx.Client, live: Collecting, secret: Secret, database_url: str
 ) -> None:

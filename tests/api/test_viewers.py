@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.services.kinds import ALL as REPORTS
 from app.storage.db import Database
 from tests.judged_demo import load_judged
 
@@ -61,6 +62,29 @@ def test_a_viewer_cannot_ask_which_raters_there_are(
     expected = 200 if named == NAMING[0] else 422
     assert anonymous.get(path, params={"exclude": named}, headers=manager).status_code == expected
     assert anonymous.post(path, json={"exclude": [named]}, headers=manager).status_code == expected
+
+
+OF_RATERS = sorted((kind.name, field) for kind in REPORTS.values() for field in kind.naming)
+
+
+def test_there_are_reports_of_raters_that_are_named() -> None:
+    assert OF_RATERS
+
+
+@pytest.mark.parametrize(("report", "field"), OF_RATERS)
+@pytest.mark.parametrize("named", ["rater-1", "nobody"])
+def test_a_viewer_cannot_ask_a_report_which_raters_there_are(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], report: str, field: str, named: str
+) -> None:
+    """A manager is answered about who is there, and told of who is not."""
+    path = f"/v1/campaigns/{load_judged(database, seed=1)}/reports/{report}"
+    viewer, manager = bearer(secret("viewer")), bearer(secret("manager"))
+    refused = anonymous.get(path, params={field: named}, headers=viewer)
+    assert refused.status_code == 403
+    assert f"to name raters under {field} needs the rights of a manager; yours is viewer" in refused.json()["detail"]
+    asked = anonymous.get(path, params={field: named}, headers=manager)
+    assert asked.status_code in ({200, 202} if named == "rater-1" else {422}), asked.text
+    assert anonymous.get(path, headers=viewer).status_code in {200, 202}
 
 
 def test_a_viewer_may_leave_out_a_system(

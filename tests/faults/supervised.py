@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,8 @@ from app.storage.embedded.cluster import Cluster
 from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
-ORIGIN = re.compile(rb"Plumbline at (http://[\d.]+:\d+)")
+ORIGIN = re.compile(rb"(?:Plumbline at|As its manager:) (http://[\d.]+:\d+)")
+SERVE = ("-m", "app.cli", "serve", "--port", "0")
 
 
 @dataclass
@@ -115,13 +116,18 @@ def send(pids: Callable[[], list[int]], number: signal.Signals) -> list[int]:
 
 
 @contextmanager
-def supervised(data_dir: Path, home: Path, *options: str, workers: int = 1, **more: str) -> Iterator[Supervised]:
-    """The service on a data folder of its own, until it runs, and for the length of a block."""
+def supervised(
+    data_dir: Path, home: Path, *options: str, workers: int = 1, program: Sequence[str] = SERVE, **more: str
+) -> Iterator[Supervised]:
+    """The service on a data folder of its own, until it runs, and for the length of a block.
+
+    program: what Python is called with, where it is not the command that serves.
+    """
     home.mkdir(exist_ok=True)
     log = home / "log"
     environment = {name: value for name, value in os.environ.items() if name != "PLUMBLINE_DATABASE_URL"}
-    environment |= {"PLUMBLINE_DATA_DIR": str(data_dir), **more}
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--workers", str(workers), *options]
+    environment |= {"PLUMBLINE_DATA_DIR": str(data_dir), "PLUMBLINE_WORKERS": str(workers), **more}
+    command = [sys.executable, *program, *options]
     with log.open("ab") as errors:
         # In a session of its own: where the kernel weighs sessions, it does not share with those who use it.
         process = subprocess.Popen(
@@ -129,7 +135,7 @@ def supervised(data_dir: Path, home: Path, *options: str, workers: int = 1, **mo
         )
     try:
         assert process.stdout is not None
-        found = ORIGIN.search(process.stdout.readline())
+        found = next(filter(None, map(ORIGIN.search, process.stdout)), None)
         assert found, log.read_text()[-2000:]
         with embedded.start(data_dir) as server:
             run = Supervised(process, found[1].decode(), server, log)

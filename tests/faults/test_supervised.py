@@ -126,3 +126,20 @@ def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_
         assert set(run.statuses) <= {200, 503}
     assert run.process.returncode == 0
     assert not run.postgres()
+
+
+DEMO = """
+from app.cli import demo, main
+demo._collect = lambda console, database, managed: managed.enrol(demo.GUEST, {})  # nothing of it is judged
+demo._report = lambda *_: None
+main()
+"""
+
+
+def test_a_demo_comes_back_like_the_service(data_dir: Path, tmp_path: Path) -> None:
+    with supervised(data_dir, tmp_path, program=("-c", DEMO, "demo"), PLUMBLINE_PORT="0") as run:
+        suffer(run, "postgres", KILL)
+        suffer(run, "web", KILL)
+        assert set(run.statuses) <= {200, 503}
+    assert run.process.returncode == 0
+    assert not run.postgres()

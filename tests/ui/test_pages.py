@@ -12,6 +12,7 @@ from sqlalchemy import text
 from app.services import locks, rankings, recipes
 from app.services.campaigns import NewCampaign, create
 from app.services.demo import PLANTED_ORDER
+from app.services.kinds import ALL as REPORTS
 from app.ui import assets
 from app.ui.ranking import address
 from tests.services.test_imports import MQM
@@ -312,3 +313,14 @@ def test_a_form_that_is_sent_before_its_script_is_there_stays_as_it_is():
     shown = [(path.relative_to(TEMPLATES).as_posix(), METHOD.findall(form)) for path, form in found]
     assert len(shown) > 15
     assert not [one for one in shown if one[1] != ["get" if one[0] in ASK_BY_ADDRESS else "dialog"]]
+
+
+OF_RATERS = sorted((kind.name, field) for kind in REPORTS.values() for field in kind.naming)
+
+
+@pytest.mark.parametrize(("report", "field"), OF_RATERS)
+def test_a_report_whose_question_names_raters_is_no_page_for_a_viewer(demo, sign_in, report, field):
+    path = f"/campaigns/{demo}/reports/{report}"
+    assert sign_in("viewer").get(path, params={field: "rater-1"}).status_code == 403
+    assert sign_in("viewer").get(path).status_code == 200
+    assert sign_in("manager").get(path, params={field: "rater-1"}).status_code == 200
