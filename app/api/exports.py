@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from app.services import bundle, exports
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends
+from app.web.examples import sends, shows
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
@@ -40,3 +40,15 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
     target = exports.target(format)
     pieces = exports.export(database, campaign, format)
     return stream(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
+
+
+@router.get(
+    "/{format}/losses",
+    summary="What an export leaves out",
+    response_class=StreamingResponse,
+    responses=shows(200, exports.Losses(format="esa", losses={"domain": 12})),
+)
+def count_losses(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
+    """What the format cannot carry of the campaign as it is now, counted; it takes as long as the export."""
+    counts = exports.losses(database, campaign, format)
+    return stream(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -15,7 +15,7 @@ import typer
 
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
-from app.services import exports
+from app.services import bundle, exports
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +34,7 @@ def export(
     ] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Write a campaign out; what the format cannot hold is counted on standard error (not with --server).
+    """Write a campaign out; what the format cannot hold is counted on standard error.
 
     Formats that are several files (mtme, appraise, pearmut) fill a new folder, or a tar archive where the output is
     called *.tar or is standard output.
@@ -42,6 +42,8 @@ def export(
     if (remote := _remote.chosen(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write(remote.pieces(path), output)
+        if format != bundle.NAME:  # which holds `jsonl`, and so all
+            _say(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
         return
     with _context.database() as database:
         lost = Counter[str]()
@@ -49,6 +51,10 @@ def export(
             fill(exports.tree(database, campaign, format, lost=lost), output)
         else:
             write(exports.export(database, campaign, format, lost=lost), output)
+    _say(format, lost)
+
+
+def _say(format: str, lost: Mapping[str, int]) -> None:
     for what, n in sorted(lost.items()):
         typer.echo(f"left out by {format}: {what}: {n:,}", err=True)
 

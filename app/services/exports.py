@@ -10,6 +10,8 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from app import formats
 from app.domain.errors import Invalid
 from app.formats._base import (
@@ -103,6 +105,26 @@ def export(database: Database, campaign: str, format: str, *, lost: Counter[str]
     with database.transaction() as session:
         campaigns.get(session, campaign)
     return _stream(database, campaign, format, lost)
+
+
+class Losses(BaseModel):
+    """What a format cannot carry of a campaign."""
+
+    format: str
+    losses: dict[str, int] = Field(description="How many there are of what the file does not hold; {} where all is in.")
+
+
+def losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
+    """These counts alone, as JSON; nothing comes before the file is made to its end and dropped. Raises as `export`."""
+    lost = Counter[str]()
+    made = export(database, campaign, format, lost=lost)
+
+    def counted() -> Iterator[bytes]:
+        for _ in made:
+            yield b""
+        yield Losses(format=format, losses=dict(sorted(lost.items()))).model_dump_json().encode()
+
+    return counted()
 
 
 def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:

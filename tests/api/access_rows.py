@@ -108,6 +108,7 @@ EXPECTED: dict[str, str] = {
     "GET /v1/campaigns/{campaign}/exclusions/{exclusion}": "manager",
     "DELETE /v1/campaigns/{campaign}/exclusions/{exclusion}": "manager",
     "GET /v1/campaigns/{campaign}/exports/{format}": "manager",
+    "GET /v1/campaigns/{campaign}/exports/{format}/losses": "manager",
     "GET /v1/campaigns/{campaign}/imports": "manager",
     "POST /v1/campaigns/{campaign}/imports": "manager",
     "GET /v1/campaigns/{campaign}/imports/{import}": "manager",

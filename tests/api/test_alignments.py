@@ -161,6 +161,9 @@ def test_alignments_go_round_in_our_own_format_and_a_bundle_are_cloned_and_count
         else:
             b"".join(exports.export(database, "c", format, lost=lost))
         assert lost["word alignments of outputs"] == (0 if format == "jsonl" else 2), format
+        told = draft.get(f"{C}/exports/{format}/losses")
+        assert (told.headers["content-type"], told.json()) == ("application/json", {"format": format, "losses": lost})
+    assert draft.get(f"{C}/exports/nothing/losses").status_code == 404
 
 
 def shown(client: httpx.Client, database: Database, path: str) -> list[dict[str, Any]]:

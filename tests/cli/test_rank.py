@@ -14,6 +14,7 @@ import pytest
 
 from app.storage import embedded
 from tests.cli.conftest import Command
+from tests.load.server import serving
 from tests.services.test_imports import DA, MQM
 from tests.spine import Spine, fresh
 
@@ -135,12 +136,17 @@ def test_what_cannot_be_ranked_is_said_in_one_message(
     assert b"Traceback" not in answer.stderr
 
 
-def test_an_export_says_what_it_could_not_hold(spine: Spine, command: Command) -> None:
+def test_an_export_says_what_it_could_not_hold(spine: Spine, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = command(spine.url, "export", "mqm", "--format", "esa")
     assert answer.returncode == 0
     assert answer.stdout == spine.export("mqm", "esa")
     assert b"left out by esa: texts of outputs: " in answer.stderr
     assert command(spine.url, "export", "mqm").stderr == b"", "jsonl loses nothing"
+    with serving(spine.url) as served:
+        monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
+        assert command(spine.url, "export", "mqm", "--format", "esa", "--server", served.url) == answer
+        bundle = command(spine.url, "export", "mqm", "--format", "bundle", "--server", served.url)
+    assert (bundle.returncode, bundle.stderr) == (0, b"")
 
 
 def test_an_export_is_written_whole_or_not_at_all(spine: Spine, tmp_path: Path, command: Command) -> None:
