@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from app.services.captions import plural
 from app.storage import campaigns, idle_raters, plans
 from app.storage.db import Session
 
@@ -14,9 +15,13 @@ SHARE = "share the work anew (`rebalance` in a replan), or have fewer of them"
 
 
 def told(names: Sequence[str], who: str) -> str:
-    """That so many have nothing, the first by name, and what to do."""
+    """That so many have nothing, the first by name, and what to do. who: what one of them is called."""
     named = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
-    return f"{len(names)} {who} have nothing to judge in this plan, and are told so: {named}; {SHARE}"
+    return f"{_idle(len(names), who)}, and {'is' if len(names) == 1 else 'are'} told so: {named}; {SHARE}"
+
+
+def _idle(n: int, who: str) -> str:
+    return f"{plural(n, who)} {'has' if n == 1 else 'have'} nothing to judge in this plan"
 
 
 def warnings(
@@ -31,12 +36,10 @@ def warnings(
     idle = [key for key in idle_raters.keys(session, campaign_id) if of is None or key in of]
     found = []
     if idle:
-        found.append(
-            told(idle, "raters") if named else f"{len(idle)} raters have nothing to judge in this plan; {SHARE}"
-        )
+        found.append(told(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.seats(session, campaign_id) - idle_raters.seats_with_work(session, campaign_id)
     if of is None and seats > 0:
-        found.append(f"{seats} seats of invitations have nothing to judge in this plan; {SHARE}")
+        found.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
     return found
 
 
@@ -44,4 +47,4 @@ def of_enrolled(session: Session, campaign: str, keys: Sequence[str]) -> list[st
     """What is said to whoever enrols these. Raises NotFound."""
     row = campaigns.get(session, campaign)
     idle = idle_raters.keys(session, row.id, keys) if row.state in UNDER_WAY else []
-    return [told(idle, "raters")] if idle else []
+    return [told(idle, "rater")] if idle else []

@@ -144,7 +144,7 @@ def _warnings(found: Checks) -> list[str]:
         notes.append("some systems meet in less than half of their tasks")
     idle = [load.rater for load in found.loads if not load.tasks]
     if idle:
-        notes.append(idle_raters.told(idle, "raters or seats"))
+        notes.append(idle_raters.told(idle, "rater"))
     return [*notes, *_control_warnings(found)]
 
 

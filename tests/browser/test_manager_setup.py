@@ -359,3 +359,20 @@ def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_com
     page.get_by_role("button", name="r1 has not left").click()
     expect(page.get_by_role("button", name="r1 has left")).to_be_visible()
     assert ask("GET", "/campaigns/listed/raters/r1").json()["state"] == "active"
+
+
+def test_who_is_enrolled_or_taken_back_under_way_and_has_nothing_to_judge_is_named(manager, ask):
+    page = manager.page
+    key = ask.opened("under-way", raters=("r1",))
+    manager.open(f"/campaigns/{key}/raters")
+    made = page.locator("#made")
+    page.get_by_label("Keys of raters").fill("late1 late2")
+    page.get_by_role("button", name="Enrol").click()
+    expect(made).to_contain_text(
+        "2 raters have nothing to judge in this plan, and are told so: late1, late2; share the"
+    )
+    page.get_by_role("button", name="Pause: late2").click()
+    expect(page.get_by_role("button", name="Go on: late2")).to_be_visible()
+    expect(made).to_be_empty()
+    page.get_by_role("button", name="Go on: late2").click()
+    expect(made).to_contain_text("1 rater has nothing to judge in this plan, and is told so: late2; share")

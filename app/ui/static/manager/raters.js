@@ -3,7 +3,7 @@
 import { call, csrf, idempotencyKey, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, fetched, figure, listed, main, resting, say, sure, table, tell, told } from "./parts.js";
+import { api, change, fetched, figure, listed, main, resting, say, sure, table, tell, told, warned } from "./parts.js";
 import { Listing, reading, tried } from "./reading.js";
 
 const said = $("#said");
@@ -58,7 +58,10 @@ async function give(rater) {
 async function set(one, state) {
   const { capacity, capacity_unit, team, buckets, languages, attributes } = one;
   const body = { capacity, capacity_unit, team, buckets, languages, attributes, state };
-  if (await change("PUT", path(one.key), { body, said, headers: { "If-Match": `"${one.settings_version}"` } })) await show();
+  const answer = await change("PUT", path(one.key), { body, said, headers: { "If-Match": `"${one.settings_version}"` } });
+  if (!answer) return;
+  fill(made, warned(answer.body.warnings));
+  await show();
 }
 
 // All or nobody: the list is checked before a new team is made for it.
@@ -72,7 +75,11 @@ async function enrol(form) {
     if (!there.ok && !(await change("PUT", `${api}/teams/${encodeURIComponent(team)}`, { body: { name: team }, said }))) return;
     body.team = team;
   }
-  if (await change("POST", `${api}/raters`, { body, said })) form.reset();
+  const answer = await change("POST", `${api}/raters`, { body, said });
+  if (answer) {
+    form.reset();
+    fill(made, warned(answer.body.warnings));
+  }
   await show();
 }
 
