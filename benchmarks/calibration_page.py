@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from app.services.pictures.validation import RateLine, rates_picture
+from app.reports.kit.charts.rates import RateLine, rates_picture
 from app.stats.validation.counted import Counted
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import MEASURED, OURS, Cell, shape

@@ -24,9 +24,9 @@ from sqlalchemy import text
 
 from app.cli.worker import computing
 from app.formats._base import Input
+from app.reports.kit.report import StoredReport
 from app.services import imports, jobs, stability
 from app.services.jobs import JobView
-from app.services.reports import StoredReport
 from app.services.stability import Asked
 from app.services.stability_view import StabilityView
 from app.stats.stability.extraction import MultiplyRated

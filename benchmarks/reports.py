@@ -27,8 +27,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.services import asked, kinds, reports
-from app.services.kinds._base import Kind
+from app.reports.kit import request, store
+from app.reports.kit.report import Report
+from app.reports.source import recipe_ratings, snapshot
+from app.services import kinds
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from benchmarks import reports_asked, reports_data
@@ -96,24 +98,24 @@ def loading(database: Database, campaigns: Sequence[str]) -> float:
         begun = time.perf_counter()
         with database.transaction() as session:
             for campaign in campaigns:
-                reports.load(session, reports.question(session, campaign, None), NAMED["recommended"])
+                recipe_ratings.load(session, snapshot.snapshot(session, campaign, None), NAMED["recommended"])
         took.append(time.perf_counter() - begun)
     return median(took)
 
 
 def cold(
-    database: Database, kind: Kind[Any, Any], campaigns: tuple[str, ...], repeats: int
+    database: Database, kind: Report[Any, Any], campaigns: tuple[str, ...], repeats: int
 ) -> tuple[float, str | None]:
     """Seconds until a report is made, its reading included, nothing stored; or why there is none."""
-    asking = asked.Asking(kind, campaigns, asked.asked_of(kind, {}))
+    asking = request.ReportRequest(kind, campaigns, request.parse_options(kind, {}))
     took = []
     for _ in range(repeats):
         begun = time.perf_counter()
         try:
             with database.transaction() as session:
-                found = asked.find(session, asking)
+                found = store.find(session, asking)
                 work = kind.prepare(session, found.about, asking.asked)
-            asked.computed(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
+            store.compute(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
         except Invalid as error:
             return 0.0, str(error.places[0].msg if error.places else error.detail or error.title())
         took.append(time.perf_counter() - begun)
@@ -125,7 +127,7 @@ def kinds_timed(database: Database, wanted: Asked) -> list[Cold]:
     return [timed(database, name, kinds.ALL[name], wanted) for name in wanted.names]
 
 
-def timed(database: Database, name: str, kind: Kind[Any, Any], wanted: Asked) -> Cold:
+def timed(database: Database, name: str, kind: Report[Any, Any], wanted: Asked) -> Cold:
     """One kind at both of its sizes: the median of three runs, of a job a single one."""
     sizes, why = wanted.sizes(name), wanted.left_out(name, kind)
     if why is not None:

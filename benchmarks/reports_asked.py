@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from app.reports.kit.report import Report
 from app.services import kinds
-from app.services.kinds._base import Kind
 
 ROWS: Final = 140_000
 REQUESTS: Final = 200
@@ -53,7 +53,7 @@ class Asked:
         """Every kind that the table names."""
         return sorted(self.only or kinds.ALL)
 
-    def left_out(self, name: str, kind: Kind[Any, Any]) -> str | None:
+    def left_out(self, name: str, kind: Report[Any, Any]) -> str | None:
         """Why a kind is not timed; None where it is."""
         if kind.name == NO_DATA:
             return "its data are screens, not judgments: not timed here"

@@ -15,7 +15,8 @@ import numpy as np
 from sqlalchemy import text
 
 from app.domain.recipe import NAMED
-from app.services import answers, asked, kinds, reports, tokens
+from app.reports.kit import request, store
+from app.services import answers, kinds, reports, tokens
 from app.storage.db import Database
 from benchmarks.hot import serving
 
@@ -114,7 +115,7 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
     for name in STORED:
         kind = kinds.ALL[f"campaign/{name}"]
         query = {"bootstrap": "0"} if name == "agreement" else {}
-        asked.report(database, asked.Asking(kind, (campaign,), asked.asked_of(kind, query)))
+        store.find_or_compute(database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query)))
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")
     reports.ranking(database, campaign, recipe=NAMED["recommended"])
     return {**paths, "ranking": f"/v1/campaigns/{campaign}/ranking"}

@@ -50,15 +50,15 @@ def import_file(url: str, campaign: str, format: str, protocol: str, file: str) 
 def load(url: str, campaign: str) -> Figures:
     """Load all ratings of a campaign, twice: in a fresh process, and once more when it is warm."""
     from app.domain.recipe import NAMED
-    from app.services import reports
+    from app.reports.source import recipe_ratings, snapshot
 
     seconds = []
     with _database(url) as database:
         for _ in range(2):
             with database.transaction() as session:
-                asked = reports.question(session, campaign, None)
+                asked = snapshot.snapshot(session, campaign, None)
                 started = time.perf_counter()
-                rows = reports.load(session, asked, NAMED["recommended"])
+                rows = recipe_ratings.load(session, asked, NAMED["recommended"])
                 seconds.append(time.perf_counter() - started)
     return {"seconds": seconds[0], "warm": seconds[1], "ratings": len(rows), "memory": peak_memory()}
 

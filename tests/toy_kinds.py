@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.services.kinds._base import Kind, KindView, Shown, Work
-from app.services.reports import Question, load
-from app.services.tables import Table
+from app.reports.kit.report import Report, ReportHead, Section, Work
+from app.reports.kit.table import Table
+from app.reports.source.recipe_ratings import load
+from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
 RATERS_IN_FULL = "rater:{}"
@@ -35,7 +36,7 @@ class ToySum(BaseModel):
     total: float | None
 
 
-class ToyView(KindView):
+class ToyView(ReportHead):
     """Sums of scores, and what the chunks said."""
 
     sums: list[ToySum]
@@ -43,7 +44,7 @@ class ToyView(KindView):
     rater: str | None
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ToyAsked) -> Work[ToyView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ToyAsked) -> Work[ToyView]:
     if asked.rater == "nobody":
         raise Invalid("the query is not valid", places=(Place(("query", "rater"), "is nobody"),))
     rows = [load(session, one, NAMED["google-mqm"]) for one in about]
@@ -72,9 +73,9 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: ToyAsked) -> 
     return Work(asked.parts, chunk, finish)
 
 
-def _tables(view: ToyView) -> list[Shown]:
+def _tables(view: ToyView) -> list[Section]:
     rows = tuple((one.campaign, str(one.n), "–" if one.total is None else f"{one.total:.1f}") for one in view.sums)
-    return [Shown("Sums", Table(("Campaign", "Scores", "Sum"), ("left", "right", "right"), rows))]
+    return [Section("Sums", Table(("Campaign", "Scores", "Sum"), ("left", "right", "right"), rows))]
 
 
 def _csv(view: ToyView) -> tuple[Sequence[str], Sequence[Sequence[str | float | None]]]:
@@ -97,7 +98,7 @@ EXAMPLE: dict[str, Any] = {
     "parts": ["0:0.0:0"],
     "rater": "rater1",
 }
-TOY: Kind[ToyAsked, ToyView] = Kind(
+TOY: Report[ToyAsked, ToyView] = Report(
     name="toy",
     title="Sums of scores",
     summary="What the scores come to.",
@@ -111,7 +112,7 @@ TOY: Kind[ToyAsked, ToyView] = Kind(
     caption=lambda view: f"Sums of {len(view.sums)} campaigns.",
     pictures={"parts": _other},
 )
-TOYS: Kind[ToyAsked, ToyView] = Kind(
+TOYS: Report[ToyAsked, ToyView] = Report(
     name="toys",
     title="Sums of scores beside each other",
     summary="What the scores of several campaigns come to.",

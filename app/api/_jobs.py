@@ -14,9 +14,9 @@ from fastapi import Header, Request, Response
 from pydantic import BaseModel, Field
 
 from app.api._times import Time
+from app.reports.kit.report import StoredReport
 from app.services import jobs
 from app.services.jobs import JobView, State
-from app.services.reports import StoredReport
 from app.storage.db import Database
 from app.web.admission import leave_place
 from app.web.live import STOPPING

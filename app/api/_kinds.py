@@ -13,12 +13,13 @@ from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from app.api._choices import AsOf, moment
 from app.api._jobs import LATER, Prefer, accepted, ready
-from app.services import asked, asked_renderings
-from app.services.asked import Asking
+from app.reports.kit import store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest, campaigns_of
+from app.services import report_requests
 from app.services.jobs import JobView
-from app.services.kinds._base import Kind
 from app.services.renderings import MEDIA_TYPES
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Manager, Viewer, all_seen
@@ -29,7 +30,7 @@ from app.web.naming import check_naming
 from app.web.negotiation import preferred
 from app.web.remembering import remembers
 
-AnyKind = Kind[Any, Any]
+AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
 Shape = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
@@ -97,7 +98,7 @@ def _path(kind: AnyKind) -> str:
 def _query(kind: AnyKind) -> type[BaseModel]:
     """The question of a kind as a query: which data, which campaigns and which picture beside it."""
     bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.asked)
-    names = asked_renderings.pictures(kind)
+    names = representations.chart_names(kind)
     picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
     return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)
 
@@ -131,8 +132,8 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
     ) -> Response:
         check_naming(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
-        campaigns = all_seen(caller, asked.campaigns_of(kind, named, given))
-        ask = partial(asked.long_answer, database, _asking(kind, campaigns, given))
+        campaigns = all_seen(caller, campaigns_of(kind, named, given))
+        ask = partial(report_requests.find_or_queue, database, _asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
             return accepted(report)
@@ -156,9 +157,9 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
     return Signature(parameters, return_annotation=Response)
 
 
-def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> Asking:
+def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
     ours = given.model_dump(include=set(kind.asked.model_fields), exclude_unset=True)
-    return Asking(kind, campaigns, kind.asked.model_validate(ours), moment(given.as_of))
+    return ReportRequest(kind, campaigns, kind.asked.model_validate(ours), moment(given.as_of))
 
 
 def for_caller(
@@ -166,9 +167,9 @@ def for_caller(
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.may("manager"):
-        report = asked.without_raters(kind, report)
+        report = store.without_raters(kind, report)
     return shown(
-        request, kind, report, shape or SHAPES[preferred(request, tuple(SHAPES))], picture or asked_renderings.PICTURE
+        request, kind, report, shape or SHAPES[preferred(request, tuple(SHAPES))], picture or representations.PICTURE
     )
 
 
@@ -180,7 +181,7 @@ def shown(request: Request, kind: AnyKind, report: StoredReport, shape: str, pic
     tag = f"{report.etag}.svg.{picture}" if shape == "svg" else f"{report.etag}.{shape}"
     return answer(
         request,
-        lambda: asked_renderings.render(kind, report.body, shape, picture),
+        lambda: representations.render(kind, report.body, shape, picture),
         MEDIA_TYPES[shape],
         tag,
         headers,

@@ -14,11 +14,12 @@ from app.api._jobs import LATER, Prefer, accepted, ready
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion
-from app.services import exclusions, exclusions_jobs, recipes
+from app.reports.kit.report import StoredReport
+from app.reports.source import named_recipes
+from app.services import exclusions, exclusions_jobs
 from app.services.exclusions import Effect
 from app.services.jobs import JobView
 from app.services.replay import Answer
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Manager
@@ -109,7 +110,7 @@ def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, datab
 
 def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> Effect | JobView:
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.named(session, campaign, name)
+        recipe = named_recipes.find(session, campaign, name)
     return exclusions_jobs.long_answer(database, campaign, wanted, recipe=recipe)
 
 

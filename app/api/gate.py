@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from app.api._choices import AsOf, moment
 from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._kinds import KNOWN, TEXTS, Shape, for_caller
-from app.services import asked
-from app.services.asked import Asking
+from app.reports.kit.request import ReportRequest
+from app.services import report_requests
 from app.services.gate import GATE, GateAsked
 from app.services.gate_view import GateView
 from app.services.jobs import JobView
@@ -77,8 +77,8 @@ async def get_gate_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
-    asking = Asking(GATE, (campaign,), given.question(), moment(given.as_of))
-    found = await ready(request, database, prefer, partial(asked.long_answer, database, asking))
+    asking = ReportRequest(GATE, (campaign,), given.question(), moment(given.as_of))
+    found = await ready(request, database, prefer, partial(report_requests.find_or_queue, database, asking))
     if isinstance(found, JobView):
         return accepted(found)
     return await to_thread.run_sync(partial(for_caller, request, caller, GATE, found, shape=shape))

@@ -17,8 +17,17 @@ from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
 from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
-from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
-from app.services.reports import StoredReport
+from app.reports.kit.report import StoredReport
+from app.services import (
+    exclusions_jobs,
+    jobs,
+    plans_jobs,
+    rankings,
+    replans_jobs,
+    report_requests,
+    side_by_side_jobs,
+    stability,
+)
 from app.services.tokens import Caller
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -93,7 +102,7 @@ def get_job_report(
     shown = SHOWN.get(view.kind)
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
-    return _kinds.for_caller(request, caller, asked.kind_of_job(view.kind), report, drawn.picture)
+    return _kinds.for_caller(request, caller, report_requests.report_of_job(view.kind), report, drawn.picture)
 
 
 def _of_stability(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:

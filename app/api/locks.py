@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api._recipe import Key
 from app.api._times import Time
 from app.domain.recipe import NAMED
+from app.reports.kit.redact import hidden
 from app.services import locks
 from app.services.locks import Chain, Wanted
-from app.services.redaction import hidden
 from app.services.replay import Answer
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body

@@ -15,12 +15,12 @@ from app.api._design import DesignJson, ReportJson
 from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
+from app.reports.kit.report import StoredReport
 from app.services import jobs, plan_report, plan_staleness, plans, plans_jobs, replans_jobs
 from app.services.jobs import JobView
 from app.services.plans import PlanView
 from app.services.plans_jobs import Later
 from app.services.replay import Answer
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen

@@ -17,11 +17,13 @@ from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api._recipe import RecipeIn
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.services import parquet, rankings, recipes, reports
+from app.reports.kit.redact import without_raters
+from app.reports.kit.render import parquet
+from app.reports.kit.report import StoredReport
+from app.reports.source import named_recipes
+from app.services import rankings, recipes, reports
 from app.services.jobs import JobView
-from app.services.redaction import without_raters
 from app.services.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Public, Viewer
@@ -181,7 +183,7 @@ def _wanted(request: Request, caller: Caller, campaign: str, asked: Choices, dat
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
-        return chosen(request, recipes.named(session, campaign, asked.recipe))
+        return chosen(request, named_recipes.find(session, campaign, asked.recipe))
 
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Found:

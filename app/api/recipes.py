@@ -11,9 +11,9 @@ from app.api._recipe import RecipeIn
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.domain.recipe import NAMED
+from app.reports.kit.redact import hidden
+from app.reports.source.named_recipes import NamedRecipe
 from app.services import recipes
-from app.services.recipes import NamedRecipe
-from app.services.redaction import hidden
 from app.services.tokens import Caller
 from app.web.access import Manager, Viewer
 from app.web.bodies import json_body

@@ -15,11 +15,11 @@ from app.api._choices import AsOf, moment
 from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
+from app.reports.kit.redact import hidden
+from app.reports.kit.report import StoredReport
 from app.services import side_by_side_jobs
 from app.services.jobs import JobView
-from app.services.redaction import hidden
 from app.services.renderings import MEDIA_TYPES
-from app.services.reports import StoredReport
 from app.services.side_by_side import Column, SideBySide
 from app.services.side_by_side_renderings import render
 from app.services.tokens import Caller

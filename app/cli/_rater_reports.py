@@ -14,10 +14,10 @@ from app.cli import _context, _remote
 from app.cli._kinds import write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
+from app.reports.kit.report import StoredReport
 from app.services import quality, rater_renderings, timing_report
 from app.services.judged import On
 from app.services.rater_renderings import About
-from app.services.reports import StoredReport
 from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
 from app.stats.quality.report import Choices
 from app.storage.db import Database

@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from app.services import captions, ranking_view, tables
+from app.reports.kit import table
+from app.services import ranking_captions, ranking_tables, ranking_view
 from app.services.ranking_view import RankingView
 
 LEFT_TO_CAPTION = frozenset({"Segments", "Documents", "Effective"})
@@ -20,7 +21,7 @@ NARROWEST_NAME = 10
 def ranking_table(report: Mapping[str, object]) -> RenderableType:
     """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
     view = ranking_view.of_mapping(report)
-    parts: list[RenderableType] = [_systems(view), Text(captions.caption(view), style="dim")]
+    parts: list[RenderableType] = [_systems(view), Text(ranking_captions.caption(view), style="dim")]
     if told := [line.effective_documents for line in view.systems if line.effective_documents is not None]:
         parts.append(Text(f"Effective documents: {_from_to(min(told), max(told))}.", style="dim"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in view.warnings]
@@ -31,7 +32,7 @@ def _from_to(low: float, high: float) -> str:
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 
-def plain_table(shown: tables.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
+def plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
     """Any of our tables, with what is to be said of it below."""
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in zip(shown.headings, shown.alignments, strict=True):
@@ -43,9 +44,9 @@ def plain_table(shown: tables.Table, title: str, notes: Iterable[str] = ()) -> R
 
 def _systems(view: RankingView) -> Table:
     """The table, with what every system shares left to the caption, so that it fits 80 columns."""
-    shown = tables.systems_table(view)
+    shown = ranking_tables.systems_table(view)
     kept = [i for i, heading in enumerate(shown.headings) if heading not in LEFT_TO_CAPTION]
-    title = f"{captions.title(view)}, {captions.direction(view)}"
+    title = f"{ranking_captions.title(view)}, {ranking_captions.direction(view)}"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for i in kept:
         heading = shown.headings[i]

@@ -17,9 +17,10 @@ from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Exclusion, Subject
-from app.services import captions, recipes
+from app.reports.kit import captions
+from app.reports.kit.table import Table
+from app.reports.source import named_recipes
 from app.services import exclusions as service
-from app.services.tables import Table
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
@@ -114,7 +115,7 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
 def _effect(campaign: str, wanted: Exclusion, recipe: str) -> bytes:
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
-            chosen = recipes.named(session, campaign, recipe, place=("--recipe",))
+            chosen = named_recipes.find(session, campaign, recipe, place=("--recipe",))
         effect = service.preview(database, campaign, wanted, recipe=chosen)
     return EffectOut.of(effect).model_dump_json().encode()
 

@@ -22,9 +22,9 @@ from app.cli import FAILED, _context, _long, _remote
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.domain.errors import AppError
-from app.services import asked
-from app.services.asked import Asking
-from app.services.asked_renderings import render
+from app.reports.kit import request, store
+from app.reports.kit.render.representations import render
+from app.reports.kit.request import ReportRequest
 from app.services.gate import GATE
 from app.services.gate_view import GateView, exit_code
 
@@ -123,9 +123,9 @@ def gate(
 
 
 def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
-    asking = Asking(GATE, (campaign,), asked.asked_of(GATE, given, place="options"), moment(as_of))
+    asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), moment(as_of))
     with _context.database() as database:
-        return asked.report(database, asking).body
+        return store.find_or_compute(database, asking).body
 
 
 def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float) -> bytes:

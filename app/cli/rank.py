@@ -21,8 +21,9 @@ from app.cli.export import write
 from app.cli.report import When
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
-from app.services import parquet, reports
-from app.services.recipes import named
+from app.reports.kit.render import parquet
+from app.reports.source.named_recipes import find
+from app.services import reports
 from app.services.renderings import TABLES, render, segments
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
@@ -108,7 +109,7 @@ def _from_database(asked: Asked) -> Iterator[bytes]:
         parquet.check_installed()
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
-            base = named(session, asked.campaign, asked.recipe, place=("--recipe",))
+            base = find(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = from_options(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from segments(reports.segments_of(database, asked.campaign, recipe=chosen, as_of=when))

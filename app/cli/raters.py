@@ -17,10 +17,10 @@ from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.config import Settings
 from app.domain.errors import Invalid, Place
+from app.reports.kit.table import Table
 from app.services import erasure, idle_raters, links
 from app.services import raters as service
 from app.services.raters import Contact, Enrolment, State, Unit
-from app.services.tables import Table
 from app.services.tokens import THE_OPERATOR
 from app.storage.db import Database
 

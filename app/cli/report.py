@@ -18,12 +18,13 @@ from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.services import asked, kinds
-from app.services.asked import Asking, Over
-from app.services.asked_renderings import PICTURE, render, title
-from app.services.kinds._base import Kind
+from app.reports.kit import request, store
+from app.reports.kit.render.representations import PICTURE, render, title
+from app.reports.kit.report import Report
+from app.reports.kit.request import Over, ReportRequest
+from app.services import kinds, report_requests
 
-AnyKind = Kind[Any, Any]
+AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: an option of the report.")]
@@ -99,14 +100,14 @@ def report(names: list[str], options: Options, how: How) -> None:
         return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
     if name not in _there():
         raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
-    return _answer(Wanted(asked.kind_of(name), (campaign,), options, how))
+    return _answer(Wanted(report_requests.report_of(name), (campaign,), options, how))
 
 
 def compare(names: list[str], options: Options, how: How) -> None:
     """Campaigns beside each other."""
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
-    _answer(Wanted(asked.kind_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how))
+    _answer(Wanted(report_requests.report_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how))
 
 
 def _there() -> tuple[str, ...]:
@@ -139,12 +140,12 @@ class Wanted:
     options: Options
     how: How
 
-    def asking(self) -> Asking:
+    def asking(self) -> ReportRequest:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
-        question = asked.asked_of(self.kind, given, place="options")
-        campaigns = asked.campaigns_of(self.kind, self.campaigns, question)
-        return Asking(self.kind, campaigns, question, moment(self.how.as_of))
+        question = request.parse_options(self.kind, given, place="options")
+        campaigns = request.campaigns_of(self.kind, self.campaigns, question)
+        return ReportRequest(self.kind, campaigns, question, moment(self.how.as_of))
 
     def path(self) -> str:
         """Where a server has it."""
@@ -167,7 +168,7 @@ def _answer(wanted: Wanted) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
         with _context.database() as database, bar("computing") as on_progress:
-            body = asked.report(database, wanted.asking(), on_progress=on_progress).body
+            body = store.find_or_compute(database, wanted.asking(), on_progress=on_progress).body
     else:
         with bar("computing") as on_progress:
             body = _long.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)

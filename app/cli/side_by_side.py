@@ -16,12 +16,12 @@ from app.cli import _context, _long, _remote
 from app.cli._bar import bar
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.table import Alignment, Table
 from app.services import series as all_series
 from app.services.renderings import MEDIA_TYPES
 from app.services.side_by_side import SideBySide, by_recipes
 from app.services.side_by_side_renderings import render
-from app.services.tables import Alignment, Table
 from app.storage.db import Database
 
 RECIPES = "recipes"

@@ -13,8 +13,8 @@ from app.api.teams import TeamOut
 from app.cli import _context, _remote
 from app.cli._kinds import Json, write
 from app.cli._show import plain_table
+from app.reports.kit.table import Table
 from app.services import teams as service
-from app.services.tables import Table
 from app.services.tokens import THE_OPERATOR
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]

@@ -9,7 +9,7 @@ import typer
 from app.cli import _remote
 from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of
 from app.cli.report import How, report
-from app.services.asked_renderings import PICTURE
+from app.reports.kit.render.representations import PICTURE
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.languages import has_spaces
-from app.services.reports import Question
+from app.reports.source.snapshot import Snapshot
 from app.stats.active_time import Spent, spent
 from app.stats.side_tables import EPOCH_UNKNOWN, Events
 from app.storage import hours
@@ -19,7 +19,7 @@ Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
 
 
-def timed(session: Session, about: Question, events: Events, judgment_ids: Ids) -> Events:
+def timed(session: Session, about: Snapshot, events: Events, judgment_ids: Ids) -> Events:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.

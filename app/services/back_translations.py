@@ -24,8 +24,9 @@ from app.formats._base import (
     VoidRow,
 )
 from app.protocols._base import TextEdit
+from app.reports.source.campaign import CampaignView
 from app.services import exports
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.intake import Intake, take_in
 from app.services.test_sets import CHANGES, Closed
 from app.storage import back_translations as stored

@@ -17,9 +17,12 @@ from app import formats
 from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.formats._base import Contents, RaterRow, Record, VoidRow
-from app.services import asked, asked_renderings, campaigns, exports, kinds, recipes, reports
+from app.reports.kit import request, store
+from app.reports.kit.render import representations
+from app.reports.source import snapshot
+from app.reports.source.registration import applied, registered
+from app.services import campaigns, exports, kinds, recipes, reports
 from app.services.archives import tar
-from app.services.registered import applied, registered
 from app.services.renderings import render
 from app.stats.result import METHOD_VERSION
 from app.storage.db import Database, Session
@@ -127,13 +130,13 @@ def renderings(path: str, body: bytes) -> Iterator[File]:
         yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
     elif folder == "papers" and name != file:
         for shape in ("csv", "tex", "md", "svg"):
-            yield f"papers/{name}.{shape}", (asked_renderings.render(kinds.ALL[f"campaign/{name}"], body, shape),)
+            yield f"papers/{name}.{shape}", (representations.render(kinds.ALL[f"campaign/{name}"], body, shape),)
 
 
 def _recipes(making: _Making) -> Sequence[Recipe]:
     """With the exclusions that stand among their own, for those are no part of the data."""
     with making.database.transaction() as session:
-        about = reports.question(session, making.campaign, making.version)
+        about = snapshot.snapshot(session, making.campaign, making.version)
         stands = registered(session, about.campaign_id, about.version)
         own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
@@ -147,8 +150,8 @@ def _papers(making: _Making) -> Iterator[File]:
         kind = kinds.ALL.get(f"campaign/{name}")
         if kind is None:
             continue
-        asking = asked.Asking(kind, (making.campaign,), asked.asked_of(kind, {}), as_of=making.version)
-        body = asked.report(making.database, asking).body
+        asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)
+        body = store.find_or_compute(making.database, asking).body
         yield f"papers/{name}.json", (body,)
         yield from renderings(f"papers/{name}.json", body)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.snapshot import snapshot
 from app.services.calibration_sets import Pair
 from app.services.kinds._calibrated import Parted, ScoredAsked, parted, units_of
-from app.services.reports import question
 from app.stats.agreement.units import Units
 from app.stats.calibration.choosing import Chosen, agreed, choose, edges
 from app.stats.ratings import Scale
@@ -73,7 +73,7 @@ def propose(
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
-    parts = [parted(session, question(session, key, None), ScoredAsked()) for key in campaigns]
+    parts = [parted(session, snapshot(session, key, None), ScoredAsked()) for key in campaigns]
     scale = _scale_of(parts)
     found: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
     lost = 0

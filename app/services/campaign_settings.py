@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.domain.errors import AppError, Conflict, Place
+from app.reports.source.campaign import CampaignView
 from app.services import audit
-from app.services.campaigns import CampaignView, NewCampaign, check, get
+from app.services.campaigns import NewCampaign, check, get
 from app.storage import campaigns
 from app.storage.db import Session
 

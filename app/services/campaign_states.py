@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from app.domain.errors import Conflict
+from app.reports.source.campaign import CampaignView
 from app.services import audit, plan_staleness
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.storage import campaigns
 from app.storage.db import Session
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
-from app.protocols._base import Options, Protocol
+from app.protocols._base import Protocol
 from app.protocols._base import options_of as understood
+from app.reports.source.campaign import CampaignView, campaign_of
 from app.services import audit, deadlines, setting_numbers
 from app.services.quality_settings import quality_settings
 from app.storage import campaigns
@@ -39,27 +39,6 @@ class NewCampaign:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignView:
-    """A campaign as people see it."""
-
-    key: str
-    name: str
-    series: str | None
-    protocol: str
-    protocol_version: int
-    options: Mapping[str, object]
-    source_language: str | None
-    target_language: str | None
-    basis: str
-    state: str
-    settings: Mapping[str, object]
-    documents_known: bool
-    data_version: int
-    settings_version: int
-    created_at: datetime
-
-
 def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
     """Create a campaign in state draft.
 
@@ -83,12 +62,12 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
         },
     )
     audit.record(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
-    return _view(row)
+    return campaign_of(row)
 
 
 def get(session: Session, key: str) -> CampaignView:
     """The campaign with this key. Raises NotFound."""
-    return _view(campaigns.get(session, key))
+    return campaign_of(campaigns.get(session, key))
 
 
 def page(
@@ -106,7 +85,7 @@ def page(
     the key.
     """
     found = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
-    return [_view(row) for row in found]
+    return [campaign_of(row) for row in found]
 
 
 def page_closed_last(
@@ -118,21 +97,11 @@ def page_closed_last(
     One that is opened again meanwhile may be missed, where its place among the others is read already.
     """
     found = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
-    return [_view(row) for row in found]
+    return [campaign_of(row) for row in found]
 
 
 def _id_of(session: Session, key: str | None) -> int | None:
     return campaigns.get(session, key).id if key is not None else None
-
-
-def protocol_of(campaign: CampaignView) -> Protocol[Any]:
-    """The protocol that a campaign judges by."""
-    return protocols.get(campaign.protocol)
-
-
-def options_of(campaign: CampaignView) -> Options:
-    """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
-    return understood(protocol_of(campaign), campaign.options)
 
 
 def check(new: NewCampaign) -> Protocol[Any]:
@@ -166,8 +135,3 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
     if not isinstance(settings.get("prefill"), str | None):
         places.append(Place(("settings", "prefill"), "must be a text or null"))
     return [*places, *deadlines.wrong(settings), *setting_numbers.wrong(settings)]
-
-
-def _view(row: campaigns.CampaignRecord) -> CampaignView:
-    fields = {name: value for name, value in row._mapping.items() if name != "id"}
-    return CampaignView(**fields)

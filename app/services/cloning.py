@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats._base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
+from app.reports.source.campaign import CampaignView
 from app.services import audit, exports
-from app.services.campaigns import CampaignView, NewCampaign, create, get
+from app.services.campaigns import NewCampaign, create, get
 from app.services.intake import Intake, take_in
 from app.services.recording import keyed
 from app.storage import campaigns, cloning

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
+from app.reports.source import snapshot
 from app.services import audit, ranking_view, reports
 from app.services.exclusions_stability import Stabilities, forecasts
 from app.services.flips import Flip, flips
@@ -155,7 +156,7 @@ def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Rec
 
 def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> Both:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
-    about = reports.question(session, campaign, None)
+    about = snapshot.snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])

@@ -9,8 +9,8 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.services import reports
-from app.services.registered import applied, registered
+from app.reports.source import recipe_ratings, snapshot
+from app.reports.source.registration import applied, registered
 from app.stats.planning_pilot import forecast_bootstrap, pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select
@@ -53,10 +53,10 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
     recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        asked = reports.question(session, campaign, as_of)
+        asked = snapshot.snapshot(session, campaign, as_of)
         stands = registered(session, asked.campaign_id, asked.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
-        rows = reports.load(session, asked, recipes[0])
+        rows = recipe_ratings.load(session, asked, recipes[0])
     return [_forecast(rows, applied(recipe, stands)) for recipe in recipes]
 
 

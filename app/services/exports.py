@@ -29,11 +29,12 @@ from app.formats._base import (
     SystemRow,
     VoidRow,
 )
-from app.services import parquet
+from app.reports.kit.render import parquet
+from app.reports.source.campaign import CampaignView
+from app.reports.source.scores import own_digest
 from app.services.archives import tar
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.ratings_table import ratings_csv
-from app.services.scores import own_digest
 from app.stats.ratings import Role
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session

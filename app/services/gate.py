@@ -12,7 +12,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.services import recipes
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source import named_recipes
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.gate_by_ranking import by_recipe, row_of, turned
 from app.services.gate_caveats import told_of_documents, unlinked
@@ -26,9 +29,6 @@ from app.services.gate_view import (
     picture,
     tables,
 )
-from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._ranked import Material, RecipeAsked, material
-from app.services.reports import Question
 from app.stats import gate_replication
 from app.stats.gate import Apart, Claim, Decision, Rule, decide, difference_by_document, no_data
 from app.stats.pair_rows import on_common_segments
@@ -46,7 +46,7 @@ SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 LARGEST_MARGIN = 1e9
 
 
-class GateAsked(RecipeAsked):
+class GateAsked(RecipeOptions):
     """One claim about two systems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -84,12 +84,12 @@ class GateAsked(RecipeAsked):
         return Rule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: GateAsked) -> Work[GateView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: GateAsked) -> Work[GateView]:
     if asked.candidate == asked.baseline:
         raise _wrong("baseline", "must be another system than the candidate")
     if (asked.margin is None) != (asked.claim == "better"):
         raise _wrong("margin", "goes with the claims not_worse and equivalent, and these need one")
-    given = material(session, about[0], asked)
+    given = recipe_input(session, about[0], asked)
     for field in ("candidate", "baseline"):
         if getattr(asked, field) not in given.names:
             raise _wrong(field, f"there is no system {getattr(asked, field)!r} in this campaign")
@@ -114,9 +114,9 @@ class Known:
     looks: Looks = NEVER
 
 
-def _takes_long(session: Session, about: Sequence[Question], asked: GateAsked) -> bool:
+def _takes_long(session: Session, about: Sequence[Snapshot], asked: GateAsked) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
-    recipe = replace(recipes.named(session, about[0].campaign.key, asked.recipe), rank_sets=False)
+    recipe = replace(named_recipes.find(session, about[0].campaign.key, asked.recipe), rank_sets=False)
     return seconds_to_rank(Size.of(session, about[0].campaign_id), recipe) > AT_ONCE
 
 
@@ -124,7 +124,7 @@ def _wrong(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
+def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
     asked_of = replace(given.recipe, influence=False, rank_sets=False)
     ranking = rank(given.rows, asked_of, given.documents, given.unweighed)
     recipe = ranking.recipe
@@ -187,7 +187,7 @@ def _view(given: Material, asked: GateAsked, known: Known) -> GateView:
     )
 
 
-def _decided(given: Material, recipe: Recipe, asked: GateAsked, rule: Rule) -> tuple[Apart | None, Decision]:
+def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: Rule) -> tuple[Apart | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     apart = _apart(given, recipe, asked)
     if apart is None:
@@ -206,7 +206,7 @@ def _early(asked: GateAsked, found: Decision) -> bool:
     return asked.documents is not None and found.difference is None
 
 
-def _apart(given: Material, recipe: Recipe, asked: GateAsked) -> Apart | None:
+def _apart(given: RecipeInput, recipe: Recipe, asked: GateAsked) -> Apart | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
     rows = given.rows
     if not rows.documents_known:
@@ -221,19 +221,19 @@ def _apart(given: Material, recipe: Recipe, asked: GateAsked) -> Apart | None:
     return difference_by_document(laid, *pair, rows.better_sign, paired=paired)
 
 
-def _undecided(given: Material) -> Decision:
+def _undecided(given: RecipeInput) -> Decision:
     """Nothing to compare, or nothing to compare by."""
     found = no_data()
     unknown = len(given.rows) and not given.rows.documents_known
     return replace(found, why="documents are unknown, so nothing can be compared by document") if unknown else found
 
 
-def _domains(given: Material) -> Codes | None:
+def _domains(given: RecipeInput) -> Codes | None:
     return given.documents.domain_codes()[0] if any(given.documents.domain) else None
 
 
 def _again(
-    given: Material, recipe: Recipe, asked: GateAsked, rule: Rule, apart: Apart | None, found: Decision
+    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: Rule, apart: Apart | None, found: Decision
 ) -> tuple[Replication | None, Point | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or found.difference is None:
@@ -356,7 +356,7 @@ EXAMPLE: dict[str, Any] = {
     "seed": 20261120,
     "population": "documents=new, raters=these",
 }
-GATE: Kind[GateAsked, GateView] = Kind(
+GATE: Report[GateAsked, GateView] = Report(
     name="gate",
     title="Gate",
     summary="May the candidate take the baseline's place? One claim, decided by confidence bounds.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.recipe import Recipe
-from app.services.kinds._ranked import Material
+from app.reports.source.recipe_input import RecipeInput
 from app.stats.design_checks import connected_systems
 from app.stats.gate import Decision, Rule
 from app.stats.selection import select
@@ -31,7 +31,7 @@ def told_of_documents(found: Decision, rule: Rule) -> list[str]:
     return told
 
 
-def unlinked(given: Material, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def unlinked(given: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
     selection = select(given.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))

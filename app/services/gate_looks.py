@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.services.reports import Question
+from app.reports.source.snapshot import Snapshot
 from app.storage import reports
 from app.storage.db import Session
 
@@ -55,18 +55,18 @@ WHY = (
 WHAT_TO_DO = "fix the look beforehand with `documents`, or decide on new documents"
 
 
-def looks(session: Session, about: Question, candidate: str, baseline: str) -> Looks:
+def looks(session: Session, about: Snapshot, candidate: str, baseline: str) -> Looks:
     """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
     both = {candidate, baseline}
     return Looks(tuple(dict.fromkeys(v for v, first, second in _compared(session, about) if {first, second} == both)))
 
 
-def beside(session: Session, about: Question) -> Sequence[object]:
+def beside(session: Session, about: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
     return sorted(set(_compared(session, about)))
 
 
-def _compared(session: Session, about: Question) -> list[tuple[int, str, str]]:
+def _compared(session: Session, about: Snapshot) -> list[tuple[int, str, str]]:
     found = []
     for version, body in reports.earlier(session, about.campaign_id, KIND, about.version):
         told = json.loads(body)

@@ -9,8 +9,8 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.protocols._base import Spans
+from app.reports.source.recipe_input import RecipeInput
 from app.services.gate_view import FailuresView, TailView
-from app.services.kinds._ranked import Material
 from app.stats.gate import Decision
 from app.stats.ratings import Bools
 from app.stats.selection import select
@@ -29,7 +29,7 @@ class Failures:
     by: str
 
 
-def failures(session: Session, given: Material, score: float | None) -> Failures | None:
+def failures(session: Session, given: RecipeInput, score: float | None) -> Failures | None:
     """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
     rows, marked = given.rows, given.marked
     if score is not None:
@@ -55,7 +55,7 @@ def needed() -> Invalid:
 
 
 def both_tails(
-    given: Material, recipe: Recipe, known: Failures, systems: tuple[str, str], alpha: float
+    given: RecipeInput, recipe: Recipe, known: Failures, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
     selection = select(given.rows.with_score(known.failed.astype(np.float64)), recipe)

@@ -8,12 +8,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.gate_looks import Promise
-from app.services.kinds._base import KindView, Shown
 from app.services.pictures.gate import GatePicture, gate_picture
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 from app.stats.gate import Claim, Verdict
 from app.stats.tail import Tail
 
@@ -85,7 +84,7 @@ class FailuresView(BaseModel):
     baseline: TailView
 
 
-class GateView(KindView):
+class GateView(ReportHead):
     """May the candidate take the baseline's place?"""
 
     data_version: int
@@ -161,7 +160,7 @@ def _of_domains(view: GateView, places: int) -> list[tuple[str, str]]:
     return [(f"{1 - view.alpha:.0%} interval, new domains", _ends(view.new_domains_interval, places))]
 
 
-def tables(view: GateView) -> Sequence[Shown]:
+def tables(view: GateView) -> Sequence[Section]:
     """One table: each figure with its name."""
     places = captions.decimals([view.difference, *(view.interval or ())])
     rows = [
@@ -180,7 +179,7 @@ def tables(view: GateView) -> Sequence[Shown]:
         ("Documents", f"{view.n_documents:,}"),
         ("Segments", f"{view.n_segments:,}"),
     ]
-    return [Shown("Gate", Table(("", "Value"), ("left", "left"), tuple(rows)), frozenset())]
+    return [Section("Gate", Table(("", "Value"), ("left", "left"), tuple(rows)), frozenset())]
 
 
 def _interval(view: GateView, places: int) -> str:

@@ -10,10 +10,12 @@ import numpy as np
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_spaces
+from app.reports.kit.render.csv_text import as_csv
+from app.reports.kit.table import Cell
+from app.reports.source.campaign import CampaignView
 from app.services import audit
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.raters import ActingRater
-from app.services.tables_csv import Cell, as_csv
 from app.services.tokens import Caller
 from app.stats.active_time import actions
 from app.stats.timing import PAUSE, PER_WORD, payable

@@ -13,8 +13,9 @@ from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
 from app.formats._base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
+from app.reports.source.campaign import CampaignView
 from app.services import apart, exports, ingest, spread
-from app.services.campaigns import CampaignView, NewCampaign, create, get
+from app.services.campaigns import NewCampaign, create, get
 from app.services.import_options import NotReadable, check_options, head_of, said, told, usual_basis
 from app.services.intake import Intake, Progress, take_in
 from app.services.spread import Elsewhere

@@ -10,7 +10,8 @@ from app import protocols
 from app.domain.errors import Conflict
 from app.formats._base import CampaignRow, ReadLog, Record
 from app.protocols._base import Options, Protocol
-from app.services.campaigns import CampaignView, get, options_of
+from app.reports.source.campaign import CampaignView, options_of
+from app.services.campaigns import get
 from app.services.merging import Beside, Merging
 from app.services.spread import READERS, Elsewhere
 from app.services.stage import OtherProtocol, Stage, rarely_collecting

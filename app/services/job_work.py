@@ -9,10 +9,21 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
-from app.services import asked, exclusions_jobs, jobs, plans_jobs, rankings, replans_jobs, side_by_side_jobs, stability
+from app.reports.kit import store
+from app.reports.kit.report import Work
+from app.reports.kit.request import parse_options
+from app.reports.source.snapshot import snapshot
+from app.services import (
+    exclusions_jobs,
+    jobs,
+    plans_jobs,
+    rankings,
+    replans_jobs,
+    report_requests,
+    side_by_side_jobs,
+    stability,
+)
 from app.services.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
-from app.services.kinds._base import Work
-from app.services.reports import question
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database
@@ -135,7 +146,7 @@ class Computer:
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
-        body = asked.finished(self._work(row), Results(self._database, row.id, row.n_chunks))
+        body = store.finish(self._work(row), Results(self._database, row.id, row.n_chunks))
         key = Request.of(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.held(session, row.id)
@@ -160,10 +171,12 @@ def work_of(database: Database, request: Request) -> Work[Any]:
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = asked.kind_of_job(request.kind)
-    given = asked.asked_of(kind, request.given)
+    kind = report_requests.report_of_job(request.kind)
+    given = parse_options(kind, request.given)
     with database.transaction() as session:
-        about = asked.told(kind, [question(session, key, version) for key, version in request.campaigns.items()])
-        if asked.key_of(session, kind, about, given) != request.key:
+        about = store.with_settings(
+            kind, [snapshot(session, key, version) for key, version in request.campaigns.items()]
+        )
+        if store.key_of(session, kind, about, given) != request.key:
             raise AskedOtherwise
         return kind.prepare(session, about, given)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
-from app.services.reports import StoredReport
+from app.reports.kit.report import StoredReport
 from app.services.tokens import INCLUDES, Caller, Role
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound

@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
+from app.reports.kit.report import StoredReport
+from app.reports.source.data_hash import data_hash
+from app.reports.source.scores import derive, reading
+from app.reports.source.snapshot import Snapshot, snapshot
 from app.services.active_times import timed
-from app.services.reports import Question, StoredReport, data_hash, question
-from app.services.scores import derive, reading
 from app.stats.ratings import Floats, Ratings
 from app.stats.result import METHOD_VERSION
 from app.stats.side_tables import Documents, Events
@@ -61,14 +63,14 @@ def kept(
     kind: str,
     asked: str,
     as_of: int | datetime | None,
-    make: Callable[[Session, Question], BaseModel],
+    make: Callable[[Session, Snapshot], BaseModel],
 ) -> StoredReport:
     """The stored report of this kind and question, made and stored where there is none.
 
     Raises NotFound for an unknown campaign, and what `make` raises.
     """
     with database.transaction(snapshot=True) as session:
-        about = question(session, campaign, as_of)
+        about = snapshot(session, campaign, as_of)
         key = reports.ReportKey(about.campaign_id, kind, about.version, asked + about.unsettled, 0, METHOD_VERSION)
         body = reports.find(session, key)
     if body is None:
@@ -80,7 +82,7 @@ def kept(
     return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], about.version)
 
 
-def judged(session: Session, about: Question, *, on: On = "score", activity: bool = True) -> Judged:
+def judged(session: Session, about: Snapshot, *, on: On = "score", activity: bool = True) -> Judged:
     """The ratings of a campaign as they were given, with times and words.
 
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
@@ -103,7 +105,7 @@ def judged(session: Session, about: Question, *, on: On = "score", activity: boo
     return Judged(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
-def of_controls(session: Session, about: Question) -> tuple[Ratings, bool]:
+def of_controls(session: Session, about: Snapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
     with walking(session):
         loaded, profile = _loaded(session, about, ratings.CONTROLS)
@@ -113,7 +115,7 @@ def of_controls(session: Session, about: Question) -> tuple[Ratings, bool]:
     return loaded.ratings, of_segments
 
 
-def _loaded(session: Session, about: Question, statement: str) -> tuple[ratings.Loaded, int]:
+def _loaded(session: Session, about: Snapshot, statement: str) -> tuple[ratings.Loaded, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = reading(about.campaign, Scoring())
     frame = ratings.Frame(

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
-from app.services import audit, recipes, reports
-from app.services.redaction import unnamed
-from app.services.registered import applied, named, registered, stored_recipe
+from app.reports.kit.redact import unnamed
+from app.reports.source import named_recipes, recipe_ratings, snapshot
+from app.reports.source.registration import applied, named, registered, stored_recipe
+from app.services import audit
 from app.stats.ranking import rank
 from app.storage import campaigns, locks, raters
 from app.storage.db import Session
@@ -173,7 +174,7 @@ def _recipe(session: Session, campaign: str, wanted: Wanted, last: Entry | None)
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
     else:
-        recipe = recipes.named(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
+        recipe = named_recipes.find(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
     if recipe.normalize != "auto":
         if wanted.normalize not in (None, recipe.normalize):
             message = f"the recipe says {recipe.normalize}"
@@ -185,8 +186,8 @@ def _recipe(session: Session, campaign: str, wanted: Wanted, last: Entry | None)
 
 def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     """What the ratings that are there make of `auto`. Raises NotSettled where there are none."""
-    asked = reports.question(session, campaign, None)
-    rows = reports.load(session, asked, recipe)
+    asked = snapshot.snapshot(session, campaign, None)
+    rows = recipe_ratings.load(session, asked, recipe)
     if not len(rows):
         message = "nothing is judged yet: say z where all raters judge all systems, else none"
         raise NotSettled(places=(Place(("body", "normalize"), message),))

@@ -12,9 +12,9 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
 from app.protocols._base import Options, Protocol, Shown, Spans
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.scores import profile_id, reading
 from app.services import audit
-from app.services.campaigns import CampaignView, options_of, protocol_of
-from app.services.scores import profile_id, reading
 from app.storage import alignments, campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
 from app.storage.db import Session
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.services.campaigns import CampaignView
-from app.services.reports import Question, load, question
+from app.reports.source.campaign import CampaignView
+from app.reports.source.recipe_ratings import load
+from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.components.fit import NothingToModel, fit
 from app.stats.components.generalizability import components_of, planned, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
@@ -56,11 +57,11 @@ def known(session: Session, view: CampaignView, pilot: str | None = None, *, ver
     Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
     """
     if pilot is not None:
-        return _of_pilot(session, view, question(session, pilot, version))
+        return _of_pilot(session, view, snapshot(session, pilot, version))
     given = _given(view.settings.get(SETTING))
     if given is not None:
         return given
-    own = _own(session, question(session, view.key, version))
+    own = _own(session, snapshot(session, view.key, version))
     if own is not None:
         return own
     try:
@@ -81,7 +82,7 @@ def kept(report: Mapping[str, Any]) -> Known | None:
     return Known(Components(**forecast["components"]), told["between_systems"], told=again)
 
 
-def _of_pilot(session: Session, view: CampaignView, about: Question) -> Known:
+def _of_pilot(session: Session, view: CampaignView, about: Snapshot) -> Known:
     campaign = about.campaign
     if campaign.protocol != view.protocol:
         raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
@@ -123,7 +124,7 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def _own(session: Session, about: Question) -> Known | None:
+def _own(session: Session, about: Snapshot) -> Known | None:
     recipe = NAMED["recommended"]
     if not profiles.scored(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_spaces
-from app.services.campaigns import CampaignView
+from app.reports.source.campaign import CampaignView
 from app.storage import plans
 from app.storage.db import Session
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.design.design import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
-from app.services.campaigns import CampaignView, protocol_of
+from app.reports.source.campaign import CampaignView, protocol_of
 from app.storage import prefills
 from app.storage.db import Session
 from app.storage.test_sets import DEFAULT_PREFILL

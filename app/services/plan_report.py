@@ -10,8 +10,8 @@ from typing import Any
 
 from app.design.checks import Checks, Load, check
 from app.design.plan import Plan
+from app.reports.source.campaign import CampaignView
 from app.services import idle_raters
-from app.services.campaigns import CampaignView
 from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
 from app.services.plan_components import Known
 from app.services.plan_forecast import ahead, impossible

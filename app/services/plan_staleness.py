@@ -8,8 +8,9 @@ from dataclasses import replace
 from app.design.buckets import people
 from app.design.compile import inputs_digest
 from app.design.plan import Plan
+from app.reports.source.campaign import CampaignView
 from app.services import plan_material, plan_prefills, plans
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.plan_material import SEAT, Material, NobodyJudges, NothingToJudge, SetNotTakenIn
 from app.services.plans import PlanView
 from app.storage import campaigns

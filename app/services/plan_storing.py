@@ -10,8 +10,9 @@ import numpy as np
 
 from app.design.controls import Donors, degrade
 from app.design.plan import Group, Item, Plan, Task
+from app.reports.source.campaign import CampaignView
 from app.services import plan_prefills
-from app.services.campaigns import PRESENTATIONS, CampaignView
+from app.services.campaigns import PRESENTATIONS
 from app.services.plan_material import Material
 from app.stats.ratings import Role
 from app.storage import plans

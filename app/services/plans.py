@@ -16,8 +16,9 @@ from app.design.design import Design
 from app.design.parse import parse_design
 from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
 from app.services import audit, plan_components, plan_material, plan_prefills, plan_report, plan_storing
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.plan_components import Known
 from app.services.plan_material import Material
 from app.storage import campaigns, plans

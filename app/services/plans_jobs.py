@@ -16,13 +16,13 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 
 from app.design.compile import inputs_digest
 from app.domain.errors import Conflict, Invalid, NotFound
+from app.reports.kit.report import Work, whole
+from app.reports.source.campaign import CampaignView
+from app.reports.source.snapshot import Snapshot, snapshot
 from app.services import plan_components, plan_time, plans
-from app.services.campaigns import CampaignView
 from app.services.jobs import AskedOtherwise, ByChance, Request
-from app.services.kinds._base import Work, whole
 from app.services.plan_material import Material
 from app.services.plans import Asked, Compiled, PlanView
-from app.services.reports import Question, question
 from app.storage import profiles
 from app.storage import reports as stored
 from app.storage.db import Database, Session
@@ -84,7 +84,7 @@ def compile_design(
 def _compiled(session: Session, wanted: Asked) -> Compiled:
     if not plan_time.takes_long(wanted.design, wanted.material):
         return plans.compiled_here(session, wanted)
-    about = None if wanted.pilot is None else question(session, wanted.pilot, None)
+    about = None if wanted.pilot is None else snapshot(session, wanted.pilot, None)
     key = _key(session, wanted, about)
     body = stored.find(session, key)
     if body is None:
@@ -96,7 +96,7 @@ def _compiled(session: Session, wanted: Asked) -> Compiled:
     return Compiled(plans.unpacked(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
-def _key(session: Session, wanted: Asked, about: Question | None) -> stored.ReportKey:
+def _key(session: Session, wanted: Asked, about: Snapshot | None) -> stored.ReportKey:
     """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
     parts = [
         wanted.given,
@@ -118,7 +118,7 @@ def rests_on(session: Session, view: CampaignView, campaign_id: int, material: M
     ]
 
 
-def _of_pilot(session: Session, about: Question) -> list[object]:
+def _of_pilot(session: Session, about: Snapshot) -> list[object]:
     campaign = about.campaign
     scored = profiles.scored(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
@@ -149,7 +149,7 @@ def work(database: Database, request: Request) -> Work[bytes]:
     with database.transaction(snapshot=True) as session:
         with as_asked():
             wanted = plans.asked(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
-            about = None if pilot is None else question(session, pilot, version)
+            about = None if pilot is None else snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise AskedOtherwise
         known = plan_components.known(session, wanted.view, pilot, version=version)

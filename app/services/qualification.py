@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
 from app.services import audit
-from app.services.campaigns import CampaignView
 from app.services.campaigns import get as campaign_view
 from app.services.qualification_marks import Answer, Item, check_item, right
 from app.services.raters import ActingRater, RaterErased

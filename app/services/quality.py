@@ -11,9 +11,10 @@ from pydantic import Field
 
 from app.domain.recipe import Scoring
 from app.protocols._base import Spans
+from app.reports.kit.report import StoredReport
+from app.reports.source.scores import reading
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import Head, Judged, On, judged, kept
-from app.services.reports import Question, StoredReport
-from app.services.scores import reading
 from app.stats.quality.report import AlikePair, Choices, RaterQuality, quality
 from app.stats.quality.seeded import attention, span_hits
 from app.storage import seeded
@@ -43,14 +44,14 @@ def report(
     Raises NotFound for an unknown campaign, Invalid where the choices do not fit it.
     """
 
-    def make(session: Session, about: Question) -> QualityView:
+    def make(session: Session, about: Snapshot) -> QualityView:
         return _view(session, about, judged(session, about, on=on), choices, on)
 
     digest = hashlib.sha256(json_text([asdict(choices), on]).encode()).hexdigest()
     return kept(database, campaign, kind="quality", asked=digest, as_of=as_of, make=make)
 
 
-def _view(session: Session, about: Question, read: Judged, choices: Choices, on: On) -> QualityView:
+def _view(session: Session, about: Snapshot, read: Judged, choices: Choices, on: On) -> QualityView:
     found = quality(read.rows, read.events, read.words, choices)
     return QualityView(
         **read.head.model_dump(),
@@ -67,7 +68,7 @@ def _view(session: Session, about: Question, read: Judged, choices: Choices, on:
 
 
 def _with_seeded(
-    session: Session, about: Question, read: Judged, raters: tuple[RaterQuality, ...]
+    session: Session, about: Snapshot, read: Judged, raters: tuple[RaterQuality, ...]
 ) -> Iterator[RaterQuality]:
     """The evidence with what is known of errors that were put into texts."""
     checks = attention(seeded.checks(session, about.campaign_id, read.judgment_ids))

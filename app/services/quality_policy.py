@@ -9,12 +9,12 @@ from __future__ import annotations
 import secrets
 
 from app.domain.errors import Invalid
+from app.reports.source.snapshot import Snapshot, snapshot
 from app.services import audit, tasks
 from app.services.campaigns import get
 from app.services.judged import judged, of_controls
 from app.services.quality_settings import CODE, QualitySettings, quality_settings
 from app.services.raters import ActingRater
-from app.services.reports import Question, question
 from app.stats.quality.flags import Check
 from app.stats.quality.report import RaterQuality, quality_of
 from app.stats.quality.verdicts import verdicts
@@ -65,7 +65,7 @@ def evidence(
     watched: the checks from which something may follow; no others are made. That of control items alone reads these and
     what they go back to; only of those who fail it all is read.
     """
-    about = question(session, rater.campaign, None)
+    about = snapshot(session, rater.campaign, None)
     try:
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
@@ -75,7 +75,7 @@ def evidence(
         return None
 
 
-def _fails_controls(session: Session, about: Question, rater: ActingRater, asked: QualitySettings) -> bool:
+def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
     rows, of_segments = of_controls(session, about)
     found = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
     return found.get(rater.rater) == "fail"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+from app.reports.kit.report import StoredReport
 from app.services.quality import QualityView
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.stats.quality.controls import Verdict
 from app.stats.quality.flags import Check

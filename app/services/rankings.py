@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from app.domain.recipe import Recipe
+from app.reports.kit.report import StoredReport, Work, whole
+from app.reports.source import snapshot
+from app.reports.source.registration import stored_recipe
 from app.services import jobs, reports
 from app.services.expected_time import AT_ONCE, Size, seconds_to_make
 from app.services.jobs import AskedOtherwise, JobView
-from app.services.kinds._base import Work, whole
-from app.services.registered import stored_recipe
-from app.services.reports import StoredReport, Wanted
+from app.services.reports import Wanted
 from app.storage.db import Database, Session
 
 KIND = reports.RANKING
@@ -64,7 +65,7 @@ def work(database: Database, request: jobs.Request) -> Work[bytes]:
     """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `reports.read`."""
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        about = reports.question(session, campaign, version)
+        about = snapshot.snapshot(session, campaign, version)
         material = reports.read(session, about, stored_recipe(request.given["recipe"]))
     if material.key != request.key:
         raise AskedOtherwise

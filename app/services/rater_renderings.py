@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
-from app.services import captions, tables_csv, tables_markup
+from app.reports.kit import captions
+from app.reports.kit.render import csv_text, markup
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.pictures.quality import control_plot
 from app.services.pictures.timing import rater_bars
 from app.services.quality import QualityView
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 from app.services.timing_report import RevisionsView, TimingView
 from app.stats.quality.report import RaterQuality
 from app.stats.timing import in_clock
@@ -54,16 +54,14 @@ def render(about: About, body: bytes, kind: str) -> bytes:
         return control_plot(view) if isinstance(view, QualityView) else rater_bars(view)
     if kind == "csv":
         rows = ((*row, view.campaign, view.data_version) for row in _rows(view))
-        return tables_csv.as_csv((*_HEADS[about], *ORIGIN), rows)
+        return csv_text.as_csv((*_HEADS[about], *ORIGIN), rows)
     shown, said = table(view), caption(view)
     if kind == "md":
-        head = f"**{tables_markup.code(view.campaign)}**: {about} of raters"
-        return tables_markup.markdown_table(
-            head, shown, names=frozenset({0}), caption=said, warnings=tuple(view.warnings)
-        )
+        head = f"**{markup.code(view.campaign)}**: {about} of raters"
+        return markup.markdown_table(head, shown, names=frozenset({0}), caption=said, warnings=tuple(view.warnings))
     label = f"{view.campaign}-{about}"
     said = f"{view.campaign}: {about} of raters. {said}"
-    return tables_markup.latex_table(shown, caption=said, label=label, warnings=tuple(view.warnings))
+    return markup.latex_table(shown, caption=said, label=label, warnings=tuple(view.warnings))
 
 
 def table(view: View) -> Table:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from app.domain.cells import inert
 from app.domain.recipe import Scoring
+from app.reports.source.scores import own_digest, reading
 from app.services.campaigns import get
-from app.services.scores import own_digest, reading
 from app.stats.ratings import Ratings, Role
 from app.storage import campaigns, exports, ratings
 from app.storage.db import Session

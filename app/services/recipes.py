@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, from_json
+from app.reports.source.named_recipes import LOCKED, NamedRecipe, named_recipe
 from app.services import audit
-from app.services.registered import registered, stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
-LOCKED = "locked"
 RESERVED = frozenset({*NAMED, LOCKED, "custom"})
-MOST_SHOWN = 50
-
-
-class NoSuchRecipe(Invalid):
-    """There is no recipe of that name."""
 
 
 class RecipeNotFound(NotFound):
@@ -28,17 +21,6 @@ class RecipeNotFound(NotFound):
 
 class NameReserved(Conflict):
     """This name is taken by a recipe that every campaign has."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRecipe:
-    """A revision of a recipe that a campaign named for itself."""
-
-    name: str
-    revision: int
-    recipe: Recipe
-    actor: str
-    at: datetime
 
 
 def put(session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str) -> NamedRecipe:
@@ -57,7 +39,7 @@ def put(session: Session, campaign: str, name: str, given: Mapping[str, object],
         raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
     recipe = replace(from_json({"name": name, **given}), name=name)
     latest = recipes.find(session, row.id, name)
-    if latest is None or _read(latest).recipe != recipe:
+    if latest is None or named_recipe(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
         recipes.add(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
@@ -70,38 +52,13 @@ def get(session: Session, campaign: str, name: str, *, revision: int | None = No
     row = recipes.find(session, campaigns.get(session, campaign).id, name, revision=revision)
     if row is None:
         raise RecipeNotFound
-    return _read(row)
+    return named_recipe(row)
 
 
 def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """A campaign's own recipes by name after `after`, each in its latest revision."""
     campaign_id = campaigns.get(session, campaign).id
-    return [_read(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
-
-
-def named(session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")) -> Recipe:
-    """The recipe that a name means in a campaign: its own, the one of published practice, or the one that is `locked`.
-
-    Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
-    """
-    campaign_id = campaigns.get(session, campaign).id
-    row = recipes.find(session, campaign_id, name)
-    if row is not None:
-        return _read(row).recipe
-    if name == LOCKED:
-        return _locked(session, campaign, place)
-    if name not in NAMED:
-        own = [found.name for found in recipes.page(session, campaign_id, after=None, limit=MOST_SHOWN)]
-        raise NoSuchRecipe(places=(Place(place, f"there are {', '.join([*own, *NAMED])}"),))
-    return NAMED[name]
-
-
-def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
-    row = campaigns.get(session, campaign)
-    state = registered(session, row.id, int(row.data_version)).lock
-    if state is None:
-        raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))
-    return state.recipe
+    return [named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
 
 
 def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
@@ -112,9 +69,5 @@ def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe
     campaign_id = campaigns.get(session, campaign).id
     name = given.get("name")
     row = recipes.find(session, campaign_id, name) if isinstance(name, str) else None
-    own = {} if row is None else {row.name: _read(row).recipe}
+    own = {} if row is None else {row.name: named_recipe(row).recipe}
     return from_json(given, {**NAMED, **own})
-
-
-def _read(row: recipes.RecipeRecord) -> NamedRecipe:
-    return NamedRecipe(row.name, row.revision, stored_recipe(row.choices), row.actor, row.at)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from app.domain.errors import Invalid, Place
-from app.services import parquet, pictures, ranking_view, tables, tables_csv, tables_markup
+from app.reports.kit.render import parquet
+from app.services import pictures, ranking_csv, ranking_markup, ranking_tables, ranking_view
 from app.services.ranking_view import RankingView
 from app.stats.result import Ranking
 
@@ -52,7 +53,7 @@ def render(body: bytes, kind: str, table: str = "systems") -> bytes:
 
 def segments(ranking: Ranking) -> Iterator[bytes]:
     """The segment scores behind a ranking as CSV, in batches."""
-    return tables_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
+    return ranking_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
 
 
 def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
@@ -60,9 +61,9 @@ def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
         return pictures.pair_matrix(view) if of_pairs else pictures.forest_plot(view)
     if kind in ("csv", parquet.SUFFIX):
         numeric = kind != "csv"
-        flat = tables_csv.pairs_csv(view, numeric=numeric) if of_pairs else tables_csv.systems_csv(view)
+        flat = ranking_csv.pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.systems_csv(view)
         return flat if kind == "csv" else b"".join(parquet.as_parquet([flat], parquet.RANKING))
-    shown = tables.pairs_table(view) if of_pairs else tables.systems_table(view)
+    shown = ranking_tables.pairs_table(view) if of_pairs else ranking_tables.systems_table(view)
     if kind == "md":
-        return tables_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
-    return tables_markup.latex(view, shown, long=of_pairs)
+        return ranking_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
+    return ranking_markup.latex(view, shown, long=of_pairs)

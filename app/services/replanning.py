@@ -10,8 +10,9 @@ from app.design.plan import Group, Plan, Task
 from app.design.replan import Replanned, replan
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
 from app.services import audit, plan_components, plan_material, plan_prefills, plan_report, plan_storing, plans
-from app.services.campaigns import CampaignView, get
+from app.services.campaigns import get
 from app.services.plan_components import Known
 from app.services.plan_material import SEAT, Material
 from app.services.plans import PlanView

@@ -16,10 +16,10 @@ from pydantic import TypeAdapter
 
 from app.design.buckets import people
 from app.design.replan import Replanned
+from app.reports.kit.report import Work, whole
 from app.services import plan_material, plan_time, plans, replanning
 from app.services.campaigns import get
 from app.services.jobs import AskedOtherwise, Request
-from app.services.kinds._base import Work, whole
 from app.services.plans import PlanView
 from app.services.plans_jobs import Kept, Later, as_asked, digest_of, rests_on, written
 from app.services.replanning import ATTEMPTS, Basis, Compiled, Left, NoPlanYet, Wish

@@ -5,69 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
-from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
-from app.services.campaigns import CampaignView, get
-from app.services.captions import HUMANS_COUNT
-from app.services.registered import Registered, against_lock, applied, as_asked, registered
-from app.services.scores import Reading, derive, reading
+from app.reports.kit.report import StoredReport
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import load_marked
+from app.reports.source.registration import Registration, against_lock, applied, as_asked, registered
+from app.reports.source.snapshot import Snapshot, snapshot
+from app.services.ranking_captions import HUMANS_COUNT
 from app.stats.pair_tests import DRAWN_TESTS
 from app.stats.ranking import rank
-from app.stats.ratings import COLUMNS, Codes, Kind, Ratings
+from app.stats.ratings import Ratings
 from app.stats.result import METHOD_VERSION, Ranking
 from app.stats.selection import without
 from app.stats.side_tables import Documents
 from app.stats.unweighed import Unweighed
-from app.storage import campaigns, ratings, reports, side_tables, texts, unweighed
+from app.storage import reports, side_tables, texts
 from app.storage.db import Database, Session
-from app.storage.rating_codes import Ints
 
 RANKING = "ranking"
 """The name of rankings among stored reports, and of the jobs that make them."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoredReport:
-    """A report as canonical JSON bytes, and what it was computed from.
-
-    etag: of the report itself; a representation adds its own name to it.
-    """
-
-    body: bytes
-    etag: str
-    data_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A campaign at a data version."""
-
-    campaign: CampaignView
-    campaign_id: int
-    version: int
-
-    @property
-    def unsettled(self) -> str:
-        """What a campaign without data may still change without a data version; empty once each change is one."""
-        if self.version:
-            return ""
-        one = self.campaign
-        told = [one.protocol, dict(one.options), one.source_language, one.target_language, one.basis]
-        return "+" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """A ranking that is asked for: what it is about, its key, and its bytes where it is stored."""
 
-    about: Question
+    about: Snapshot
     recipe: Recipe
     key: reports.ReportKey
     body: bytes | None
@@ -80,13 +48,13 @@ class Material:
     names: digest of the names and domains that stand in it. unweighed: marked errors that the weights do not know.
     """
 
-    about: Question
+    about: Snapshot
     recipe: Recipe
     rows: Ratings
     words: Mapping[str, texts.SystemWords]
     documents: Documents
     names: str
-    stands: Registered
+    stands: Registration
     unweighed: Unweighed | None = None
 
     @property
@@ -144,7 +112,7 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
 
 def located(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> Wanted:
     """What a ranking is about, and its bytes where it is stored. Raises as `question`."""
-    about = question(session, campaign, as_of)
+    about = snapshot(session, campaign, as_of)
     key = _key(about, recipe, texts.names_digest(session, about.campaign_id))
     return Wanted(about, recipe, key, reports.find(session, key))
 
@@ -167,72 +135,6 @@ def kept(database: Database, material: Material) -> bytes:
         return reports.find(session, key) or body
 
 
-def question(session: Session, campaign: str, as_of: int | datetime | None) -> Question:
-    """Which data a report speaks about: the version asked for, or the last one by a time.
-
-    Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
-    """
-    row = campaigns.get(session, campaign)
-    version = int(row.data_version)
-    if isinstance(as_of, datetime):
-        version = campaigns.version_at(session, row.id, as_of)
-    elif as_of is not None:
-        if not 0 <= as_of <= version:
-            what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"
-            raise Invalid("there is no such data version", places=(Place(("query", "as_of"), what),))
-        version = as_of
-    return Question(get(session, campaign), row.id, version)
-
-
-def load(session: Session, asked: Question, recipe: Recipe) -> Ratings:
-    """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
-    return loaded(session, asked, recipe)[0]
-
-
-def loaded(session: Session, asked: Question, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
-    """The same as `load`, with the id of the judgment behind each row, and what scores are read by."""
-    read = reading(asked.campaign, recipe.scoring)
-    if not read.protocol.ranks:
-        raise Invalid(f"judgments by {read.protocol.name} rank nothing")
-    profile = derive(session, asked.campaign_id, read)
-    frame = ratings.Frame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None if read.own else read.measure.name,
-        documents_known=asked.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    found = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
-    rows, ids = found.ratings, found.judgment_ids
-    if read.protocol.level == "document":
-        rows, ids = rows.documents_as_segments(), ids[rows.kind == Kind.DOCUMENT]
-    cap = recipe.scoring.cap
-    if cap is not None:
-        capped = rows.with_score(np.minimum(rows.score, cap))
-        order = capped.canonical_order()
-        rows, ids = capped.canonical(order), ids[order]
-    return rows, ids, read
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """Ratings as `loaded`. unweighed: errors that the weights do not know; None where none are read, or marked."""
-
-    rows: Ratings
-    ids: Ints
-    read: Reading
-    unweighed: Unweighed | None
-
-
-def load_marked(session: Session, asked: Question, recipe: Recipe) -> Marked:
-    """The same as `loaded`, with the errors that its weights do not know."""
-    rows, ids, scores = loaded(session, asked, recipe)
-    if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
-        return Marked(rows, ids, scores, None)
-    unknown = unweighed.load(session, asked.campaign_id, rows.judgment, ids, scores.options.profile)
-    return Marked(rows, ids, scores, unknown)
-
-
 def segments_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
     """The ranking as a value, for its segment scores: nothing is drawn that they do not hang on, nothing is stored.
 
@@ -246,11 +148,11 @@ def segments_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int
 def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
     """The ranking as a value, with its segment scores; nothing is stored."""
     with database.transaction() as session:
-        material = read(session, question(session, campaign, as_of), recipe)
+        material = read(session, snapshot(session, campaign, as_of), recipe)
     return material.ranked()
 
 
-def read(session: Session, about: Question, recipe: Recipe) -> Material:
+def read(session: Session, about: Snapshot, recipe: Recipe) -> Material:
     """Read all that a ranking is made of. Raises Invalid where the recipe's scores are not in the judgments."""
     found = load_marked(session, about, recipe)
     words, documents, names = _named(session, about.campaign_id, found.rows)
@@ -269,44 +171,7 @@ def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[s
     return words, documents, names
 
 
-def data_hash(rows: Ratings, documents: Documents, known: Mapping[str, texts.SystemWords]) -> str:
-    """Digest of all that a report used: the same data give the same digest in any database.
-
-    Beside the ratings these are what they mean (scale, which way is better), the domains of the documents
-    that were rated, and the names and kinds of the systems.
-    """
-    digest = hashlib.sha256()
-    systems, _ = _used(rows.system, len(rows.labels.systems))
-    rated, _ = _used(rows.document, len(rows.labels.documents))
-    beside = [
-        (rows.higher_is_better, rows.documents_known, rows.standardised),
-        rows.scale and astuple(rows.scale),
-        [documents.domain[code] for code in rated],
-        [astuple(known[rows.labels.systems[code]]) for code in systems],
-    ]
-    digest.update(json.dumps(beside).encode() + b"\0")
-    names, columns = rows.labels, {name: getattr(rows, name) for name in COLUMNS}
-    labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
-    renumbered = {}
-    for name, words in labels.items():
-        used, renumbered[name] = _used(columns[name], len(words))
-        digest.update("\n".join(words[i] for i in used).encode() + b"\0")
-        columns[name] = renumbered[name][columns[name]]
-    shown, number = _used(columns["segment"][columns["segment"] >= 0], names.segment_position.size)
-    document = renumbered["document"][names.segment_document[shown]]
-    columns["segment"] = np.where(columns["segment"] < 0, -1, np.append(number, -1)[columns["segment"]])
-    for column in (document, names.segment_position[shown], *columns.values()):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return "sha256:" + digest.hexdigest()
-
-
-def _used(codes: Codes, n: int) -> tuple[Codes, Codes]:
-    """The codes that occur, and by old code the new one: what a later version declares must not change this one."""
-    occurs = np.bincount(codes, minlength=n) > 0
-    return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)
-
-
-def _key(about: Question, recipe: Recipe, names: str) -> reports.ReportKey:
+def _key(about: Snapshot, recipe: Recipe, names: str) -> reports.ReportKey:
     # The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems
     # and domains: they have no data version, so that an older one, too, is told with those of today.
     return reports.ReportKey(

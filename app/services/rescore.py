@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.protocols._base import Options, Protocol, Shown
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.scores import GIVEN
 from app.services import audit
-from app.services.campaigns import CampaignView, get, options_of, protocol_of
-from app.services.scores import GIVEN
+from app.services.campaigns import get
 from app.stats.scoring import WeightProfile
 from app.storage import campaigns, judgments
 from app.storage import profiles as stored_profiles

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.errors import Invalid, NotFound
-from app.services import recipes, reports
-from app.services.recipes import NoSuchRecipe
-from app.services.reports import Question, Wanted
+from app.reports.source import named_recipes, snapshot
+from app.reports.source.named_recipes import NoSuchRecipe
+from app.reports.source.snapshot import Snapshot
+from app.services import reports
+from app.services.reports import Wanted
 from app.services.side_by_side import Column, SideBySide, column, lay
 from app.storage import series
 from app.storage.db import Database, Session
@@ -29,7 +31,7 @@ class TooManyCampaigns(Invalid):
 class Member:
     """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
 
-    about: Question
+    about: Snapshot
     wanted: Wanted | None
 
     @property
@@ -93,9 +95,9 @@ def notes(columns: Sequence[Column]) -> list[str]:
 
 
 def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> Member:
-    about = reports.question(session, campaign, None)
+    about = snapshot.snapshot(session, campaign, None)
     try:
-        meant = recipes.named(session, campaign, recipe)
+        meant = named_recipes.find(session, campaign, recipe)
     except NoSuchRecipe as error:
         unknown.append(error)
         return Member(about, None)

@@ -11,10 +11,13 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.domain.errors import Invalid
-from app.services import ranking_view, recipes, reports
+from app.reports.kit import report
+from app.reports.source import named_recipes, snapshot
+from app.reports.source.snapshot import Snapshot
+from app.services import ranking_view, reports
 from app.services.flips import Flip, flips
 from app.services.ranking_view import RankingView, SystemLine
-from app.services.reports import Question, Wanted
+from app.services.reports import Wanted
 from app.storage.db import Database, Session
 from app.storage.staging import json_text
 
@@ -93,25 +96,25 @@ def by_recipes(
 
 def located(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
-) -> tuple[Question, dict[str, Wanted]]:
+) -> tuple[Snapshot, dict[str, Wanted]]:
     """The campaign at a data version, and by name of a recipe the ranking that it asks for. Raises as `by_recipes`."""
-    about = reports.question(session, campaign, as_of)
-    chosen = {name: recipes.named(session, campaign, name, place=("query", "recipes")) for name in names}
+    about = snapshot.snapshot(session, campaign, as_of)
+    chosen = {name: named_recipes.find(session, campaign, name, place=("query", "recipes")) for name in names}
     return about, {name: reports.located(session, campaign, one, about.version) for name, one in chosen.items()}
 
 
-def made(database: Database, about: Question, wanted: Mapping[str, Wanted]) -> SideBySide:
+def made(database: Database, about: Snapshot, wanted: Mapping[str, Wanted]) -> SideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [column(name, partial(reports.made, database, one)) for name, one in wanted.items()]
     return lay(subject(about), columns)
 
 
-def subject(about: Question) -> str:
+def subject(about: Snapshot) -> str:
     """What rankings of a campaign are rankings of."""
     return f"{about.campaign.key}, data version {about.version}"
 
 
-def column(name: str, ask: Callable[[], reports.StoredReport]) -> Column:
+def column(name: str, ask: Callable[[], report.StoredReport]) -> Column:
     """A ranking as a column, or the reason why there is none."""
     try:
         report = ask()

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from app.reports.kit.report import Work
+from app.reports.source.registration import stored_recipe
+from app.reports.source.snapshot import Snapshot
 from app.services import jobs, rankings, series, side_by_side
 from app.services.jobs import JobView, Request
-from app.services.kinds._base import Work
 from app.services.ranking_view import RankingView
-from app.services.registered import stored_recipe
-from app.services.reports import Question, Wanted
+from app.services.reports import Wanted
 from app.services.side_by_side import Column, SideBySide
 from app.stats.result import METHOD_VERSION
 from app.storage import reports as stored
@@ -104,7 +105,7 @@ class Row(NamedTuple):
     """A ranking that is asked for, by the name of its column; None where the recipe's name means nothing."""
 
     name: str
-    about: Question
+    about: Snapshot
     wanted: Wanted | None
 
     def as_json(self) -> list[Any]:
@@ -124,7 +125,7 @@ def _later(session: Session, kind: str, subject: str, rows: Sequence[Row]) -> Si
     return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
 
 
-def _key(first: Question, kind: str, parts: list[object]) -> stored.ReportKey:
+def _key(first: Snapshot, kind: str, parts: list[object]) -> stored.ReportKey:
     digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
     return stored.ReportKey(first.campaign_id, kind, first.version, f"sha256:{digest}", 0, METHOD_VERSION)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from app.services import captions, pictures, tables, tables_csv, tables_markup
+from app.reports.kit import captions
+from app.reports.kit.render import csv_text, markup
+from app.reports.kit.table import Alignment, Cell, Table
+from app.services import pictures, ranking_tables
 from app.services.ranking_view import SystemLine
 from app.services.side_by_side import SideBySide
-from app.services.tables import Alignment, Table
 
 
 def render(shown: SideBySide, kind: str) -> bytes:
@@ -18,12 +20,12 @@ def render(shown: SideBySide, kind: str) -> bytes:
     if kind == "csv":
         return _csv(shown)
     if kind == "md":
-        head = f"**{tables_markup.code(shown.subject)}**: rank, and cluster in brackets"
-        return tables_markup.markdown_table(
+        head = f"**{markup.code(shown.subject)}**: rank, and cluster in brackets"
+        return markup.markdown_table(
             head, table(shown), names=frozenset({0}), caption=caption(shown), warnings=_warnings(shown)
         )
     said = f"{shown.subject}: rank, and cluster in brackets. {caption(shown)}"
-    return tables_markup.latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
+    return markup.latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
 
 
 def table(shown: SideBySide) -> Table:
@@ -31,7 +33,7 @@ def table(shown: SideBySide) -> Table:
     alignments: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(shown.columns) + 2)]
     rows = [
         (
-            tables.labelled(shown.line(system)),
+            ranking_tables.labelled(shown.line(system)),
             f"{shown.mean_relative_rank[system]:.2f}",
             *(_cell(one.line(system)) for one in shown.columns),
         )
@@ -78,7 +80,7 @@ CSV_ORIGIN = ("campaign", "data_version", "recipe", "recipe_hash")
 
 
 def _csv(shown: SideBySide) -> bytes:
-    rows: list[tuple[tables_csv.Cell, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for system in shown.systems:
         for one in shown.columns:
             line = one.line(system)
@@ -87,4 +89,4 @@ def _csv(shown: SideBySide) -> bytes:
                 where = (captions.rank(line.rank), line.cluster, one.relative_rank(system), line.score, line.n_ratings)
                 origin = (view.campaign, view.data_version, view.recipe.name, view.recipe.hash)
                 rows.append((system, one.name, *where, shown.mean_relative_rank[system], line.name, *origin))
-    return tables_csv.as_csv((*CSV_COLUMNS, *CSV_ORIGIN), rows)
+    return csv_text.as_csv((*CSV_COLUMNS, *CSV_ORIGIN), rows)

@@ -15,11 +15,14 @@ from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.services import jobs, recipes
+from app.reports.kit.report import StoredReport, Work
+from app.reports.source import named_recipes
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import load
+from app.reports.source.registration import Registration, applied, registered, stored_recipe
+from app.reports.source.snapshot import Snapshot, snapshot
+from app.services import jobs
 from app.services.jobs import JobView
-from app.services.kinds._base import Work
-from app.services.registered import Registered, applied, registered, stored_recipe
-from app.services.reports import Question, StoredReport, data_hash, load, question
 from app.services.stability_view import CurveView, DesignView, LeftOut, PointView, RequestView, StabilityView, Uneven
 from app.stats.normalize import normalize, per_rater
 from app.stats.ratings import Ratings
@@ -56,7 +59,7 @@ class Prepared:
     """
 
     key: reports.ReportKey
-    about: Question
+    about: Snapshot
     recipe: Recipe
     simulator: Simulator | None
     data_hash: str
@@ -78,19 +81,19 @@ def prepared(database: Database, campaign: str, asked: Asked, *, as_of: int | da
 
 def located(
     database: Database, campaign: str, asked: Asked, *, as_of: int | datetime | None = None
-) -> tuple[reports.ReportKey, Question, Recipe, bytes | None]:
+) -> tuple[reports.ReportKey, Snapshot, Recipe, bytes | None]:
     """The key of a report, what it is about, by which recipe, and its bytes where it is stored.
 
     Raises NotFound for an unknown campaign, NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
-        about = question(session, campaign, as_of)
-        recipe = recipes.named(session, campaign, asked.recipe, place=("body", "recipe"))
+        about = snapshot(session, campaign, as_of)
+        recipe = named_recipes.find(session, campaign, asked.recipe, place=("body", "recipe"))
         key = _key(about, recipe, asked.request)
         return key, about, recipe, reports.find(session, key)
 
 
-def _ready(database: Database, key: reports.ReportKey, about: Question, recipe: Recipe, request: Request) -> Prepared:
+def _ready(database: Database, key: reports.ReportKey, about: Snapshot, recipe: Recipe, request: Request) -> Prepared:
     with database.transaction() as session:
         stands = registered(session, about.campaign_id, about.version)
         rows = load(session, about, recipe)
@@ -103,7 +106,7 @@ def _ready(database: Database, key: reports.ReportKey, about: Question, recipe: 
     return Prepared(key, about, recipe, Simulator(data, resolved), digest, misfits, said, None)
 
 
-def _said(recipe: Recipe, stands: Registered) -> tuple[str, ...]:
+def _said(recipe: Recipe, stands: Registration) -> tuple[str, ...]:
     """What is to be known of the ratings that are read."""
     found = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
     others = {one.exclusion for one in stands.exclusions if not one.withdrawal}
@@ -152,7 +155,7 @@ def work(database: Database, request: jobs.Request) -> Work[StabilityView]:
     """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction(snapshot=True) as session:
-        about = question(session, campaign, version)
+        about = snapshot(session, campaign, version)
     recipe = stored_recipe(request.given["recipe"])
     made = _ready(database, request.key, about, recipe, _REQUEST.validate_python(request.given["request"]))
     simulator = made.simulator
@@ -174,7 +177,7 @@ def work(database: Database, request: jobs.Request) -> Work[StabilityView]:
     return Work(len(simulator.chunks), chunk, finish)
 
 
-def _digest(session: Session, about: Question, rows: Ratings) -> str:
+def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     return data_hash(rows, documents, texts.system_words(session, about.campaign_id))
 
@@ -296,7 +299,7 @@ def _checked(request: Request, used: Ratings) -> tuple[Request, tuple[Curve, ...
     return replace(request, designs=fitting), out
 
 
-def _key(about: Question, recipe: Recipe, request: Request) -> reports.ReportKey:
+def _key(about: Snapshot, recipe: Recipe, request: Request) -> reports.ReportKey:
     # The request is hashed as it was asked: what it leaves open follows from the data version.
     digest = hashlib.sha256(json_text([recipe.name, recipe.hash, _plain(request)]).encode()).hexdigest()
     return reports.ReportKey(about.campaign_id, KIND, about.version, digest, request.seed, METHOD_VERSION)

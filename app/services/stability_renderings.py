@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from app.services import captions, tables_csv, tables_markup
+from app.reports.kit import captions
+from app.reports.kit.render import csv_text, markup
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.pictures.stability import Picture, design_name, stability_plot
 from app.services.stability_view import CurveView, PointView, StabilityView
-from app.services.tables import Alignment, Table
 
 COLUMNS = (
     "documents",
@@ -50,13 +51,13 @@ def render(view: StabilityView, kind: str, picture: Picture = "documents") -> by
     if kind == "csv":
         return _csv(view)
     if kind == "md":
-        head = f"**{tables_markup.code(view.campaign)}**: would the ranking hold if the study were run again?"
-        return tables_markup.markdown_table(
+        head = f"**{markup.code(view.campaign)}**: would the ranking hold if the study were run again?"
+        return markup.markdown_table(
             head, table(view), names=frozenset(), caption=caption(view), warnings=warnings(view)
         )
     said = f"Stability of the ranking of {view.campaign}. {caption(view)}"
     label = f"{view.campaign}-stability"
-    return tables_markup.latex_table(table(view), caption=said, label=label, warnings=warnings(view), long=True)
+    return markup.latex_table(table(view), caption=said, label=label, warnings=warnings(view), long=True)
 
 
 def table(view: StabilityView) -> Table:
@@ -153,11 +154,11 @@ def warnings(view: StabilityView) -> tuple[str, ...]:
 
 def _csv(view: StabilityView) -> bytes:
     origin = (view.campaign, view.data_version, view.seed, view.request.recipe, view.request.recipe_hash)
-    rows: list[tuple[tables_csv.Cell, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for curve in view.curves:
         design = tuple(getattr(curve.design, name) for name in DESIGN)
         rows.extend(
             (*design, *(getattr(point, name) for name in COLUMNS), "; ".join(point.warnings), *origin)
             for point in curve.points
         )
-    return tables_csv.as_csv((*DESIGN, *COLUMNS, "warnings", *ORIGIN), rows)
+    return csv_text.as_csv((*DESIGN, *COLUMNS, "warnings", *ORIGIN), rows)

@@ -15,8 +15,9 @@ from app.domain.errors import NotFound
 from app.domain.recipe import Scoring
 from app.protocols import RaterForm, levels_asked, rater_form, visible, with_ids
 from app.protocols._base import Basis, Level, Options, Protocol, Shown, Span
+from app.reports.source import campaign
+from app.reports.source.scores import profile_id, reading
 from app.services import campaigns
-from app.services.scores import profile_id, reading
 from app.services.setting_numbers import LONGEST_LEASE, SHORTEST_LEASE
 from app.storage import tasks
 from app.storage.db import Session
@@ -167,7 +168,7 @@ def load(session: Session, public_id: str) -> Sheet:
     """Read a task's sheet. Raises TaskNotFound."""
     row = tasks.find(session, public_id)
     view = campaigns.get(session, row.campaign)
-    protocol, options = campaigns.protocol_of(view), campaigns.options_of(view)
+    protocol, options = campaign.protocol_of(view), campaign.options_of(view)
     lasts = lease_of(view.settings)
     profile = profile_id(session, row.campaign_id, reading(view, Scoring()))
     forms = {

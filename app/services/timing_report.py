@@ -7,8 +7,9 @@ from datetime import datetime
 
 import numpy as np
 
+from app.reports.kit.report import StoredReport
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import Head, Judged, judged, kept
-from app.services.reports import Question, StoredReport
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
@@ -72,7 +73,7 @@ class RevisionsView(Head):
 def timing(database: Database, campaign: str, *, as_of: int | datetime | None = None) -> StoredReport:
     """How long judging takes, by kind of unit and by rater. Raises NotFound for an unknown campaign."""
 
-    def make(session: Session, about: Question) -> TimingView:
+    def make(session: Session, about: Snapshot) -> TimingView:
         return _timing(judged(session, about))
 
     return kept(database, campaign, kind="timing", asked="", as_of=as_of, make=make)
@@ -81,7 +82,7 @@ def timing(database: Database, campaign: str, *, as_of: int | datetime | None = 
 def revised(database: Database, campaign: str, *, as_of: int | datetime | None = None) -> StoredReport:
     """How often answers are revised, in all and by rater. Raises NotFound for an unknown campaign."""
 
-    def make(session: Session, about: Question) -> RevisionsView:
+    def make(session: Session, about: Snapshot) -> RevisionsView:
         return _revisions(judged(session, about))
 
     return kept(database, campaign, kind="revisions", asked="", as_of=as_of, make=make)

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import first_faults
-from app.services.campaigns import CampaignView, get
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import get
 from app.services.qualification_marks import Answer, Item, check_item, numbers, right
 from app.services.raters import ActingRater
 from app.storage import campaigns, tutorials

@@ -10,9 +10,9 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
+from app.reports.source.scores import profile_id, reading
 from app.services import audit
 from app.services.campaigns import get
-from app.services.scores import profile_id, reading
 from app.stats.ratings import Role
 from app.storage import campaigns, voids
 from app.storage.db import Database, Session

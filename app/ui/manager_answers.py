@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from app.services.campaigns import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import forms
 

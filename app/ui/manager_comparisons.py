@@ -10,12 +10,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import is_key
-from app.services import asked, asked_renderings, campaigns, kinds
-from app.services.asked import MOST_CAMPAIGNS, Asking
-from app.services.campaigns import CampaignView
+from app.reports.kit import request, store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest
+from app.reports.source.campaign import CampaignView
+from app.services import campaigns, kinds, report_requests
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.kinds._base import Kind
-from app.services.reports import StoredReport
+from app.services.report_requests import MOST_CAMPAIGNS
 from app.services.tokens import Caller
 from app.storage.db import Database, Session
 from app.ui.access import Reader
@@ -27,7 +29,7 @@ from app.ui.pages import PageRoute
 from app.web.access import BoundToCampaign, RoleLacksIt
 from app.web.deps import CampaignKey, DatabaseDep
 
-AnyKind = Kind[Any, Any]
+AnyKind = Report[Any, Any]
 MOST_OFFERED = 300
 Beside = Annotated[list[str], Query(alias="with", max_length=MOST_CAMPAIGNS - 1)]
 
@@ -56,7 +58,7 @@ def comparison(
 
     Raises NoSuchReport, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
     """
-    found = asked.kind_of(kind, "campaigns")
+    found = report_requests.report_of(kind, "campaigns")
     if not caller.may(found.role):
         raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
     if caller.campaign is not None:
@@ -93,7 +95,9 @@ def _answered(
     database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     try:
-        found = asked.long_answer(database, Asking(kind, keys, asked.asked_of(kind, given)), ask=under_way)
+        found = report_requests.find_or_queue(
+            database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=under_way
+        )
     except NotBegun:
         return start(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
@@ -108,7 +112,7 @@ def _shown(
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        found = asked.without_raters(kind, found)
+        found = store.without_raters(kind, found)
     view = kind.view.model_validate_json(found.body)
     return {
         "view": view,
@@ -116,8 +120,8 @@ def _shown(
         "tables": kind.tables(view),
         "caption": kind.caption(view),
         "pictures": [
-            ("" if name == asked_renderings.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
-            for name in asked_renderings.pictures(kind)
+            ("" if name == representations.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
+            for name in representations.chart_names(kind)
         ],
         "links": [(name, _address(kind, suffix, keys, given)) for name, suffix in SHAPES],
     }

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
+from app.reports.source.campaign import CampaignView
 from app.services import sessions
-from app.services.campaigns import CampaignView
 from app.services.tokens import Caller, Role
 from app.storage.campaigns import CampaignNotFound
 from app.ui.messages import message

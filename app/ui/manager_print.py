@@ -9,10 +9,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.services import asked, campaigns, captions, kinds, rankings, recipes, tables
-from app.services.asked import Asking
+from app.reports.kit import captions, store
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.request import ReportRequest
+from app.reports.source import named_recipes
+from app.services import campaigns, kinds, ranking_tables, rankings
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.kinds._base import KindView, Shown
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader
@@ -40,8 +42,8 @@ def printable(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         try:
-            wanted = recipes.named(session, campaign, recipe)
-        except recipes.NoSuchRecipe:
+            wanted = named_recipes.find(session, campaign, recipe)
+        except named_recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
     values: dict[str, object] = {"captions": captions, "view": None, "why": "", "job": None}
     values |= {"picture": address(campaign, ".svg", recipe), "matrix": matrix(campaign, recipe)}
@@ -60,7 +62,7 @@ def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -
     if isinstance(found, JobView):
         return {"job": found, "script": "job"}
     view = view_for(caller, found)
-    return {"view": view, "systems": tables.systems_table(view), "pairs": tables.pairs_table(view)}
+    return {"view": view, "systems": ranking_tables.systems_table(view), "pairs": ranking_tables.pairs_table(view)}
 
 
 def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[str, object]:
@@ -68,12 +70,12 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     kind = kinds.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
-        found = asked.report(database, Asking(kind, (campaign,), kind.asked()))
+        found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.asked()))
     except Invalid as error:
         return {**part, "why": words(error), "picture": ""}
     if not caller.may("manager"):
-        found = asked.without_raters(kind, found)
-    view: KindView = kind.view.model_validate_json(found.body)
-    shown: list[Shown] = list(kind.tables(view))
+        found = store.without_raters(kind, found)
+    view: ReportHead = kind.view.model_validate_json(found.body)
+    shown: list[Section] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
     return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

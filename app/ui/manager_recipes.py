@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
+from app.reports.kit.redact import hidden
 from app.services import campaigns, recipes, side_by_side_jobs, side_by_side_renderings
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.redaction import hidden
 from app.services.side_by_side import SideBySide
 from app.services.tokens import Caller
 from app.ui.access import Reader

@@ -9,12 +9,13 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.services import asked, asked_renderings, campaigns, kinds
-from app.services.asked import Asking
+from app.reports.kit import store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
+from app.services import campaigns, kinds, report_requests
 from app.services.gate import GATE
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.kinds._base import Kind
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
@@ -28,7 +29,7 @@ from app.web.access import RoleLacksIt, all_seen
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.naming import check_naming
 
-AnyKind = Kind[Any, Any]
+AnyKind = Report[Any, Any]
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -46,7 +47,7 @@ def reports_list(request: Request, caller: Reader, campaign: CampaignKey, databa
 @router.get("/campaigns/{campaign}/reports/{kind}")
 def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
-    found = asked.kind_of(kind)
+    found = report_requests.report_of(kind)
     if not caller.may(found.role):
         raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
@@ -87,9 +88,9 @@ def _page(
     if not begun:
         return desk(request, "manager/report.html", about, caller, values)
     try:
-        question = asked.asked_of(kind, given)
-        read = all_seen(caller, asked.campaigns_of(kind, (campaign,), question))
-        found = asked.long_answer(database, Asking(kind, read, question), ask=under_way)
+        question = parse_options(kind, given)
+        read = all_seen(caller, campaigns_of(kind, (campaign,), question))
+        found = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
     except NotBegun:
         return desk(request, "manager/report.html", about, caller, {**values, **start(_at(address, "", given))})
     except (CampaignNotFound, Conflict, Invalid) as error:
@@ -117,18 +118,18 @@ def _shown(
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        found = asked.without_raters(kind, found)
+        found = store.without_raters(kind, found)
     view = kind.view.model_validate_json(found.body)
     drawn = [
         (name, _at(address, ".svg", {**given, **({"picture": name} if kind is not GATE else {})}))
-        for name in asked_renderings.pictures(kind)
+        for name in representations.chart_names(kind)
     ]
     return {
         "view": view,
         "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),
-        "pictures": [("" if name == asked_renderings.PICTURE else name, there) for name, there in drawn],
+        "pictures": [("" if name == representations.PICTURE else name, there) for name, there in drawn],
         "links": [(name, _at(address, suffix, given)) for name, suffix in SHAPES],
     }
 

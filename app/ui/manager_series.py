@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
+from app.reports.kit.redact import hidden
 from app.services import campaigns, side_by_side_jobs, side_by_side_renderings
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.redaction import hidden
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.ui.access import Reader

@@ -11,12 +11,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.services import campaigns, captions, ranking_view, rankings, recipes, tables
-from app.services.campaigns import CampaignView
+from app.reports.kit import captions
+from app.reports.kit.redact import without_raters
+from app.reports.kit.report import StoredReport
+from app.reports.source import named_recipes
+from app.reports.source.campaign import CampaignView
+from app.services import campaigns, ranking_tables, ranking_view, rankings, recipes
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.ranking_view import RankingView
-from app.services.redaction import without_raters
-from app.services.reports import StoredReport
 from app.services.tokens import Caller
 from app.storage.db import Session
 from app.ui.access import Reader
@@ -89,8 +91,8 @@ def matrix(campaign: str, recipe: str) -> str:
 def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
     """The recipe that a name means in the campaign, `locked` included; the default where it means nothing."""
     try:
-        return name, recipes.named(session, campaign, name)
-    except recipes.NoSuchRecipe:
+        return name, named_recipes.find(session, campaign, name)
+    except named_recipes.NoSuchRecipe:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
@@ -118,8 +120,8 @@ def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, obj
         "captions": captions,
         "warnings": together(view.warnings),
         "mixed": MIXED,
-        "systems": tables.systems_table(view),
-        "pairs": tables.pairs_table(view),
+        "systems": ranking_tables.systems_table(view),
+        "pairs": ranking_tables.pairs_table(view),
         "links": [(name, address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "picture": address(about.key, ".svg", recipe),
         "matrix": matrix(about.key, recipe),

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from app.protocols import RaterForm, levels_asked, rater_form
 from app.protocols._base import Widget
-from app.services.campaigns import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
 
 
 def forms(campaign: CampaignView) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from app.services.kinds._base import Kind
+from app.reports.kit.report import Report
 from app.services.tokens import Caller
 from app.web.access import RoleLacksIt
 
 
-def check_naming(caller: Caller, kind: Kind[Any, Any], given: Iterable[str]) -> None:
+def check_naming(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
     """Raise RoleLacksIt where who only views names raters, known ones or not. given: fields of the question."""
     named = sorted(kind.naming.intersection(given))
     if named and not caller.may("manager"):

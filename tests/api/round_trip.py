@@ -25,6 +25,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, from_options
 from app.formats._base import Input
 from app.formats._esa_write import PROTOCOLS
+from app.reports.source import snapshot
 from app.services import exclusions, exports, imports, reports
 from app.stats.ratings import Ratings, Role
 from app.storage.db import Database
@@ -115,7 +116,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
     """
     try:
         with database.transaction() as session:
-            about = reports.question(session, campaign, None)
+            about = snapshot.snapshot(session, campaign, None)
             found = reports.read(session, about, from_options(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).canonical()
         body = replace(found, rows=rows, unweighed=None).body()

@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.domain.errors import Invalid
 from app.main import create_app
-from app.services import asked as services
-from app.services import tokens
+from app.reports.kit import request, store
+from app.services import report_requests, tokens
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.spine import Spine, fresh
@@ -71,9 +72,9 @@ class World:
         return self.client.get(path, headers={"Authorization": f"Bearer {self.tokens[who]}"})
 
     def report(self, campaign: str, kind: str, **query: str) -> Any:
-        asked = services.asked_of(services.kind_of(kind), query)
-        asking = services.Asking(services.kind_of(kind), (campaign,), asked)
-        return json.loads(services.report(self.spine.database, asking).body)
+        asked = request.parse_options(report_requests.report_of(kind), query)
+        asking = request.ReportRequest(report_requests.report_of(kind), (campaign,), asked)
+        return json.loads(store.find_or_compute(self.spine.database, asking).body)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def test_a_seed_fixes_the_intervals(world: World) -> None:
 @pytest.mark.parametrize("query", [{"roles": "rating,wizard"}, {"on": "severity"}, {"same": "A,Z"}, {"scoring": "x"}])
 def test_a_question_that_does_not_fit_is_refused_with_its_place(world: World, query: dict[str, str]) -> None:
     name = next(iter(query))
-    with pytest.raises(services.Invalid) as refused:
+    with pytest.raises(Invalid) as refused:
         world.report("usual", "agreement", **query)
     assert [name in place.loc for place in refused.value.places] == [True] or name == "scoring"
 
@@ -154,7 +155,7 @@ def test_a_question_that_does_not_fit_is_refused_with_its_place(world: World, qu
 def test_distributions_between_two_raters_rest_on_what_both_rated(world: World) -> None:
     view = world.report("usual", "distributions", between="ann,bob")
     assert {one["rater"] for one in view["raters"]} == {"ann", "bob"}
-    with pytest.raises(services.Invalid):
+    with pytest.raises(Invalid):
         world.report("usual", "distributions", between="ann,nobody")
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from app.services import tables_csv
+from app.reports.kit.render import csv_text
 
 RUNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 NAMES = ("=HYPERLINK(1)", "+1+1", "-2-2", "@SUM(A1)")
@@ -82,7 +82,7 @@ TEXTS = st.text(st.sampled_from("=+-@\t\r\n'\",;|a1 "), max_size=8)
 @settings(database=None, derandomize=True, max_examples=300, deadline=None, phases=[Phase.generate])
 @given(TEXTS)
 def test_no_text_runs_once_it_is_a_cell(text: str) -> None:
-    written = tables_csv.as_csv(None, [[text, "end"]]).decode()
+    written = csv_text.as_csv(None, [[text, "end"]]).decode()
     assert not running(written)
     (cell, _), *_ = csv.reader(io.StringIO(written, newline=""))
     assert cell.removeprefix("'") == text.removeprefix("'")

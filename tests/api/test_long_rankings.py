@@ -11,6 +11,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.main import create_app
+from app.reports.source import snapshot
 from app.services import job_work, jobs, rankings, reports, side_by_side, side_by_side_jobs, tokens
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.renderings import segments
@@ -86,7 +87,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     found = world.get(RANKING, **asked)
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
-        about = reports.question(session, "mqm", None)
+        about = snapshot.snapshot(session, "mqm", None)
         at_once = reports.read(session, about, chosen("google-mqm", {"seed": "7"})).body()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from app.main import create_app
-from app.services import asked as services
-from app.services import metrics, tokens
+from app.reports.kit import request, store
+from app.services import metrics, report_requests, tokens
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.api.test_agreement_reports import Row, as_csv
@@ -50,10 +50,10 @@ class World:
     secret: str
 
     def report(self, campaign: str = "usual", **query: str) -> Any:
-        kind = services.kind_of("metrics")
+        kind = report_requests.report_of("metrics")
         given = {"permutations": "200", **query}
-        asking = services.Asking(kind, (campaign,), services.asked_of(kind, given))
-        return json.loads(services.report(self.spine.database, asking).body)
+        asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, given))
+        return json.loads(store.find_or_compute(self.spine.database, asking).body)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,9 @@ def test_figures_are_followed_over_changes_of_the_human_scores(world: World) -> 
 
 
 def test_a_version_before_the_scores_has_none(world: World) -> None:
-    kind = services.kind_of("metrics")
-    asking = services.Asking(kind, ("usual",), services.asked_of(kind, {}), as_of=1)
-    view = json.loads(services.report(world.spine.database, asking).body)
+    kind = report_requests.report_of("metrics")
+    asking = request.ReportRequest(kind, ("usual",), request.parse_options(kind, {}), as_of=1)
+    view = json.loads(store.find_or_compute(world.spine.database, asking).body)
     assert view["metrics"] == []
     assert any("no scores of automatic metrics" in said for said in view["warnings"])
 
@@ -146,9 +146,9 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
 
 
 def difficulty(world: World, campaign: str = "usual", **query: str) -> Any:
-    kind = services.kind_of("difficulty")
-    asking = services.Asking(kind, (campaign,), services.asked_of(kind, query))
-    return json.loads(services.report(world.spine.database, asking).body)
+    kind = report_requests.report_of("difficulty")
+    asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
+    return json.loads(store.find_or_compute(world.spine.database, asking).body)
 
 
 def test_the_map_of_documents_holds_the_scores_of_a_metric_where_it_is_asked_for(world: World) -> None:

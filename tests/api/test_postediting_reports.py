@@ -16,8 +16,8 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.main import create_app
-from app.services import asked as services
-from app.services import tokens
+from app.reports.kit import request, store
+from app.services import report_requests, tokens
 from app.services.simulation import About, PlantedText, model_of, write_model
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
@@ -39,9 +39,9 @@ class World:
         return self.client.get(path, params=query, headers={"Authorization": f"Bearer {self.secret}"})
 
     def report(self, campaign: str = "live", kind: str = "postediting", **query: str) -> Any:
-        found = services.kind_of(kind)
-        asking = services.Asking(found, (campaign,), services.asked_of(found, query))
-        return json.loads(services.report(self.spine.database, asking).body)
+        found = report_requests.report_of(kind)
+        asking = request.ReportRequest(found, (campaign,), request.parse_options(found, query))
+        return json.loads(store.find_or_compute(self.spine.database, asking).body)
 
 
 def edited(text: str, system: str) -> str:
@@ -272,9 +272,9 @@ def test_a_reference_is_compared_with_the_outputs_of_its_own_segment(world: Worl
 
 
 def compared(world: World, *campaigns: str, **query: str) -> Any:
-    found = services.kind_of("postediting_da", "campaigns")
-    asking = services.Asking(found, campaigns, services.asked_of(found, query))
-    return json.loads(services.report(world.spine.database, asking).body)
+    found = report_requests.report_of("postediting_da", "campaigns")
+    asking = request.ReportRequest(found, campaigns, request.parse_options(found, query))
+    return json.loads(store.find_or_compute(world.spine.database, asking).body)
 
 
 def test_scores_and_post_edits_are_joined_by_output_and_correlated_system_by_system(world: World) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from app.api import _kinds, reports_kinds
 from app.main import create_app
+from app.reports.kit.report import Report
 from app.services import kinds, tokens
-from app.services.kinds._base import Kind
 from app.storage import embedded
 from tests.api.conftest import MQM, OPTIONS, TestClient
 from tests.services.test_imports import DA
@@ -81,20 +81,20 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
         kinds.ALL = real
 
 
-def path_of(kind: Kind[Any, Any], campaign: str) -> str:
+def path_of(kind: Report[Any, Any], campaign: str) -> str:
     return (
         f"/v1/comparisons/{kind.name}" if kind.over == "campaigns" else f"/v1/campaigns/{campaign}/reports/{kind.name}"
     )
 
 
-def query_of(kind: Kind[Any, Any], campaign: str) -> dict[str, str]:
+def query_of(kind: Report[Any, Any], campaign: str) -> dict[str, str]:
     if kind.over == "campaign":
         return {}
     second = campaign.replace("empty-", "mqm2 ").split()[0] if campaign.startswith("empty") else f"{campaign}2"
     return {"campaigns": f"{campaign},{'mqm2' if second not in FILLED else second}"}
 
 
-def answered(world: Asked, kind: Kind[Any, Any]) -> tuple[str, httpx.Response]:
+def answered(world: Asked, kind: Report[Any, Any]) -> tuple[str, httpx.Response]:
     """A filled campaign that the report fits, with its answer."""
     said = []
     for campaign in FILLED:
@@ -110,7 +110,7 @@ every_kind = pytest.mark.parametrize("kind", ALL.values(), ids=list(ALL))
 
 
 @every_kind
-def test_a_report_is_what_its_view_says_in_every_shape_and_without_nan(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_a_report_is_what_its_view_says_in_every_shape_and_without_nan(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, answer = answered(world, kind)
 
     view = kind.view.model_validate(answer.json())
@@ -127,7 +127,7 @@ def test_a_report_is_what_its_view_says_in_every_shape_and_without_nan(world: As
 
 
 @every_kind
-def test_every_picture_of_a_kind_is_one(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_every_picture_of_a_kind_is_one(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, _ = answered(world, kind)
     tags = set()
     for name in ("default", *kind.pictures):
@@ -142,7 +142,7 @@ def test_every_picture_of_a_kind_is_one(world: Asked, kind: Kind[Any, Any]) -> N
 
 
 @every_kind
-def test_the_same_question_has_the_same_bytes_and_its_tag_is_known(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_the_same_question_has_the_same_bytes_and_its_tag_is_known(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, first = answered(world, kind)
     for suffix in ("", *(f".{shape}" for shape in SHAPES)):
         path, query = path_of(kind, campaign) + suffix, query_of(kind, campaign)
@@ -158,13 +158,13 @@ def test_the_same_question_has_the_same_bytes_and_its_tag_is_known(world: Asked,
 
 
 @every_kind
-def test_an_unknown_campaign_is_not_found(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_an_unknown_campaign_is_not_found(world: Asked, kind: Report[Any, Any]) -> None:
     query = {"campaigns": "mqm,nowhere"} if kind.over == "campaigns" else {}
     assert world.get(path_of(kind, "nowhere"), query=query).status_code == 404
 
 
 @every_kind
-def test_whose_role_lacks_it_gets_nothing_and_viewers_learn_no_rater(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_whose_role_lacks_it_gets_nothing_and_viewers_learn_no_rater(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, full = answered(world, kind)
     for suffix in ("", *(f".{shape}" for shape in SHAPES)):
         path, query = path_of(kind, campaign) + suffix, query_of(kind, campaign)
@@ -179,14 +179,14 @@ def test_whose_role_lacks_it_gets_nothing_and_viewers_learn_no_rater(world: Aske
 
 
 @every_kind
-def test_another_campaigns_credential_finds_nothing(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_another_campaigns_credential_finds_nothing(world: Asked, kind: Report[Any, Any]) -> None:
     answer = world.get(path_of(kind, "mqm"), "bound", query_of(kind, "mqm"))
     assert answer.status_code == 404
 
 
 @every_kind
 @pytest.mark.parametrize("protocol", ["mqm", "da", "esa", "xsts", "postedit"])
-def test_an_empty_campaign_has_a_clear_statement(world: Asked, kind: Kind[Any, Any], protocol: str) -> None:
+def test_an_empty_campaign_has_a_clear_statement(world: Asked, kind: Report[Any, Any], protocol: str) -> None:
     campaign = f"empty-{protocol}"
     answer = world.get(path_of(kind, campaign), query=query_of(kind, campaign))
     if answer.status_code == 200:
@@ -202,7 +202,7 @@ def test_an_empty_campaign_has_a_clear_statement(world: Asked, kind: Kind[Any, A
 
 @every_kind
 def test_data_as_they_were_before_anything_was_judged_are_those_of_an_empty_campaign(
-    world: Asked, kind: Kind[Any, Any]
+    world: Asked, kind: Report[Any, Any]
 ) -> None:
     campaign, _ = answered(world, kind)
     query = {**query_of(kind, campaign), "as_of": "2020-01-01T00:00:00Z"}
@@ -210,7 +210,7 @@ def test_data_as_they_were_before_anything_was_judged_are_those_of_an_empty_camp
 
 
 @every_kind
-def test_the_document_names_the_question_of_a_kind(world: Asked, kind: Kind[Any, Any]) -> None:
+def test_the_document_names_the_question_of_a_kind(world: Asked, kind: Report[Any, Any]) -> None:
     paths = world.client.get("/openapi.json").json()["paths"]
     described = paths[path_of(kind, "{campaign}")]["get"]
     assert {p["name"] for p in described["parameters"] if p["in"] == "query"} >= {*kind.asked.model_fields, "as_of"}

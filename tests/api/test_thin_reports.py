@@ -16,9 +16,9 @@ import pytest
 
 from app.domain.errors import AppError
 from app.main import create_app
-from app.services import asked as services
+from app.reports.kit import request, store
+from app.reports.kit.report import Report
 from app.services import kinds, tokens
-from app.services.kinds._base import Kind
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import OPTIONS, TestClient
@@ -66,12 +66,12 @@ class World:
     token: str
     database: Database
 
-    def made(self, kind: Kind[Any, Any], campaign: str, query: Mapping[str, str]) -> httpx.Response:
+    def made(self, kind: Report[Any, Any], campaign: str, query: Mapping[str, str]) -> httpx.Response:
         """A report; what is refused is refused again over HTTP."""
-        asked = services.asked_of(kind, {name: value for name, value in query.items() if name != "campaigns"})
+        asked = request.parse_options(kind, {name: value for name, value in query.items() if name != "campaigns"})
         campaigns = tuple(query.get("campaigns", campaign).split(","))
         with suppress(AppError):
-            services.report(self.database, services.Asking(kind, campaigns, asked))
+            store.find_or_compute(self.database, request.ReportRequest(kind, campaigns, asked))
         return self.get(path_of(kind, campaign), query)
 
     def get(self, path: str, query: Mapping[str, str]) -> httpx.Response:
@@ -95,7 +95,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
             yield World(client, token, spine.database)
 
 
-def questions(kind: Kind[Any, Any], thin: str) -> Iterator[tuple[str, dict[str, str]]]:
+def questions(kind: Report[Any, Any], thin: str) -> Iterator[tuple[str, dict[str, str]]]:
     """A campaign and the query: of a comparison, beside a usual campaign, then beside a thin one."""
     plain = {name: value for name, value in QUICK.items() if name in kind.asked.model_fields}
     plain |= QUICKER.get(kind.name, {})

@@ -67,7 +67,7 @@ def test_parquet_is_written_to_a_file_whole(spine: Spine, table: str, tmp_path: 
 def test_parquet_without_its_extra_is_refused_by_name_and_leaves_no_file(
     spine: Spine, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.parquet.find_spec", lambda _: None)
+    monkeypatch.setattr("app.reports.kit.render.parquet.find_spec", lambda _: None)
     answer = command(spine.url, "rank", "mqm", "--parquet", tmp_path / "ranking.parquet")
     assert answer.returncode == 2
     assert b"plumbline[parquet]" in answer.stderr

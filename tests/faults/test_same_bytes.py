@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services.reports import data_hash, load, question
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import load
+from app.reports.source.snapshot import snapshot
 from app.storage import embedded, rating_codes, side_tables, texts
 from app.storage.backup import BackupDamaged, backup, restore
 from tests.faults.conftest import HEADER
@@ -79,7 +81,7 @@ def test_ratings_in_the_order_of_insertion_would_be_caught(
 def data_hash_of(spine: Spine) -> str:
     recipe = chosen("google-mqm", {})
     with spine.database.transaction() as session:
-        asked = question(session, "c", None)
+        asked = snapshot(session, "c", None)
         rows = load(session, asked, recipe)
         documents = side_tables.documents(session, asked.campaign_id, rows.labels)
         return data_hash(rows, documents, texts.system_words(session, asked.campaign_id))

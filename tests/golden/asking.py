@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from app.main import create_app
-from app.services import asked as services
-from app.services import tokens
-from app.services.kinds._base import Kind
+from app.reports.kit import request, store
+from app.reports.kit.report import Report
+from app.services import report_requests, tokens
 from app.services.quality import QualityView
 from app.stats.quality.report import RaterQuality
 from app.storage import embedded
@@ -37,16 +37,16 @@ class Asked:
 
     def report(self, campaign: str, kind: str, **query: str) -> Any:
         """A report of one campaign."""
-        self._make(services.kind_of(kind), (campaign,), query)
+        self._make(report_requests.report_of(kind), (campaign,), query)
         return self.get(f"/v1/campaigns/{campaign}/reports/{kind}", query)
 
     def compare(self, kind: str, campaigns: str, **query: str) -> Any:
         """A comparison of campaigns."""
-        self._make(services.kind_of(kind, "campaigns"), tuple(campaigns.split(",")), query)
+        self._make(report_requests.report_of(kind, "campaigns"), tuple(campaigns.split(",")), query)
         return self.get(f"/v1/comparisons/{kind}", {"campaigns": campaigns, **query})
 
-    def _make(self, kind: Kind[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:
-        services.report(self.database, services.Asking(kind, campaigns, services.asked_of(kind, query)))
+    def _make(self, kind: Report[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:
+        store.find_or_compute(self.database, request.ReportRequest(kind, campaigns, request.parse_options(kind, query)))
 
     def get(self, path: str, query: Mapping[str, str]) -> Any:
         """What stands at an address."""

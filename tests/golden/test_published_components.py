@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.services import asked, recipes
-from app.services.redaction import HIDDEN
+from app.reports.kit import request, store
+from app.reports.kit.redact import HIDDEN
+from app.services import recipes, report_requests
 from app.storage import embedded
 from tests.spine import Spine, fresh, shared
 from tests.stats.components.test_fit import PUBLISHED
@@ -32,9 +33,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def report(spine: Spine, kind: str, **question: Any) -> dict[str, Any]:
-    one = asked.kind_of(kind)
-    asking = asked.Asking(one, ("ende",), asked.asked_of(one, {"recipe": "as-published", **question}))
-    found: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
+    one = report_requests.report_of(kind)
+    asking = request.ReportRequest(one, ("ende",), request.parse_options(one, {"recipe": "as-published", **question}))
+    found: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
     return found
 
 
@@ -59,9 +60,9 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 
 
 def test_viewers_learn_no_rater(spine: Spine) -> None:
-    kind = asked.kind_of("components")
-    asking = asked.Asking(kind, ("ende",), asked.asked_of(kind, {"recipe": "as-published", "draws": 0}))
-    blind = json.loads(asked.without_raters(kind, asked.report(spine.database, asking)).body)
+    kind = report_requests.report_of("components")
+    asking = request.ReportRequest(kind, ("ende",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
+    blind = json.loads(store.without_raters(kind, store.find_or_compute(spine.database, asking)).body)
     assert {one["rater"] for one in (*blind["raters"], *blind["rater_system"])} == {HIDDEN}
 
 

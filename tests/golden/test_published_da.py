@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services import reports
-from app.services.asked import Asking, asked_of, report
+from app.reports.kit.request import ReportRequest, parse_options
+from app.reports.kit.store import find_or_compute
+from app.reports.source import recipe_ratings, snapshot
 from app.services.gate import GATE
 from app.services.gate_view import GateView, tables
 from app.stats.normalize import per_rater
@@ -52,8 +53,8 @@ def published_clusters(path: str) -> list[tuple[str, int]]:
 @WIKIPEDIA
 def test_worker_means_are_met_by_the_stored_ratings(published: Spine, pair: str) -> None:
     with published.database.transaction() as session:
-        asked = reports.question(session, pair, None)
-        ratings = reports.load(session, asked, chosen("wmt-da", {}))
+        asked = snapshot.snapshot(session, pair, None)
+        ratings = recipe_ratings.load(session, asked, chosen("wmt-da", {}))
     moments = per_rater(ratings)
     theirs = wikipedia(pair)["workers"]
     assert sorted(theirs) == sorted(ratings.labels.raters)
@@ -216,8 +217,8 @@ def test_a_gate_names_the_lower_ranked_system_where_that_one_is_significantly_be
     row = next(p for p in published.rank("hi-bn", "wmt-da")["pairs"] if {p["better"], p["worse"]} == both)
     theirs = wikipedia("hi-bn")["p_values"]["Online-B.5"]["TRANSSION.3"]
     options = {"candidate": "Online-B.5", "baseline": "TRANSSION.3", "recipe": "wmt-da"}
-    asking = Asking(GATE, ("hi-bn",), asked_of(GATE, options))
-    view = GateView.model_validate_json(report(published.database, asking).body)
+    asking = ReportRequest(GATE, ("hi-bn",), parse_options(GATE, options))
+    view = GateView.model_validate_json(find_or_compute(published.database, asking).body)
     found = view.by_recipe
     assert found is not None
     assert (found.better, found.significant, found.significantly_better) == ("TRANSSION.3", False, "Online-B.5")

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.services import asked, reports
-from app.services.asked import Asking
+from app.reports.kit import request, store
+from app.reports.kit.request import ReportRequest
+from app.reports.source import recipe_ratings, snapshot
+from app.services import report_requests
 from app.services.gate import GATE
 from tests.spine import Spine, chosen
 from tests.stats.robustness.twin import indicators, plain, scaled, wmt_da
@@ -20,14 +22,16 @@ pytestmark = pytest.mark.golden
 
 
 def report(spine: Spine, kind: str, campaign: str, **query: str) -> Any:
-    found = GATE if kind == "gate" else asked.kind_of(kind)
-    body = asked.report(spine.database, Asking(found, (campaign,), asked.asked_of(found, query))).body
+    found = GATE if kind == "gate" else report_requests.report_of(kind)
+    body = store.find_or_compute(
+        spine.database, ReportRequest(found, (campaign,), request.parse_options(found, query))
+    ).body
     return json.loads(body)
 
 
 def raw(spine: Spine, campaign: str) -> list[Any]:
     with spine.database.transaction() as session:
-        return plain(reports.load(session, reports.question(session, campaign, None), chosen("wmt-da", {})))
+        return plain(recipe_ratings.load(session, snapshot.snapshot(session, campaign, None), chosen("wmt-da", {})))
 
 
 def test_degraded_references_change_the_ranking_as_plain_arithmetic_does(published: Spine) -> None:

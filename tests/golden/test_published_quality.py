@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services import reports
+from app.reports.source import recipe_ratings, snapshot
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.report import RaterQuality
 from app.stats.ratings import Role
@@ -87,7 +87,7 @@ def test_repeats_of_33_workers(asked: Asked, ours: dict[str, RaterQuality], thei
 def test_the_repeats_of_33_workers_are_the_published_ones(asked: Asked, theirs: Any) -> None:
     """Pair by pair, below the reports."""
     with asked.database.transaction() as session:
-        ratings = reports.load(session, reports.question(session, "cs-en", None), chosen("recommended", {}))
+        ratings = recipe_ratings.load(session, snapshot.snapshot(session, "cs-en", None), chosen("recommended", {}))
     pairs = pairs_of(ratings, originals(ratings), Role.REPEAT)
     for name, worker in theirs.items():
         again, first = pairs.of(ratings.labels.raters.index(name))

@@ -54,7 +54,7 @@ def test_patterns_are_found_wherever_they_are_written(
     assert {
         ("app.web.strict_json._TEXT_OR_BRACKET", "finditer"),
         ("app.formats.mtme.ROLES", "fullmatch"),
-        ("app.services.redaction", "finditer"),
+        ("app.reports.kit.redact", "finditer"),
         ("app.web.problems", "finditer"),
     } <= places
     assert len(everything) > 40

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 from app.jobs import computing
+from app.reports.kit.report import Work
+from app.reports.source.snapshot import Snapshot
 from app.services import kinds
-from app.services.kinds._base import Work
-from app.services.reports import Question
 from app.storage.db import Session
 from tests.toy_kinds import TOY, ToyAsked, ToyView
 
@@ -20,7 +20,7 @@ TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.compute
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ToyAsked) -> Work[ToyView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ToyAsked) -> Work[ToyView]:
     work = TOY.prepare(session, about, asked)
 
     def chunk(number: int) -> bytes:

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from app.jobs import computing, queue
 from app.jobs import worker as loop
-from app.services import asked, jobs, kinds
-from app.services.asked import Asking
+from app.reports.kit.request import ReportRequest
+from app.services import jobs, kinds, report_requests
 from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.tokens import THE_OPERATOR
 from app.storage import embedded, jobs_queue, migrate
@@ -206,7 +206,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     monkeypatch.setattr(kinds, "ALL", poison.KINDS)
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
-    job = asked.long_answer(bench.spine.database, Asking(poison.POISON, ("mqm",), ToyAsked(parts=4)))
+    job = report_requests.find_or_queue(bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyAsked(parts=4)))
     assert isinstance(job, JobView)
     stop = threading.Event()
     worker = threading.Thread(

@@ -10,8 +10,10 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import Conflict, Invalid, NotFound
+from app.reports.source import campaign
+from app.reports.source.campaign import CampaignView
 from app.services import campaigns
-from app.services.campaigns import CampaignView, NewCampaign
+from app.services.campaigns import NewCampaign
 from app.storage.db import Session
 from tests.services.test_imports import MQM, judgment, lines
 from tests.spine import Spine, opened
@@ -23,7 +25,7 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
-def make(spine: Spine, key: str, **other: Any) -> campaigns.CampaignView:
+def make(spine: Spine, key: str, **other: Any) -> campaign.CampaignView:
     with spine.database.transaction() as session:
         return campaigns.create(session, NewCampaign(**{"key": key, "protocol": "da", **other}), actor="test")
 

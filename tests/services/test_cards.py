@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services import asked, asked_renderings, kinds
+from app.reports.kit import request, store
+from app.reports.kit.render import representations
+from app.services import kinds
 from app.services.kinds._heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.services.kinds.datasheet import SAID_BY
 from app.stats import data_card as stats
@@ -32,7 +34,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 def view(spine: Spine, campaign: str, name: str) -> dict[str, Any]:
     kind = kinds.ALL[f"campaign/{name}"]
-    found: dict[str, Any] = json.loads(asked.report(spine.database, asked.Asking(kind, (campaign,), kind.asked())).body)
+    found: dict[str, Any] = json.loads(
+        store.find_or_compute(spine.database, request.ReportRequest(kind, (campaign,), kind.asked())).body
+    )
     return found
 
 
@@ -120,7 +124,7 @@ def test_every_question_of_heds_is_there_once_and_what_is_not_stored_is_unknown(
     assert said["4.3.11.2"] in (None, "InterAA not assessed")
     assert sheet["answered"] == sum(answer is not None for answer in said.values())
     kind = kinds.ALL["campaign/datasheet"]
-    latex = asked_renderings.render(kind, json.dumps(sheet).encode(), "tex").decode()
+    latex = representations.render(kind, json.dumps(sheet).encode(), "tex").decode()
     assert "unknown: not stored" in latex
     assert "HEDS 3.0" in latex
 

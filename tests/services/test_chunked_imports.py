@@ -10,8 +10,8 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats._base import At, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
+from app.reports.source.campaign import CampaignView
 from app.services import campaigns, intake, merging
-from app.services.campaigns import CampaignView
 from app.storage import staging
 from tests.spine import Spine, opened
 

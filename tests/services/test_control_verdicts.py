@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from app.reports.source.snapshot import snapshot
 from app.services.judged import judged, of_controls
-from app.services.reports import question
 from app.stats.quality.controls import TESTS
 from app.stats.quality.report import Choices, quality
 from app.stats.quality.verdicts import verdicts
@@ -73,7 +73,7 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
         spine.take(f"w{n}", "jsonl", lines(voids))
         with spine.database.transaction() as session:
             for version in (None, 1):
-                about = question(session, f"w{n}", version)
+                about = snapshot(session, f"w{n}", version)
                 whole, (part, of_segments) = judged(session, about), of_controls(session, about)
                 read_of["whole"] += len(whole.rows)
                 read_of["part"] += len(part)

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from app.domain.recipe import NAMED, Aggregate
+from app.reports.source.recipe_input import RecipeInput
 from app.services import gate
-from app.services.kinds._ranked import Material
 from app.stats.gate import Rule, decide, difference_by_document
 from app.stats.robustness.reranking import laid_out
 from tests.stats.components.worlds import crossed
@@ -25,7 +25,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     apart = difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
     asked, rule = gate.GateAsked(candidate="s01", baseline="s00"), Rule()
     found = decide(apart.sums, apart.weights, rule)
-    given = cast("Material", SimpleNamespace(rows=ratings))
+    given = cast("RecipeInput", SimpleNamespace(rows=ratings))
     again, point = gate._again(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
     assert again is not None
     assert again.method == method
@@ -43,7 +43,7 @@ def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_s
     apart = difference_by_document(laid, *pair, ratings.better_sign, paired=True)
     found = decide(apart.sums, apart.weights, rule)
     asked = gate.GateAsked(candidate="A", baseline="B")
-    again, _ = gate._again(cast("Material", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found)
+    again, _ = gate._again(cast("RecipeInput", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found)
     assert found.verdict == "better"
     assert again is not None
     assert again.method == "simulated"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import captions, ranking_view
-from app.services.captions import HUMANS_COUNT
+from app.reports.kit import captions
+from app.services import ranking_captions, ranking_view
+from app.services.ranking_captions import HUMANS_COUNT
 from app.storage import embedded
 from tests.services.test_imports import DA, MQM
 from tests.spine import Spine, fresh
@@ -89,4 +90,4 @@ def test_a_ranking_says_that_human_translations_count_among_the_pairs(
     body = spine.body(campaign, "recommended", **options)
     view = ranking_view.read(body)
     assert (HUMANS_COUNT in view.notes) == told
-    assert (captions.sentence(HUMANS_COUNT) in captions.caption(view)) == told
+    assert (captions.sentence(HUMANS_COUNT) in ranking_captions.caption(view)) == told

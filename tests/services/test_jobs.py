@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import AppError, Invalid
-from app.services import asked, jobs, kinds, stability
-from app.services.asked import Asking
+from app.reports.kit import store
+from app.reports.kit.report import StoredReport
+from app.reports.kit.request import ReportRequest
+from app.services import jobs, kinds, report_requests, stability
 from app.services.job_work import Computer
 from app.services.jobs import MOST_BEGUN, MOST_TRIES, STALLED_AFTER, JobView
-from app.services.reports import StoredReport
 from app.services.stability import Asked, prepared
 from app.services.tokens import THE_OPERATOR
 from app.stats.stability.curves import in_order
@@ -266,29 +267,29 @@ def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
 ) -> None:
     monkeypatch.setattr(kinds, "ALL", MappingProxyType(BOTH))
     for parts in (0, 3):
-        asking = Asking(BOTH["campaigns/toys"], ("thrice",), ToyAsked(parts=parts))
-        job = asked.long_answer(spine.database, asking)
+        asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(parts=parts))
+        job = report_requests.find_or_queue(spine.database, asking)
         assert isinstance(job, JobView)
         drained(spine.database)
         assert (now(spine, job).done, now(spine, job).total) == (max(1, parts),) * 2
-        made = asked.long_answer(spine.database, asking)
+        made = report_requests.find_or_queue(spine.database, asking)
         assert isinstance(made, StoredReport)
         with spine.database.transaction() as session:
             session.execute(text("DELETE FROM reports"))
-        assert asked.report(spine.database, asking).body == made.body
+        assert store.find_or_compute(spine.database, asking).body == made.body
 
 
 def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
     spine: Spine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kinds, "ALL", MappingProxyType(BOTH))
-    asking = Asking(BOTH["campaigns/toys"], ("thrice",), ToyAsked(rater="nobody"))
+    asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(rater="nobody"))
     with pytest.raises(Invalid) as at_once:
-        asked.report(spine.database, asking)
-    job = asked.long_answer(spine.database, asking)
+        store.find_or_compute(spine.database, asking)
+    job = report_requests.find_or_queue(spine.database, asking)
     assert isinstance(job, JobView)
     drained(spine.database)
     with pytest.raises(AppError) as later:
-        asked.long_answer(spine.database, asking)
+        report_requests.find_or_queue(spine.database, asking)
     for error in (at_once.value, later.value):
         assert (error.kind, error.title(), error.places[0].loc) == ("invalid", Invalid.title(), ("query", "rater"))

@@ -11,11 +11,11 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
+from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.kinds import components, forecast, power
 from app.services.kinds._modelled import Modelled, drawn
 from app.services.kinds._power_asked import PowerAsked
 from app.services.kinds._power_work import Planner
-from app.services.kinds._ranked import NOTHING, Material
 from app.services.plan_components import MOST_ROWS, _part
 from app.stats.planning import DEFAULTS
 from app.stats.ratings import Ratings, Scale
@@ -35,7 +35,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> Modelled:
         recipe=replace(NAMED["recommended"], seed=1),
         documents=documents,
     )
-    return Modelled(cast("Material", given), ratings, (), draws)
+    return Modelled(cast("RecipeInput", given), ratings, (), draws)
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:

@@ -11,9 +11,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Exclusion
+from app.reports.source.recipe_input import RecipeInput
 from app.services.kinds import multiverse, robustness, validation
 from app.services.kinds._multiverse_choices import different
-from app.services.kinds._ranked import Material
 from app.stats.multiverse.space import Excluding, Space
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
@@ -40,7 +40,7 @@ def nobody() -> Ratings:
 
 def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
     experiments = Experiments.of(ratings, RECIPE, frozenset())
-    of_robustness = robustness._warnings(cast("Material", None), experiments)
+    of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
     of_validation = validation._warnings(Validation.of(Population.of(ratings), RECIPE, 1), ())
     return list(of_robustness), multiverse._warnings(rank(ratings, RECIPE), 0), of_validation
 
@@ -72,7 +72,7 @@ def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told(
 
 
 def test_human_systems_that_there_are_not_are_refused() -> None:
-    given = cast("Material", SimpleNamespace(names={"A": "A", "B": "B"}))
+    given = cast("RecipeInput", SimpleNamespace(names={"A": "A", "B": "B"}))
     assert robustness.humans_of("A,B", given) == {"A", "B"}
     with pytest.raises(Invalid) as refused:
         robustness.humans_of("A,nobody", given)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from app.api import _ranking, _rater_reports
-from app.services import asked_renderings, kinds, ranking_view, rater_renderings, renderings
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report
+from app.services import kinds, ranking_view, rater_renderings, renderings
 from app.services.gate import GATE
-from app.services.kinds._base import Kind
 
 P = re.compile(r"^[pq]_(value|adjusted|reverse|signed)$")
 NOUGHT = re.compile(r"(?<![\d.,])[−-]?0?[.,]?0+(?:e[+-]?\d+)?(?![\d.,])")
@@ -28,9 +29,9 @@ def with_p(value: object, p: float) -> Any:
     return [with_p(one, p) for one in value] if isinstance(value, list | tuple) else value
 
 
-def of_kind(kind: Kind[Any, Any], example: Any, shape: str) -> str:
+def of_kind(kind: Report[Any, Any], example: Any, shape: str) -> str:
     view = kind.view.model_validate(example)
-    return asked_renderings.render(kind, view.model_dump_json().encode(), shape, "default").decode()
+    return representations.render(kind, view.model_dump_json().encode(), shape, "default").decode()
 
 
 def changed(before: str, after: str) -> list[str]:

@@ -12,7 +12,8 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.main import create_app
-from app.services import exports, parquet, reports, tokens
+from app.reports.kit.render import parquet
+from app.services import exports, reports, tokens
 from app.services.renderings import render
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient

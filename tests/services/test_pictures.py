@@ -11,7 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.services import captions, ranking_view
+from app.reports.kit import captions
+from app.services import ranking_captions, ranking_view
 from app.services.renderings import render
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -121,7 +122,7 @@ def test_the_caption_names_recipe_counts_and_warnings(system, report):
     body = report([system("A", 1), system("B", 2)])
     joined = " ".join(texts(render(body, "svg")))
 
-    assert captions.caption(ranking_view.read(body)) in joined
+    assert ranking_captions.caption(ranking_view.read(body)) in joined
     assert "1 warning: 5 documents" in joined
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from app.services.redaction import hidden, unnamed, without_raters
-from app.services.reports import StoredReport
+from app.reports.kit.redact import hidden, unnamed, without_raters
+from app.reports.kit.report import StoredReport
 
 REPORT = {
     "campaign": "rater-study",

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from app.domain.errors import Invalid, NotFound
+from app.reports.source import recipe_ratings
 from app.services import reports
 from app.storage import campaigns
 from tests.services.test_imports import MQM, judgment, lines, study, void
@@ -160,13 +161,13 @@ def test_a_change_between_question_and_computing_is_not_stored_under_what_was_as
 ) -> None:
     before = spine.body("c", "recommended")
     spine.ask("DELETE FROM reports RETURNING 1")
-    load = reports.loaded
+    load = recipe_ratings.load_with_ids
 
     def meanwhile(*given: Any) -> Any:
         spine.ask(change)
         return load(*given)
 
-    monkeypatch.setattr(reports, "loaded", meanwhile)
+    monkeypatch.setattr(recipe_ratings, "load_with_ids", meanwhile)
     changed = spine.body("c", "recommended")
     monkeypatch.undo()
     assert changed != before

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from app.api._side_by_side import SideBySideOut
 from app.cli._show import ranking_table
-from app.services import ranking_view, side_by_side_renderings, tables, tables_markup
+from app.reports.kit.render import markup
+from app.services import ranking_tables, ranking_view, side_by_side_renderings
 from app.services.renderings import render
 from app.services.side_by_side import Column, lay
 from tests.services.test_imports import judgment, lines
@@ -36,12 +37,12 @@ def test_a_ranking_gives_the_name_of_a_system_beside_its_key(database_url):
 
 def test_a_name_that_is_not_the_key_stands_before_it(system, report):
     lines_of = [system("A", 1, name="A"), system(KEY, 2, name=NAME), system("C", 3, name="Çe", kind="human")]
-    shown = tables.systems_table(ranking_view.read(report([*lines_of, system("D", 4)])))
+    shown = ranking_tables.systems_table(ranking_view.read(report([*lines_of, system("D", 4)])))
     assert [row[2] for row in shown.rows] == ["A", f"{NAME} [{KEY}]", "Çe [C] (human)", "D"]
 
 
 def test_pairs_have_names_too(body):
-    row = tables.pairs_table(ranking_view.read(body)).rows[0]
+    row = ranking_tables.pairs_table(ranking_view.read(body)).rows[0]
     assert row[:2] == ("A", f"{NAME} [{KEY}]")
 
 
@@ -75,7 +76,7 @@ def test_latex_escapes_names(system, report, name):
 
 @pytest.mark.parametrize("name", ["a`b", "a``b`c", "```"])
 def test_no_number_of_backticks_in_a_name_ends_its_code_span(name):
-    shown = tables_markup.code(name)
+    shown = markup.code(name)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence not in name
     assert shown == f"{fence} {name} {fence}"
@@ -87,7 +88,7 @@ def test_pictures_keep_the_key_where_the_font_lacks_the_letters_of_a_name(system
 
 
 def test_a_report_stored_before_names_is_still_read(system, report):
-    shown = tables.systems_table(ranking_view.read(report([system("A", 1)])))
+    shown = ranking_tables.systems_table(ranking_view.read(report([system("A", 1)])))
     assert shown.rows[0][2] == "A"
 
 

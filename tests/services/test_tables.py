@@ -13,7 +13,9 @@ from rich.console import Console
 
 from app.cli._show import ranking_table
 from app.domain.errors import Invalid
-from app.services import captions, latex, ranking_view, tables, tables_csv
+from app.reports.kit import captions, table
+from app.reports.kit.render import csv_text, latex
+from app.services import ranking_captions, ranking_csv, ranking_tables, ranking_view
 from app.services.renderings import render
 from app.stats.result import SegmentTable
 
@@ -61,14 +63,16 @@ def test_csv_leaves_unknown_figures_empty(system, pair, report):
 @pytest.mark.parametrize("known", [(), ("new raters",), ("new domains",), ("new raters", "new domains")])
 def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pair, report, known):
     wider = {f"{of.replace(' ', '_')}_interval": WIDER for of in known}
-    shown = tables.pairs_table(ranking_view.read(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)])))
+    shown = ranking_tables.pairs_table(
+        ranking_view.read(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)]))
+    )
     here = [i for i, heading in enumerate(shown.headings) if heading.startswith("95% interval")]
     assert [shown.headings[i] for i in here] == ["95% interval", *(f"95% interval, {of}" for of in known)]
     assert {shown.rows[0][i] for i in here[1:]} == ({"[−0.250, 1.500]"} if known else set())
 
 
 def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatch):
-    monkeypatch.setattr(tables_csv, "_CSV_BATCH", 2)
+    monkeypatch.setattr(ranking_csv, "_CSV_BATCH", 2)
     codes = np.array([0, 0, 1], dtype=np.int32)
     table = SegmentTable(
         systems=("A", "=B"),
@@ -81,7 +85,7 @@ def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatc
         n=np.array([1, 1, 2], dtype=np.int32),
     )
 
-    parts = list(tables_csv.segments_csv(table, recipe="recommended"))
+    parts = list(ranking_csv.segments_csv(table, recipe="recommended"))
 
     assert len(parts) == 3
     rows = rows_of(b"".join(parts))
@@ -170,7 +174,7 @@ def test_a_recipe_in_words_says_what_it_does(system, report, changed, says):
     told = json.loads(report([system("A", 1)]))
     view = ranking_view.read(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
 
-    assert says in captions.recipe_in_words(view.recipe)
+    assert says in ranking_captions.recipe_in_words(view.recipe)
 
 
 @pytest.mark.parametrize(("headings", "row"), [(["A"], ["a", "1"]), (["A", "B"], ["a"]), (["A", "B"], ["a", "1", "2"])])
@@ -178,21 +182,21 @@ def test_a_row_with_a_cell_too_many_or_too_few_is_no_table(headings, row):
     sides = ("left",) * len(headings)
     whole = tuple(map(str.lower, headings))
 
-    assert tables.Table(tuple(headings), sides, (whole,)).rows == (whole,)
-    assert tables_csv.as_csv(headings, [whole]).decode().count("\n") == 2
+    assert table.Table(tuple(headings), sides, (whole,)).rows == (whole,)
+    assert csv_text.as_csv(headings, [whole]).decode().count("\n") == 2
     with pytest.raises(ValueError, match="one cell for each"):
-        tables.Table(tuple(headings), sides, (whole, tuple(row)))
+        table.Table(tuple(headings), sides, (whole, tuple(row)))
     with pytest.raises(ValueError, match="one cell for each"):
-        tables_csv.as_csv(headings, [whole, row])
+        csv_text.as_csv(headings, [whole, row])
 
 
 def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
     same = ranking_view.read(report([system("A", 1)]))
     other = ranking_view.read(report([system("A", 1, raw=4.2)], unit="z"))
 
-    assert "Raw score" not in tables.systems_table(same).headings
-    assert "Raw score" in tables.systems_table(other).headings
-    assert "MQM z-score" in tables.systems_table(other).headings
+    assert "Raw score" not in ranking_tables.systems_table(same).headings
+    assert "Raw score" in ranking_tables.systems_table(other).headings
+    assert "MQM z-score" in ranking_tables.systems_table(other).headings
 
 
 def test_numbers_get_digits_by_their_spread_and_no_negative_zero():

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.services import asked, campaigns, gate
+from app.reports.kit import request, store
+from app.services import campaigns, gate
 from app.services.campaigns import NewCampaign
 from app.storage import embedded
 from tests.services.test_imports import MQM, judgment, lines, void
@@ -57,7 +58,7 @@ def test_a_ranking_warns_of_errors_that_weigh_nothing_for_want_of_a_weight(spine
 def test_a_gate_warns_as_its_ranking_does(spine: Spine) -> None:
     for campaign, warnings in (("critical", [WARNING]), ("plain", [])):
         question = gate.GateAsked(candidate="A", baseline="B", normalize="none")
-        body = asked.report(spine.database, asked.Asking(gate.GATE, (campaign,), question)).body
+        body = store.find_or_compute(spine.database, request.ReportRequest(gate.GATE, (campaign,), question)).body
         assert [warning for warning in json.loads(body)["warnings"] if "weigh" in warning] == warnings
 
 

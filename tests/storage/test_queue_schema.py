@@ -8,9 +8,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from app.reports.kit.report import StoredReport
 from app.services import jobs, stability
 from app.services.jobs import JobView
-from app.services.reports import StoredReport
 from app.services.stability import Asked
 from app.stats.stability.request import Request, StudyDesign
 from app.storage import embedded, migrate, queue_schema

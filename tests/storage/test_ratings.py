@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services import reports
+from app.reports.source import recipe_ratings, snapshot
 from app.stats.ratings import COLUMNS, Kind, Ratings
 from tests.services.test_imports import judgment, lines, void
 from tests.spine import Spine, chosen, opened
@@ -26,7 +26,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def ratings_of(spine: Spine, campaign: str, version: int | None = None) -> Ratings:
     with spine.database.transaction() as session:
-        return reports.load(session, reports.question(session, campaign, version), chosen("wmt-da", {}))
+        return recipe_ratings.load(session, snapshot.snapshot(session, campaign, version), chosen("wmt-da", {}))
 
 
 def repeated() -> list[dict[str, Any]]:

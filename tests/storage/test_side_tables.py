@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import Scoring
-from app.services import reports
+from app.reports.source import snapshot
+from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import get
-from app.services.scores import profile_id, reading
 from app.stats.ratings import Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
@@ -56,7 +56,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 
 def _load(session: Session) -> tuple[int, int, ratings.Loaded]:
-    asked = reports.question(session, "c", None)
+    asked = snapshot.snapshot(session, "c", None)
     read = reading(get(session, "c"), Scoring())
     profile = profile_id(session, asked.campaign_id, read)
     frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)

@@ -9,7 +9,8 @@ from types import ModuleType
 
 from app import protocols
 from app.protocols._forms import LEVEL_SAYS, RESTS_ON
-from app.services import captions, kinds, side_by_side_renderings, stability_renderings, tables
+from app.reports.kit import captions
+from app.services import kinds, ranking_tables, side_by_side_renderings, stability_renderings
 from app.services.gate import GATE
 from app.ui.manager_forms import fields
 from app.ui.manager_stability import StabilityAsked
@@ -19,15 +20,15 @@ KINDS = (*kinds.ALL.values(), GATE)
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {
-    "manager/ranking": (tables, captions),
-    "manager/print": (tables, captions),
+    "manager/ranking": (ranking_tables, captions),
+    "manager/print": (ranking_tables, captions),
     "manager/recipes": (side_by_side_renderings,),
     "manager/series": (side_by_side_renderings,),
     "manager/stability": (stability_renderings,),
 }
 
 
-INTERVALS = {"95% interval", *(f"95% interval, {of}" for of, _ in tables._WIDER)}
+INTERVALS = {"95% interval", *(f"95% interval, {of}" for of, _ in ranking_tables._WIDER)}
 
 
 def of_services(page: str) -> set[str]:

@@ -8,14 +8,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from app.services.kinds._base import Kind
+from app.reports.kit.report import Report
 
 
-def _discover() -> Mapping[str, Kind[Any, Any]]:
+def _discover() -> Mapping[str, Report[Any, Any]]:
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[Kind[Any, Any]] = [import_module(f"{__name__}.{name}").KIND for name in names]
+    found: list[Report[Any, Any]] = [import_module(f"{__name__}.{name}").KIND for name in names]
     return MappingProxyType({f"{kind.over}/{kind.name}": kind for kind in sorted(found, key=lambda k: k.name)})
 
 
-ALL: Mapping[str, Kind[Any, Any]] = _discover()
+ALL: Mapping[str, Report[Any, Any]] = _discover()
 """By `campaign/NAME` and `campaigns/NAME`: a report and a comparison may share a name."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.kinds._agreement_show import LEVEL_NAMES, caption, named
 from app.services.kinds._agreement_view import AgreementView, LevelView, RaterPairLine, Statistic
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
 LEFT = 300.0
@@ -21,8 +21,6 @@ SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 NEGATIVE = "#f3c39b"
 ALL_TOLERANCES = frozenset({"kappa"})
 NOT_COEFFICIENTS = frozenset({"mean_difference"})
-
-
 Group = tuple[str, list["Statistic"]]
 
 
@@ -47,8 +45,8 @@ def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> byt
     bottom = top + max(1, sum(len(found) + 1 for _, found in groups)) * ROW
     width = LEFT + PLOT + FIGURES + MARGIN
     told = wrapped(said, width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
         low = _lowest([one for _, found in groups for one in found])
@@ -64,7 +62,7 @@ def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> byt
         if not any(found for _, found in groups):
             sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
         sheet.caption(told, bottom + 34)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _lowest(statistics: Sequence[Statistic]) -> float:
@@ -109,13 +107,13 @@ def heat_map(view: AgreementView) -> bytes:
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]
     cell = CELL if len(shown) <= 20 else SMALL
-    longest = max((len(_canvas.shortened(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
+    longest = max((len(canvas.shortened(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
     left, top = MARGIN + longest + 8, HEAD + longest + 8
     bottom = top + max(1, len(shown)) * cell
     width = max(left + len(shown) * cell + MARGIN, 520.0)
     told = wrapped(_said(view, len(names)), width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 56 + len(told) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
         sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
@@ -129,7 +127,7 @@ def heat_map(view: AgreementView) -> bytes:
             sheet.text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
         _legend(sheet, bottom + 20)
         sheet.caption(told, bottom + 48)
-        return _canvas.to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
 
 
 def _said(view: AgreementView, n: int) -> list[str]:
@@ -142,7 +140,7 @@ def _said(view: AgreementView, n: int) -> list[str]:
 
 def _names(sheet: Sheet, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
-        short = _canvas.shortened(name, LONGEST_NAME)
+        short = canvas.shortened(name, LONGEST_NAME)
         sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
         sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
         sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)

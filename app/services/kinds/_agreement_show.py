@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds._agreement_view import AgreementView, LevelView, RaterPairLine, SelfLine, Statistic
-from app.services.kinds._base import Shown
 from app.services.kinds._tables import table
-from app.services.tables import Table, interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 3
 NAMES = {
@@ -54,19 +54,21 @@ def named(one: Statistic) -> str:
     return name if one.tolerance is None else f"{name}, t = {one.tolerance:g}"
 
 
-def tables(view: AgreementView) -> Sequence[Shown]:
+def tables(view: AgreementView) -> Sequence[Section]:
     """By level its coefficients and documents by length; then raters pair by pair, with themselves, and marks."""
-    shown: list[Shown] = []
+    shown: list[Section] = []
     for level in view.levels:
-        shown.append(Shown(_level_title(level), _statistics(view, level), frozenset()))
+        shown.append(Section(_level_title(level), _statistics(view, level), frozenset()))
         if len(level.by_length) > 1:
-            shown.append(Shown(f"{LEVEL_NAMES[level.level]}, by length of the document", _lengths(level), frozenset()))
+            shown.append(
+                Section(f"{LEVEL_NAMES[level.level]}, by length of the document", _lengths(level), frozenset())
+            )
     if view.pairs:
-        shown.append(Shown("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
+        shown.append(Section("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
     if view.own:
-        shown.append(Shown("Raters with themselves", _own(view.own), frozenset({1})))
+        shown.append(Section("Raters with themselves", _own(view.own), frozenset({1})))
     if view.spans:
-        shown.append(Shown("Marked errors", _spans(view), frozenset()))
+        shown.append(Section("Marked errors", _spans(view), frozenset()))
     return shown
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services.kinds._base import KindView
+from app.reports.kit.report import ReportHead
 from app.stats.agreement.units import Level
 
 Interval = tuple[float, float]
@@ -133,7 +133,7 @@ class SpanView(Line):
     figures: list[SpanLine]
 
 
-class AgreementView(KindView):
+class AgreementView(ReportHead):
     """How far raters agree."""
 
     on: str

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.table import Alignment, Table
 from app.services.kinds._agreement_view import Interval, Line
 from app.services.kinds._arms_read import Condition
-from app.services.tables import Alignment, Table, interval
+from app.services.ranking_tables import interval
 from app.stats.arms.pace import Paced, Slope, fatigue, learning
 from app.stats.arms.times import Measured, Work, measured, ratio, shown
 from app.stats.quality.pairing import first_rows

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.table import Table
 from app.services.kinds._agreement_view import Interval, Line
 from app.services.kinds._arms_read import Conditions
-from app.services.tables import Table, interval
+from app.services.ranking_tables import interval
 from app.stats.arms.model import Effect, Timed, TimeModel, time_model
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Kind

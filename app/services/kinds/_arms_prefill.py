@@ -9,12 +9,11 @@ from pydantic import Field
 
 from app.protocols import audit_stored
 from app.protocols._base import Span
-from app.services import captions
-from app.services.campaigns import protocol_of
+from app.reports.kit import captions
+from app.reports.kit.table import Cell, Table
+from app.reports.source.campaign import protocol_of
 from app.services.kinds._agreement_view import Line
 from app.services.kinds._arms_read import Conditions
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 from app.storage import prefills
 from app.storage.db import Session
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.reports.source.data_hash import data_hash
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import Judged, judged
-from app.services.reports import Question, data_hash
 from app.stats.arms.pace import Paced
 from app.stats.arms.times import Work
 from app.stats.quality.pairing import first_rows
@@ -54,7 +55,7 @@ class Conditions:
     dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
     """
 
-    about: Question
+    about: Snapshot
     data_hash: str
     names: tuple[Condition, ...]
     of: Codes
@@ -79,7 +80,7 @@ class Conditions:
         return Paced(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
-def conditions(session: Session, about: Question, asked: WhoAsked) -> Conditions:
+def conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = judged(session, about)
     told = task_arms(session, about.campaign_id, read.rows.labels.tasks)
@@ -107,7 +108,7 @@ def conditions(session: Session, about: Question, asked: WhoAsked) -> Conditions
     )
 
 
-def states_beside(session: Session, about: Question) -> list[object]:
+def states_beside(session: Session, about: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [sorted(unfinished(session, about.campaign_id)), not_done(session, about.campaign_id)]
 
@@ -118,7 +119,7 @@ def dropped_of(found: Sequence[Conditions]) -> dict[str, int]:
     return {reason: sum(one.dropped.get(reason, 0) for one in found) for reason in reasons}
 
 
-def _hash(session: Session, about: Question, rows: Ratings, read: Judged) -> str:
+def _hash(session: Session, about: Snapshot, rows: Ratings, read: Judged) -> str:
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash

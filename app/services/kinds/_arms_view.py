@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
 from app.services.kinds import _arms_lines as lines
 from app.services.kinds._arms_lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
 from app.services.kinds._arms_model import ArmModel, model_table
 from app.services.kinds._arms_prefill import ArmPrefill, prefill_figures, prefill_table
-from app.services.kinds._base import KindView, Shown
 from app.services.pictures.panels import Curve, Panel, panels
-from app.services.tables_csv import Cell
 from app.stats.arms.times import LENGTHS, bucket_name
 
 RANGES = tuple(bucket_name(low, high) for low, high in LENGTHS)
@@ -29,7 +29,7 @@ BRIEF = {
 POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
 
 
-class ArmsView(KindView):
+class ArmsView(ReportHead):
     """Arms side by side: how long judging takes, how that changes with work, and how often answers are changed."""
 
     rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
@@ -43,15 +43,15 @@ class ArmsView(KindView):
     prefill: list[ArmPrefill] = Field(default_factory=list, description="Errors shown ready made, and their fate.")
 
 
-def tables(view: ArmsView) -> Sequence[Shown]:
+def tables(view: ArmsView) -> Sequence[Section]:
     """Volumes, times, slopes, revisions, errors shown ready made."""
     shown = [
-        Shown("Conditions", lines.volume_table(view.arms)),
-        Shown("Time", lines.time_table(view.times), frozenset({1})),
-        Shown("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        Shown("What makes judging take longer, others being equal", model_table(view.model)),
-        Shown("Answers that were changed", lines.revision_table(view.revisions)),
-        Shown("Errors shown ready made", prefill_table(view.prefill), frozenset({0, 1})),
+        Section("Conditions", lines.volume_table(view.arms)),
+        Section("Time", lines.time_table(view.times), frozenset({1})),
+        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        Section("What makes judging take longer, others being equal", model_table(view.model)),
+        Section("Answers that were changed", lines.revision_table(view.revisions)),
+        Section("Errors shown ready made", prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.services import captions
+from app.reports.kit import captions
 from app.services.kinds._agreement_pictures import coefficients
 from app.services.kinds._between_view import BetweenView, caption
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.table import Table
 from app.services.kinds._agreement_view import Line
 from app.services.kinds._tables import table
-from app.services.tables import Table
 from app.stats.agreement.units import Units
 from app.stats.plain import number
 from app.stats.ratings import Scale

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds._agreement_show import NONE, PLACES, named
 from app.services.kinds._agreement_view import Line, Statistic
-from app.services.kinds._base import KindView, Shown
 from app.services.kinds._between_repeated import RepeatedLine, repeated_table
 from app.services.kinds._tables import table
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 
 
 class CampaignLine(Line):
@@ -39,7 +38,7 @@ class CampaignPair(Line):
     absolute: float | None = Field(description="Mean difference; null where the scales differ.")
 
 
-class BetweenView(KindView):
+class BetweenView(ReportHead):
     """How far campaigns on the same outputs agree."""
 
     complete: bool
@@ -62,15 +61,15 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def tables(view: BetweenView) -> Sequence[Shown]:
+def tables(view: BetweenView) -> Sequence[Section]:
     """Every two campaigns, then the coefficients over all of them."""
     shown = []
     if view.pairs:
-        shown.append(Shown("Every two campaigns", _pairs(view), frozenset({0, 1})))
+        shown.append(Section("Every two campaigns", _pairs(view), frozenset({0, 1})))
     if view.statistics:
-        shown.append(Shown("Campaigns as raters", _statistics(view), frozenset()))
+        shown.append(Section("Campaigns as raters", _statistics(view), frozenset()))
     if view.repeated:
-        shown.append(Shown("Campaigns as repetitions", repeated_table(view.repeated)))
+        shown.append(Section("Campaigns as repetitions", repeated_table(view.repeated)))
     return shown
 
 

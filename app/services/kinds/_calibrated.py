@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._rated import ROLES, Rated, RatedAsked, rated
-from app.services.reports import Question
 from app.stats.agreement.units import Repeated, Units, segment_units
 from app.stats.calibration.across import Anchors, Judged
 from app.stats.ratings import Bools, Floats, Role
@@ -78,7 +78,7 @@ class Parted:
         return {who: PLUS.join(sorted(keys)) for who, keys in found.items()}
 
 
-def parted(session: Session, about: Question, asked: ScoredAsked) -> Parted:
+def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RatedAsked(scoring=asked.scoring, roles=",".join(ROLES), repeats=asked.repeats)
     found = rated(session, about, question)
@@ -94,7 +94,7 @@ def parted(session: Session, about: Question, asked: ScoredAsked) -> Parted:
     return Parted(found, ranked & ~calibration, calibration, references, items, kinds, digests, people)
 
 
-def _people(about: Question, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
+def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
     """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
     return tuple(f"person {linked[key]}" if key in linked else f"{ACCOUNT}{about.campaign.key} {key}" for key in raters)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
 from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 3
 
@@ -63,7 +63,7 @@ class SeverityView(Plain):
     split_half: float | None = Field(description="Correlation of raters' means between halves of the documents.")
 
 
-class CalibrationView(KindView):
+class CalibrationView(ReportHead):
     """Raters against a calibration set."""
 
     items: str = Field(description="calibration: items of that role; common: all that two raters judged.")
@@ -83,7 +83,7 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def tables(view: CalibrationView) -> Sequence[Shown]:
+def tables(view: CalibrationView) -> Sequence[Section]:
     """Raters, then systems."""
     shown = []
     if view.raters:
@@ -92,14 +92,14 @@ def tables(view: CalibrationView) -> Sequence[Shown]:
         for one in view.raters:
             figures = (_figure(one.mean), _figure(one.sd), _figure(one.shift), interval(one.interval, PLACES))
             rows.append((one.rater, f"{one.n:,}", *figures, _figure(one.spread_ratio), _figure(one.correlation)))
-        shown.append(Shown("Raters on calibration items", table(heads, rows)))
+        shown.append(Section("Raters on calibration items", table(heads, rows)))
     if view.systems:
         heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
         lines = []
         for s in view.systems:
             raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _whole(s.rank_shifted))
             lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _whole(s.rank_z)))
-        shown.append(Shown("Systems before and after", table(heads, lines)))
+        shown.append(Section("Systems before and after", table(heads, lines)))
     return shown
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import FAINT, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.kinds._card_view import CardView, caption
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import FAINT, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
 SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
@@ -15,15 +15,15 @@ LEVELS = ("none", "some", "once", "2–3 times", "more")
 
 def coverage_map(view: CardView) -> bytes:
     """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
-    names = [_canvas.shortened(one.system, LONGEST) for one in view.by_system]
+    names = [canvas.shortened(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW
     told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
     below = f"{captions.plural(view.ratings, 'rating')} by {captions.plural(view.raters, 'rater')}"
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 52 + len(told) * LINE + MARGIN)
         sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
         if view.map:
@@ -32,7 +32,7 @@ def coverage_map(view: CardView) -> bytes:
         else:
             sheet.text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
         sheet.caption(told, bottom + 52)
-        return _canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
 
 
 def _grid(sheet: Sheet, view: CardView, names: list[str], left: float, top: float) -> None:

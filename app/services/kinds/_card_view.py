@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 
 
 class Line(BaseModel):
@@ -73,7 +72,7 @@ class BucketPart(Line):
     buckets: int = Field(description="How many buckets have as many raters and documents.")
 
 
-class CardView(KindView):
+class CardView(ReportHead):
     """What the data of a campaign consist of."""
 
     protocol: str
@@ -101,17 +100,17 @@ class CardView(KindView):
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 
 
-def tables(view: CardView) -> Sequence[Shown]:
+def tables(view: CardView) -> Sequence[Section]:
     """Overview, then systems, domains, raters and buckets, as far as there are some."""
-    shown = [Shown("Overview", _overview(view), frozenset())]
+    shown = [Section("Overview", _overview(view), frozenset())]
     if view.by_system:
-        shown.append(Shown("Systems", _systems(view)))
+        shown.append(Section("Systems", _systems(view)))
     if len(view.by_domain) > 1:
-        shown.append(Shown("Domains", _domains(view)))
+        shown.append(Section("Domains", _domains(view)))
     if view.by_rater:
-        shown.append(Shown("Raters", _raters(view)))
+        shown.append(Section("Raters", _raters(view)))
     if view.buckets:
-        shown.append(Shown("Buckets: documents that the same raters rated", _buckets(view), frozenset()))
+        shown.append(Section("Buckets: documents that the same raters rated", _buckets(view), frozenset()))
     return shown
 
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._tables import aligned
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 
 Interval = tuple[float, float]
 
@@ -84,7 +83,7 @@ class DecisionLine(_Line):
     dependability: float | None
 
 
-class ComponentsView(KindView):
+class ComponentsView(ReportHead):
     """Where the noise of ratings comes from."""
 
     recipe: str
@@ -111,17 +110,17 @@ class ComponentsView(KindView):
     decisions: list[DecisionLine] = Field(default_factory=list)
 
 
-def tables(view: ComponentsView) -> Sequence[Shown]:
+def tables(view: ComponentsView) -> Sequence[Section]:
     """Components, systems, pairs, raters, and reliability by size."""
-    found = [Shown("Variance components", _components(view.components), frozenset())]
+    found = [Section("Variance components", _components(view.components), frozenset())]
     if view.systems:
-        found.append(Shown("Systems, adjusted for who rated what", _systems(view.systems)))
+        found.append(Section("Systems, adjusted for who rated what", _systems(view.systems)))
     if view.pairs:
-        found.append(Shown("Differences", _pairs(view.pairs), frozenset({0, 1})))
+        found.append(Section("Differences", _pairs(view.pairs), frozenset({0, 1})))
     if view.raters:
-        found.append(Shown("Raters", _raters(view.raters)))
+        found.append(Section("Raters", _raters(view.raters)))
     if view.decisions:
-        found.append(Shown("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
+        found.append(Section("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
     return found
 
 

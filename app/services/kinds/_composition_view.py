@@ -7,13 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts.heat import Cell as Shade
+from app.reports.kit.charts.heat import Map, heat_map
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._agreement_view import Line, numbered
-from app.services.kinds._base import KindView, Shown
-from app.services.pictures.heat import Cell as Shade
-from app.services.pictures.heat import Map, heat_map
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 from app.stats.composition import PARTS
 
 PLACES = 2
@@ -68,7 +67,7 @@ class SystemsMet(Line):
     apart: int = Field(description="Pairs of which one meets the other in less than half of its own.")
 
 
-class CompositionView(KindView):
+class CompositionView(ReportHead):
     """What each rater and each task contained, and which systems met."""
 
     n_raters: int
@@ -96,16 +95,16 @@ def blinded(view: CompositionView) -> CompositionView:
     return view.model_copy(update=kept)
 
 
-def tables(view: CompositionView) -> Sequence[Shown]:
+def tables(view: CompositionView) -> Sequence[Section]:
     """Who met what, the maps, raters, tasks."""
     if not view.raters:
         return []
     return (
-        Shown("Share that met each at least once", _shares(view), frozenset()),
-        Shown("Systems in the same task", _meeting(view, view.by_task)),
-        Shown("Systems with the same rater", _meeting(view, view.by_rater)),
-        Shown("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
-        Shown(
+        Section("Share that met each at least once", _shares(view), frozenset()),
+        Section("Systems in the same task", _meeting(view, view.by_task)),
+        Section("Systems with the same rater", _meeting(view, view.by_rater)),
+        Section("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
+        Section(
             "Tasks",
             _owners(view.tasks, [(one.task, one.rater) for one in view.tasks], ("Task", "Rater")),
             frozenset({0, 1}),

@@ -12,12 +12,13 @@ from typing import Any
 from app.domain.recipe import NAMED, Recipe
 from app.protocols import rubric_of
 from app.protocols._base import Choice, Options, Protocol, Slider, Spans, TextEdit
-from app.services import captions
-from app.services.campaigns import CampaignView, options_of, protocol_of
+from app.reports.kit import captions
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.registration import Registration, registered
+from app.reports.source.snapshot import Snapshot
+from app.services import ranking_captions
 from app.services.kinds._card_view import CardView
 from app.services.ranking_view import RecipeLine
-from app.services.registered import Registered, registered
-from app.services.reports import Question
 from app.stats.side_tables import Raters
 from app.storage import guidelines, plans, qualification
 from app.storage.db import Session
@@ -50,7 +51,7 @@ class Facts:
     protocol: Protocol[Any]
     options: Options
     card: CardView
-    stands: Registered
+    stands: Registration
     recipe: Recipe
     design: Mapping[str, Any] | None
     seed: int | None
@@ -61,7 +62,7 @@ class Facts:
     people: int
 
 
-def facts(session: Session, about: Question, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
+def facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
     """Read what is stored beside the ratings."""
     stands = registered(session, about.campaign_id, about.version)
     plan = plans.latest(session, about.campaign_id)
@@ -85,7 +86,7 @@ def facts(session: Session, about: Question, card: CardView, attributes: Mapping
     )
 
 
-def versions_beside(session: Session, about: Question) -> list[int | None]:
+def versions_beside(session: Session, about: Snapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find(session, about.campaign_id, "guidelines")
     test = qualification.find(session, about.campaign_id)
@@ -213,7 +214,9 @@ def _criterion(found: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _analysis(found: Facts) -> Iterator[tuple[str, str]]:
-    words = captions.recipe_in_words(RecipeLine.model_validate({**found.recipe.as_json(), "hash": found.recipe.hash}))
+    words = ranking_captions.recipe_in_words(
+        RecipeLine.model_validate({**found.recipe.as_json(), "hash": found.recipe.hash})
+    )
     whose = "the registered recipe" if found.stands.lock else "the recipe"
     yield "4.3.9", f"{whose} {found.recipe.name}: {found.recipe.aggregate} of segment scores, {words}"
     yield "4.3.10", f"{words}; intervals and smallest detectable differences stand in the ranking"

@@ -8,13 +8,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds._heds import SECTIONS
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, wrapped
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 
 UNKNOWN = "unknown: not stored"
 WIDE, NARROW = 84, 44
@@ -43,7 +42,7 @@ class Point(BaseModel):
     by: str | None = Field(description="The question of the data sheet, or the report, that says it.")
 
 
-class DatasheetView(KindView):
+class DatasheetView(ReportHead):
     """HEDS 3.0, the checklist and a methods paragraph, filled from what is stored."""
 
     heds: list[Answer]
@@ -53,18 +52,18 @@ class DatasheetView(KindView):
     asked: int
 
 
-def tables(view: DatasheetView) -> Sequence[Shown]:
+def tables(view: DatasheetView) -> Sequence[Section]:
     """Section by section, then the checklist and the paragraph."""
     shown = []
     for section, title in SECTIONS.items():
         lines = [row for one in view.heds if one.section == section for row in _lines(one)]
         table = Table(("No.", "Question", "Answer"), ("left", "left", "left"), tuple(lines))
-        shown.append(Shown(f"HEDS 3.0, {section}: {title}", table, frozenset()))
+        shown.append(Section(f"HEDS 3.0, {section}: {title}", table, frozenset()))
     points = [(one.point, one.reported, one.by or "–") for one in view.checklist]
     head = ("Point", "Reported", "By")
-    shown.append(Shown("Reporting checklist", Table(head, ("left", "left", "left"), tuple(points)), frozenset()))
+    shown.append(Section("Reporting checklist", Table(head, ("left", "left", "left"), tuple(points)), frozenset()))
     paragraph = tuple((line,) for line in textwrap.wrap(view.methods, WIDE))
-    shown.append(Shown("Methods", Table(("Methods",), ("left",), paragraph), frozenset()))
+    shown.append(Section("Methods", Table(("Methods",), ("left",), paragraph), frozenset()))
     return shown
 
 
@@ -107,17 +106,17 @@ def completeness(view: DatasheetView) -> bytes:
     bottom = top + len(SECTIONS) * ROW
     told = wrapped([caption(view)], width)
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(told) * LINE + MARGIN)
         sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             asked = [one for one in view.heds if one.section == section]
             answered = sum(one.answer is not None for one in asked)
             y = top + (n + 0.5) * ROW
-            sheet.text(LEFT - 8, y, _canvas.shortened(f"{section} {title}", 46), ha="right", size=8.5)
+            sheet.text(LEFT - 8, y, canvas.shortened(f"{section} {title}", 46), ha="right", size=8.5)
             sheet.box(LEFT, y - 5, len(asked) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
             sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
             sheet.text(LEFT + len(asked) / most * PLOT + 6, y, f"{answered} of {len(asked)}", size=8, color=QUIET)
         sheet.caption(told, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")

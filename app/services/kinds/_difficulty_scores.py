@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
-from app.services.kinds._ranked import Material
-from app.services.reports import data_hash
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_input import RecipeInput
 from app.stats.normalize import Method, normalize, per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import Dropped, matching, select, without
@@ -30,7 +30,7 @@ class Taken:
     data_hash: str
 
 
-def judged(given: Material, scale: Method) -> Taken:
+def judged(given: RecipeInput, scale: Method) -> Taken:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select(given.rows, given.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
@@ -38,7 +38,7 @@ def judged(given: Material, scale: Method) -> Taken:
     return Taken(scored.scored, given.documents, chosen.dropped, tuple(scored.warnings), given.data_hash)
 
 
-def of_metric(session: Session, given: Material, metric: str) -> Taken:
+def of_metric(session: Session, given: RecipeInput, metric: str) -> Taken:
     """All scores of outputs that a metric has, in its own unit, but of systems and documents the recipe leaves out.
 
     Raises Invalid where the campaign had no such metric at this data version.

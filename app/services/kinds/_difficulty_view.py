@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts.heat import Cell as Shade
+from app.reports.kit.charts.heat import Map, heat_map
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._agreement_view import Line
-from app.services.kinds._base import KindView, Shown
-from app.services.pictures.heat import Cell as Shade
-from app.services.pictures.heat import Map, heat_map
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 
 MOST_COLUMNS = 12
 """Systems up to which the table of cells is one for people."""
@@ -44,7 +43,7 @@ class JudgedOnDocuments(Line):
     )
 
 
-class DifficultyView(KindView):
+class DifficultyView(ReportHead):
     """Documents against systems: which are hard, and for whom."""
 
     recipe: str
@@ -59,11 +58,11 @@ class DifficultyView(KindView):
     documents: list[JudgedDocument] = Field(description="Easiest first.")
 
 
-def tables(view: DifficultyView) -> Sequence[Shown]:
+def tables(view: DifficultyView) -> Sequence[Section]:
     """Systems; documents with their cells where these fit a page."""
     if not view.documents:
         return []
-    return (Shown("Systems", _systems(view)), Shown("Documents", _documents(view)))
+    return (Section("Systems", _systems(view)), Section("Documents", _documents(view)))
 
 
 def _places(view: DifficultyView) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.kinds._distributions_view import DistributionsView, RaterSpread, SystemSpread, caption
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
 MOST = 60
@@ -28,7 +28,7 @@ def system_histograms(view: DistributionsView) -> bytes:
 def _histograms(
     view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
 ) -> bytes:
-    shown, names = lines[:MOST], [_canvas.shortened(key, LONGEST_NAME) for key in keys[:MOST]]
+    shown, names = lines[:MOST], [canvas.shortened(key, LONGEST_NAME) for key in keys[:MOST]]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
@@ -38,8 +38,8 @@ def _histograms(
         said.append(f"The first {MOST} of {len(lines)}; the table has all.")
     told = wrapped(said, width)
     campaign = next(iter(view.campaigns))
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
         sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
@@ -53,7 +53,7 @@ def _histograms(
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         _labels(sheet, view.bins, left, bottom + 6, discrete=view.discrete)
         sheet.caption(told, bottom + 34)
-        return _canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
 
 
 def _bars(sheet: Sheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:

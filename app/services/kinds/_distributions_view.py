@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds._agreement_view import Line, numbered
-from app.services.kinds._base import KindView, Shown
 from app.services.kinds._tables import table
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 
 PLACES = 2
 
@@ -48,7 +47,7 @@ class SystemSpread(Line):
     rank_per_1000_words: int | None
 
 
-class DistributionsView(KindView):
+class DistributionsView(ReportHead):
     """How raters use the scale on the same units, and what systems get."""
 
     on: str
@@ -74,15 +73,15 @@ def blinded(view: DistributionsView) -> DistributionsView:
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 
 
-def tables(view: DistributionsView) -> Sequence[Shown]:
+def tables(view: DistributionsView) -> Sequence[Section]:
     """One row a rater, one a system, and where the scores lie if there are few."""
     shown = []
     if view.raters:
-        shown.append(Shown("Raters on the units that another rated too", _raters(view), frozenset({0})))
+        shown.append(Section("Raters on the units that another rated too", _raters(view), frozenset({0})))
     if view.systems:
-        shown.append(Shown("Systems", _systems(view), frozenset({0})))
+        shown.append(Section("Systems", _systems(view), frozenset({0})))
         if view.discrete:
-            shown.append(Shown("Shares of scores by system", _levels(view), frozenset({0})))
+            shown.append(Section("Shares of scores by system", _levels(view), frozenset({0})))
     return shown
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.kinds._document_scores_view import DocumentScoresView, caption
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, wrapped
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
@@ -17,8 +17,8 @@ def scatter(view: DocumentScoresView) -> bytes:
     bottom = HEAD + 16 + SIDE
     told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 50 + len(told) * LINE + MARGIN)
         sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
@@ -27,7 +27,7 @@ def scatter(view: DocumentScoresView) -> bytes:
         else:
             sheet.text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
         sheet.caption(told, bottom + 50)
-        return _canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
 
 
 def _dots(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:

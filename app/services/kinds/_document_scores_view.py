@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._agreement_view import Interval, Line
-from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 
 PLACES = 3
 PARTS = {
@@ -37,7 +36,7 @@ class CorrelationLine(Line):
     kendall: float | None
 
 
-class DocumentScoresView(KindView):
+class DocumentScoresView(ReportHead):
     """How the score of a document goes with those of its segments."""
 
     scoring: str
@@ -59,15 +58,15 @@ def words(documents: str) -> str:
     return known.get(documents, f"{documents} segments")
 
 
-def tables(view: DocumentScoresView) -> Sequence[Shown]:
+def tables(view: DocumentScoresView) -> Sequence[Section]:
     """Every summary over all, short and long documents; the mean by length."""
     if not view.correlations:
         return []
     main = [one for one in view.correlations if one.documents in {"all", "short", "long"}]
     lengths = [one for one in view.correlations if one.documents not in {"all", "short", "long"}]
-    shown = [Shown("Document score against its segments", _table(view, main), frozenset())]
+    shown = [Section("Document score against its segments", _table(view, main), frozenset())]
     if lengths:
-        shown.append(Shown("Against the mean of all segments, by length", _table(view, lengths), frozenset()))
+        shown.append(Section("Against the mean of all segments, by length", _table(view, lengths), frozenset()))
     return shown
 
 

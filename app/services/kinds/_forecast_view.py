@@ -7,11 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._tables import aligned
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 
 Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
 IN_WORDS: dict[Method, str] = {
@@ -61,7 +60,7 @@ class RerunLine(_Line):
     why: str | None = None
 
 
-class ForecastView(KindView):
+class ForecastView(ReportHead):
     """Whether the ranking would hold, forecast: nothing of this was simulated from repeated judgments."""
 
     method: Literal["forecast"] = "forecast"
@@ -76,11 +75,11 @@ class ForecastView(KindView):
     pairs: list[RerunLine] = Field(default_factory=list)
 
 
-def tables(view: ForecastView) -> Sequence[Shown]:
+def tables(view: ForecastView) -> Sequence[Section]:
     """Studies by method, and pairs."""
-    found = [Shown("Studies", _studies(view.studies), frozenset())]
+    found = [Section("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
-        found.append(Shown("Pairs", _pairs(view.pairs), frozenset({0, 1})))
+        found.append(Section("Pairs", _pairs(view.pairs), frozenset({0, 1})))
     return found
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
 from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 3
 Ends = tuple[float, float] | None
@@ -54,7 +54,7 @@ class LinkedSystem(Plain):
     rank: int | None
 
 
-class LinkingView(KindView):
+class LinkingView(ReportHead):
     """Several campaigns on the scale of the first."""
 
     base: str
@@ -71,7 +71,7 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def tables(view: LinkingView) -> Sequence[Shown]:
+def tables(view: LinkingView) -> Sequence[Section]:
     """Links, then systems."""
     shown = []
     if view.links:
@@ -86,7 +86,7 @@ def tables(view: LinkingView) -> Sequence[Shown]:
             )
             said = "yes" if one.comparable else "no"
             rows.append((one.campaign, one.anchors, f"{one.n:,}", *line, _figure(one.residual), said))
-        shown.append(Shown(f"Links to {view.base}", table(heads, rows, 2)))
+        shown.append(Section(f"Links to {view.base}", table(heads, rows, 2)))
     if view.systems:
         names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
         lines: list[tuple[str, ...]] = []
@@ -94,7 +94,7 @@ def tables(view: LinkingView) -> Sequence[Shown]:
             rank = "–" if s.rank is None else str(s.rank)
             figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), interval(s.interval, PLACES))
             lines.append((s.campaign, s.system, rank, *figures))
-        shown.append(Shown("Systems", table(names, lines, 2), frozenset({0, 1})))
+        shown.append(Section("Systems", table(names, lines, 2), frozenset({0, 1})))
     return shown
 
 

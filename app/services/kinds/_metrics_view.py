@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.metrics.swaps import Measure
 from app.stats.robustness.changes import Group
 
@@ -83,7 +82,7 @@ class BetweenLine(BaseModel):
     n_segments: int
 
 
-class MetricsView(KindView):
+class MetricsView(ReportHead):
     """Automatic metrics beside human scores."""
 
     recipe: str
@@ -99,13 +98,13 @@ class MetricsView(KindView):
     between: list[BetweenLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
-def tables(view: MetricsView) -> Sequence[Shown]:
+def tables(view: MetricsView) -> Sequence[Section]:
     """Systems, outputs, and what changes of the human ranking do to it."""
-    shown = [Shown("Of systems", _systems(view)), Shown("Of outputs", _outputs(view))]
+    shown = [Section("Of systems", _systems(view)), Section("Of outputs", _outputs(view))]
     if view.between:
-        shown.append(Shown("Between metrics", _between(view), frozenset({1, 2})))
+        shown.append(Section("Between metrics", _between(view), frozenset({1, 2})))
     if view.spread:
-        shown.append(Shown("Under changes of the human scores", _spread(view)))
+        shown.append(Section("Under changes of the human scores", _spread(view)))
     return shown
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid
+from app.reports.source.recipe_input import RecipeInput
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._metrics_view import MEASURES, MetricLine, SpreadLine
-from app.services.kinds._ranked import Material
-from app.services.reports import Question
 from app.stats.aggregate import Panel
 from app.stats.metrics.agreement import OfSystems, Scores, of_pairs, of_segments, of_systems
 from app.stats.plain import number
@@ -43,12 +43,12 @@ class Metric:
     means: Mapping[str, float]
 
 
-def metrics_of(session: Session, about: Question) -> tuple[Metric, ...]:
+def metrics_of(session: Session, about: Snapshot) -> tuple[Metric, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(_metric(session, about, row) for row in stored.latest(session, about.campaign_id, about.version))
 
 
-def _metric(session: Session, about: Question, row: stored.Row) -> Metric:
+def _metric(session: Session, about: Snapshot, row: stored.Row) -> Metric:
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
@@ -79,7 +79,7 @@ def digest(metrics: Iterable[Metric]) -> str:
 class Comparison:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
-    given: Material
+    given: RecipeInput
     experiments: Experiments
     metrics: tuple[Metric, ...]
     domains: Codes | None

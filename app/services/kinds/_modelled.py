@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from app.services.kinds._ranked import NOTHING, Material, RecipeAsked, material
-from app.services.reports import Question
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import Redraw, draws_for
 from app.stats.components.fit import Fit, NothingToModel, fit_rows
 from app.stats.components.generalizability import hidden
@@ -32,7 +32,7 @@ class Modelled:
     draws: of the parametric bootstrap, each a pure function of the recipe's seed and its number.
     """
 
-    given: Material
+    given: RecipeInput
     ratings: Ratings
     dropped: tuple[Dropped, ...]
     draws: int
@@ -92,9 +92,9 @@ class Modelled:
         return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
 
 
-def modelled(session: Session, about: Question, asked: RecipeAsked, draws: int | None) -> Modelled:
+def modelled(session: Session, about: Snapshot, asked: RecipeOptions, draws: int | None) -> Modelled:
     """Read what a recipe counts. Raises as `material`."""
-    given = material(session, about, asked)
+    given = recipe_input(session, about, asked)
     selection = select(given.rows, given.recipe)
     ratings = selection.ratings.where(selection.ranked)
     return Modelled(given, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
 from app.services.kinds._agreement_view import Line
-from app.services.kinds._base import KindView, Shown
 from app.services.kinds._tables import table
 from app.services.pictures.penalties import PenaltyRow, penalty_plot
-from app.services.tables_csv import Cell
 
 PLACES = 2
 VERDICT = {True: "passes", False: "fails", None: "–"}
@@ -38,7 +38,7 @@ class SystemScore(Line):
     passed: bool | None = Field(description="Null without a threshold.")
 
 
-class MQM2View(KindView):
+class MQM2View(ReportHead):
     """Scores of systems as contracts have them, the fewest penalty points first."""
 
     weights: str = Field(description="The weight profile.")
@@ -50,7 +50,7 @@ class MQM2View(KindView):
     systems: list[SystemScore]
 
 
-def tables(view: MQM2View) -> Sequence[Shown]:
+def tables(view: MQM2View) -> Sequence[Section]:
     """One row a system."""
     if not view.systems:
         return []
@@ -64,7 +64,7 @@ def tables(view: MQM2View) -> Sequence[Shown]:
         )
         for one in view.systems
     ]
-    return (Shown("MQM 2.0 scores", table(heads, rows)),)
+    return (Section("MQM 2.0 scores", table(heads, rows)),)
 
 
 def csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

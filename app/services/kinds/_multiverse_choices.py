@@ -12,9 +12,9 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Exclusion, Scoring
 from app.domain.recipe_choices import WrongValue, parse_option
-from app.services.kinds._ranked import Material, RecipeAsked
-from app.services.reports import load
-from app.services.scores import reading
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions
+from app.reports.source.recipe_ratings import load
+from app.reports.source.scores import reading
 from app.stats.multiverse.branches import Missing, Scored
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, Excluding, Space
 from app.stats.ratings import Ratings
@@ -28,7 +28,7 @@ Names = Annotated[str, StringConstraints(pattern=NAMES)]
 Value = TypeVar("Value")
 
 
-class MultiverseAsked(RecipeAsked):
+class MultiverseAsked(RecipeOptions):
     """Which choices are crossed; all of them by default. What is not a dimension is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
@@ -42,7 +42,7 @@ class MultiverseAsked(RecipeAsked):
     )
 
 
-def space_of(given: Material, asked: MultiverseAsked) -> Space:
+def space_of(given: RecipeInput, asked: MultiverseAsked) -> Space:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
     normalize = _chosen("normalize", asked.normalize, {name: name for name in NORMALIZATIONS})
     tests = _chosen("tests", asked.tests, TESTS)
@@ -57,7 +57,7 @@ def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, .
     return tuple(known[name] for name in known if name in names)
 
 
-def _excluding(given: Material, more: str) -> Iterator[Excluding]:
+def _excluding(given: RecipeInput, more: str) -> Iterator[Excluding]:
     """What is left out: what the recipe says, nothing, human systems, and what is asked for besides."""
     own = given.recipe.exclude
     ranked = set(given.rows.labels.systems)
@@ -87,7 +87,7 @@ def different(space: Space, rows: Ratings) -> tuple[Space, list[Missing]]:
 
 
 def scored(
-    session: Session, given: Material, asked: MultiverseAsked, universes: int
+    session: Session, given: RecipeInput, asked: MultiverseAsked, universes: int
 ) -> tuple[list[Scored], list[Missing]]:
     """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.
 
@@ -113,7 +113,7 @@ def scored(
     return found, missing
 
 
-def _scorings(given: Material, asked: MultiverseAsked) -> Iterator[tuple[str, Scoring]]:
+def _scorings(given: RecipeInput, asked: MultiverseAsked) -> Iterator[tuple[str, Scoring]]:
     if asked.scorings:
         for name in dict.fromkeys(asked.scorings.split(",")):
             try:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.pictures.multiverse import ChoiceBar, SharedPair, choices_picture, shares_picture
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
@@ -57,7 +56,7 @@ class MissingView(BaseModel):
     reason: str
 
 
-class MultiverseView(KindView):
+class MultiverseView(ReportHead):
     """Every analysis of the same judgments."""
 
     recipe: str = Field(description="Whose other choices every universe shares.")
@@ -79,13 +78,13 @@ IN_WORDS: dict[ClaimKind, str] = {
 }
 
 
-def tables(view: MultiverseView) -> Sequence[Shown]:
+def tables(view: MultiverseView) -> Sequence[Section]:
     """Pairs, then choices, then what does not apply."""
-    shown = [Shown("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
+    shown = [Section("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
     if view.choices:
-        shown.append(Shown("Choices", _choices_table(view), frozenset()))
+        shown.append(Section("Choices", _choices_table(view), frozenset()))
     if view.missing:
-        shown.append(Shown("Universes that do not apply", _missing_table(view), frozenset()))
+        shown.append(Section("Universes that do not apply", _missing_table(view), frozenset()))
     return shown
 
 

@@ -7,11 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._tables import aligned
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 
 PLACES = 4
 MEASURES = ("mter", "hter", "ter_external")
@@ -90,7 +89,7 @@ class Scatter(_Line):
     points: list[tuple[float, float]]
 
 
-class PosteditingDAView(KindView):
+class PosteditingDAView(ReportHead):
     """Post-edits beside direct scores."""
 
     post_edits: str | None = Field(description="The campaign of post-edits.")
@@ -109,11 +108,11 @@ class PosteditingDAView(KindView):
     scatter: list[Scatter]
 
 
-def tables(view: PosteditingDAView) -> Sequence[Shown]:
+def tables(view: PosteditingDAView) -> Sequence[Section]:
     """Means, systems, the pull of the reference, disagreements."""
     shown = [
-        Shown("Correlations, means over systems", _means(view)),
-        Shown("Correlations by system", _systems(view), frozenset({0, 1})),
+        Section("Correlations, means over systems", _means(view)),
+        Section("Correlations by system", _systems(view), frozenset({0, 1})),
     ]
     if view.bias is not None:
         heads: list[tuple[str, Alignment]] = [("Indicator", "left"), ("Value", "right")]
@@ -121,9 +120,9 @@ def tables(view: PosteditingDAView) -> Sequence[Shown]:
             ("|r(source, mTER)| − |r(reference, mTER)|", captions.number(view.bias.mter, PLACES)),
             ("|r(reference, TER ext.)| − |r(source, TER ext.)|", captions.number(view.bias.ter_external, PLACES)),
         ]
-        shown.append(Shown("Reference bias", aligned(heads, rows), frozenset()))
+        shown.append(Section("Reference bias", aligned(heads, rows), frozenset()))
     if view.conflicts:
-        shown.append(Shown("To look at", _conflicts(view), frozenset({0, 1})))
+        shown.append(Section("To look at", _conflicts(view), frozenset({0, 1})))
     return shown
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._postediting_da_view import Conflict, Correlation
 from app.services.kinds._postedits import PostEdits
-from app.services.kinds._ranked import Material, RecipeAsked, material
-from app.services.reports import Question
 from app.stats.aggregate import segment_scores
 from app.stats.plain import number
 from app.stats.postediting import rates, relation
@@ -37,7 +37,7 @@ class Scored:
     Higher is better throughout; turned: penalties were turned round. different: outputs whose text is another one here.
     """
 
-    about: Question
+    about: Snapshot
     scores: Mapping[Output, tuple[float, float, int]]
     turned: bool
     unit: str
@@ -47,9 +47,9 @@ class Scored:
     n_ratings: int
 
 
-def scored(session: Session, about: Question, asked: RecipeAsked, shown: Mapping[Output, str]) -> Scored:
+def scored(session: Session, about: Snapshot, asked: RecipeOptions, shown: Mapping[Output, str]) -> Scored:
     """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
-    given = material(session, about, asked)
+    given = recipe_input(session, about, asked)
     recipe = given.recipe
     if recipe.normalize == "auto":
         recipe = Experiments.of(given.rows, recipe, frozenset(), given.documents).recipe
@@ -77,7 +77,7 @@ def scored(session: Session, about: Question, asked: RecipeAsked, shown: Mapping
     )
 
 
-def _means(rows: Ratings, given: Material) -> dict[Output, tuple[float, int]]:
+def _means(rows: Ratings, given: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Mean of the ratings of each output, higher is better, and their number."""
     segments = rows.segments()
     means = segment_scores(segments, repeats=given.recipe.repeats)

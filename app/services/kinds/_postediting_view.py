@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._tables import aligned
-from app.services.tables import Alignment, Table, interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 2
 Interval = tuple[float, float]
@@ -97,7 +97,7 @@ class SystemEnough(_Line):
     enough: int | None = Field(description="Fewest with an mTER of at most HTER; null where all are not enough.")
 
 
-class PosteditingView(KindView):
+class PosteditingView(ReportHead):
     """What post-edits say of the outputs they were made from."""
 
     tokens: str = Field(description="What TER counts, in sacrebleu's words.")
@@ -117,18 +117,18 @@ class PosteditingView(KindView):
     enough_by_system: list[SystemEnough]
 
 
-def tables(view: PosteditingView) -> Sequence[Shown]:
+def tables(view: PosteditingView) -> Sequence[Section]:
     """Systems, edits by kind, whose post-edits are closest, the curve."""
     shown = [
-        Shown("Systems", _systems(view)),
-        Shown("Edits by kind, for each 100 tokens", _operations(view)),
-        Shown("Closest post-edits", _closest(view), frozenset({0, 1})),
+        Section("Systems", _systems(view)),
+        Section("Edits by kind, for each 100 tokens", _operations(view)),
+        Section("Closest post-edits", _closest(view), frozenset({0, 1})),
     ]
     if view.labs:
-        shown.append(Shown("Same lab and other labs", _labs(view), frozenset({0, 1})))
+        shown.append(Section("Same lab and other labs", _labs(view), frozenset({0, 1})))
     if view.curve:
-        shown.append(Shown("Number of references", _curve(view), frozenset()))
-        shown.append(Shown("References as good as the targeted one", _enough(view)))
+        shown.append(Section("Number of references", _curve(view), frozenset()))
+        shown.append(Section("References as good as the targeted one", _enough(view)))
     return shown
 
 

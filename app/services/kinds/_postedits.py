@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import Scoring
 from app.protocols._base import Count, Protocol, TextEdit
-from app.services.campaigns import options_of, protocol_of
-from app.services.registered import Standing, registered
-from app.services.reports import Question
-from app.services.scores import derive, reading
+from app.reports.source.campaign import options_of, protocol_of
+from app.reports.source.registration import Standing, registered
+from app.reports.source.scores import derive, reading
+from app.reports.source.snapshot import Snapshot
 from app.stats.postediting.compare import Compared, Own, Texts, compare
 from app.stats.postediting.operations import Operations, Tokens
 from app.stats.ratings import Ratings, Role
@@ -68,7 +68,7 @@ class PostEdits:
     reference: name of the external reference, None where there is none. addresses: of `texts`, one a segment.
     """
 
-    about: Question
+    about: Snapshot
     tokens: Tokens
     systems: tuple[str, ...]
     labs: tuple[str | None, ...]
@@ -108,7 +108,7 @@ def edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
     return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
 
 
-def post_edits_of(session: Session, about: Question, asked: EditsAsked) -> PostEdits:
+def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
     protocol = protocol_of(about.campaign)
     outputs = {
@@ -142,13 +142,13 @@ def post_edits_of(session: Session, about: Question, asked: EditsAsked) -> PostE
     )
 
 
-def _tokens(about: Question, asked: EditsAsked) -> Tokens:
+def _tokens(about: Snapshot, asked: EditsAsked) -> Tokens:
     own = about.campaign.options.get("tokens", "words") if asked.tokens == "campaign" else asked.tokens
     return Tokens(by_character=own == "characters", cased=asked.case, normalized=asked.normalized)
 
 
 def _edits(
-    session: Session, about: Question, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
+    session: Session, about: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
 ) -> tuple[list[Edit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
     loaded, rows = _loaded(session, about, protocol)
@@ -171,7 +171,7 @@ def _edits(
     return found, dropped
 
 
-def _loaded(session: Session, about: Question, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
+def _loaded(session: Session, about: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
     measures = protocol.measures_under(options_of(about.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
@@ -190,7 +190,7 @@ def _loaded(session: Session, about: Question, protocol: Protocol[Any]) -> tuple
     return loaded.judgment_ids, loaded.ratings
 
 
-def _standing(session: Session, about: Question) -> Sequence[Standing]:
+def _standing(session: Session, about: Snapshot) -> Sequence[Standing]:
     return registered(session, about.campaign_id, about.version).exclusions
 
 

@@ -9,8 +9,8 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
+from app.reports.source.recipe_input import RecipeOptions
 from app.services.kinds._modelled import MOST_DRAWS
-from app.services.kinds._ranked import RecipeAsked
 from app.stats.components.generalizability import planned
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning import GROUPINGS, Components, Grouping
@@ -24,7 +24,7 @@ Values = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}=[0-9.]{1,20}(,
 Adjusted = Literal["holm", "none"]
 
 
-class PowerAsked(RecipeAsked):
+class PowerAsked(RecipeOptions):
     """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(

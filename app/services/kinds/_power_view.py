@@ -8,11 +8,10 @@ from math import sqrt
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.recipe import ClusterRule
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.kinds._tables import aligned
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 from app.stats.planning import Grouping
 from app.stats.planning_scores import Scores
 
@@ -89,7 +88,7 @@ class DesignLine(_Line):
     points: list[PointLine]
 
 
-class PowerView(KindView):
+class PowerView(ReportHead):
     """How many documents, raters and ratings a difference takes, and what they cost."""
 
     recipe: str
@@ -123,15 +122,15 @@ def design_name(one: DesignLine) -> str:
     return f"{GROUPED[one.grouping]}, {one.ratings_per_item} rating{plural} an item"
 
 
-def tables(view: PowerView) -> Sequence[Shown]:
+def tables(view: PowerView) -> Sequence[Section]:
     """What each design needs, its points, and the components."""
     if view.components is None:
-        return [Shown("Components", Table(("Source",), ("left",), ()), frozenset())]
+        return [Section("Components", Table(("Source",), ("left",), ()), frozenset())]
     return [
-        Shown("What each design needs", _needs(view), frozenset()),
-        Shown("By number of documents", _points(view), frozenset()),
-        *([] if view.clusters == "none" else [Shown("Clusters for the budget", _clusters(view), frozenset())]),
-        Shown("Components used", _components(view.components), frozenset()),
+        Section("What each design needs", _needs(view), frozenset()),
+        Section("By number of documents", _points(view), frozenset()),
+        *([] if view.clusters == "none" else [Section("Clusters for the budget", _clusters(view), frozenset())]),
+        Section("Components used", _components(view.components), frozenset()),
     ]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.services.pictures.preferences import PairBar, preference_bars
-from app.services.tables import Alignment, Table, interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 3
 
@@ -47,7 +47,7 @@ class PairPreferred(BaseModel):
     significant: bool
 
 
-class PreferencesView(KindView):
+class PreferencesView(ReportHead):
     """Which of the outputs that stood side by side raters prefer."""
 
     asked: str | None = Field(description="What raters are asked of a screen: best, ranking, or null for nothing.")
@@ -60,7 +60,7 @@ class PreferencesView(KindView):
     pairs: list[PairPreferred]
 
 
-def tables(view: PreferencesView) -> Sequence[Shown]:
+def tables(view: PreferencesView) -> Sequence[Section]:
     """One row a system, and one a pair."""
     headings = ("System", "Wins", "Losses", "Ties", "Share of points")
     sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
@@ -68,7 +68,7 @@ def tables(view: PreferencesView) -> Sequence[Shown]:
         (one.system, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}", captions.number(one.share, PLACES))
         for one in view.systems
     )
-    return (Shown("Systems", Table(headings, sides, systems)), Shown("Pairs", _pairs(view), frozenset({0, 1})))
+    return (Section("Systems", Table(headings, sides, systems)), Section("Pairs", _pairs(view), frozenset({0, 1})))
 
 
 def _pairs(view: PreferencesView) -> Table:

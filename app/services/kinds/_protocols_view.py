@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
 from app.services.kinds._tables import table
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.tables import interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 
 PLACES = 3
 IN_WORDS = {
@@ -91,7 +91,7 @@ class BridgeView(Plain):
     why: str | None = None
 
 
-class ProtocolsView(KindView):
+class ProtocolsView(ReportHead):
     """Protocols side by side."""
 
     order: list[str] = Field(description="What should stand above what; empty: human translations above systems.")
@@ -114,7 +114,7 @@ def _said(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
 
-def tables(view: ProtocolsView) -> Sequence[Shown]:
+def tables(view: ProtocolsView) -> Sequence[Section]:
     """The three criteria, the gaps, the bridges."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
@@ -122,7 +122,7 @@ def tables(view: ProtocolsView) -> Sequence[Shown]:
         agree = (_figure(one.alpha), interval(one.alpha_interval, PLACES), _figure(one.pearson))
         seconds = captions.number(one.seconds, 1)
         rows.append((one.campaign, one.protocol, _said(one.separates), _figure(one.separation), *agree, seconds))
-    shown = [Shown("Meaningfulness, agreement, cost", table(heads, rows, 2))]
+    shown = [Section("Meaningfulness, agreement, cost", table(heads, rows, 2))]
     times = [(one, spent) for one in view.protocols for spent in one.times]
     if times:
         of_times = ("Campaign", "What", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
@@ -130,7 +130,7 @@ def tables(view: ProtocolsView) -> Sequence[Shown]:
             (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.number(x, 1) for x in _quantities(t)))
             for one, t in times
         ]
-        shown.append(Shown("Seconds", table(of_times, spent, 2)))
+        shown.append(Section("Seconds", table(of_times, spent, 2)))
     gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
     if gaps:
         ends = f"{view.level:.0%} interval"
@@ -145,14 +145,14 @@ def tables(view: ProtocolsView) -> Sequence[Shown]:
                 _said(gap.found),
             )
             lines.append((one.campaign, gap.better, gap.worse, *figures))
-        shown.append(Shown("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
+        shown.append(Section("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
     if view.bridges:
         names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
         bridges = [
             (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), interval(b.interval, PLACES), _figure(b.inside))
             for b in view.bridges
         ]
-        shown.append(Shown("One predicted from the other", table(names, bridges, 2), frozenset({0, 1})))
+        shown.append(Section("One predicted from the other", table(names, bridges, 2), frozenset({0, 1})))
     return shown
 
 

@@ -12,8 +12,9 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
 from app.domain.recipe_choices import LARGEST_SEED, WrongValue, parse_option
 from app.protocols._base import Spans
-from app.services.reports import Question, data_hash
-from app.services.scores import Reading, derive, reading
+from app.reports.source.data_hash import data_hash
+from app.reports.source.scores import Reading, derive, reading
+from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import Repeated, segment_units
 from app.stats.quality.pairing import first_rows
@@ -67,7 +68,7 @@ class Rated:
     scale: of the values, None without bounds; of a continuous one a hundredth is a step. ids: of the judgments.
     """
 
-    about: Question
+    about: Snapshot
     read: Reading
     rows: Ratings
     ids: side_tables.Ids
@@ -87,7 +88,7 @@ class Rated:
         }
 
 
-def rated(session: Session, about: Question, asked: RatedAsked) -> Rated:
+def rated(session: Session, about: Snapshot, asked: RatedAsked) -> Rated:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
     read = reading(about.campaign, _scoring(asked.scoring))
     profile = derive(session, about.campaign_id, read)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
 from app.stats.robustness.places import Places
 from app.stats.robustness.reranking import Effect
@@ -99,7 +98,7 @@ class GroupView(BaseModel):
     why: str | None = Field(None, description="Why there is no change of this group.")
 
 
-class RobustnessView(KindView):
+class RobustnessView(ReportHead):
     """What a ranking hangs on."""
 
     recipe: str
@@ -138,14 +137,14 @@ HEADS: tuple[tuple[str, Alignment], ...] = (
 )
 
 
-def tables(view: RobustnessView) -> Sequence[Shown]:
+def tables(view: RobustnessView) -> Sequence[Section]:
     """One row a group; below it the changes that moved something, apart from raters and documents the others too."""
     headings, alignments = zip(*HEADS, strict=True)
     rows = tuple(_group_cells(group) for group in view.groups)
-    shown = [Shown("By kind of change", Table(headings, alignments, rows), frozenset())]
+    shown = [Section("By kind of change", Table(headings, alignments, rows), frozenset())]
     told = [one for one in view.changes if one.group not in UNPLACED or one.rank_changed or one.cluster_changed]
     if told:
-        shown.append(Shown("Changes", _changes_table(told), frozenset({1, 6})))
+        shown.append(Section("Changes", _changes_table(told), frozenset({1, 6})))
     return shown
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.reports.source.data_hash import data_hash
+from app.reports.source.registration import registered
 from app.services.kinds._calibrated import Parted
-from app.services.registered import registered
-from app.services.reports import data_hash
 from app.stats.selection import matching
 from app.storage import texts
 from app.storage.db import Session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.services.tables import Alignment, Table
+from app.reports.kit.table import Alignment, Table
 
 
 def table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int = 1) -> Table:

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds import _arms_lines as lines
 from app.services.kinds._arms_lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
 from app.services.kinds._arms_view import RANGES, curves_of, figures
-from app.services.kinds._base import KindView, Shown
 from app.services.kinds._document_scores_view import PARTS
 from app.services.kinds._document_scores_view import words as correlated
 from app.services.kinds._tables import table
 from app.services.kinds._ui_lines import UiAgreement, UiCorrelation, UiHistogram, UiPair, UiSpread
 from app.services.pictures.panels import Curve, Panel, panels
-from app.services.tables import Table
-from app.services.tables_csv import Cell
 
 PLACES = 3
 LEVELS = {"segments": "segments", "documents": "documents", "averaged": "means of segments"}
@@ -25,7 +24,7 @@ LENGTHS = {"all": "all", "short": "at most 10 segments", "long": "at least 20 se
 MAIN = frozenset({"all", "short", "long"})
 
 
-class UiView(KindView):
+class UiView(ReportHead):
     """Conditions side by side: time, revisions, how scores lie, agreement, document scores, the same outputs."""
 
     match: str
@@ -48,21 +47,21 @@ class UiView(KindView):
     conclusions: list[str]
 
 
-def tables(view: UiView) -> Sequence[Shown]:
+def tables(view: UiView) -> Sequence[Section]:
     """Every part of which there is something."""
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
     shown = [
-        Shown("Conditions", lines.volume_table(view.arms)),
-        Shown("Time", lines.time_table(view.times), frozenset({1})),
-        Shown("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        Shown("Answers that were changed", lines.revision_table(view.revisions)),
-        Shown("Segment scores", _spread(view.spread)),
-        Shown("Share of segment scores", _histograms(view), frozenset()),
-        Shown("Agreement of raters", _agreement(view, main)),
-        Shown("Agreement of raters, by length", _agreement(view, by_length)),
-        Shown("Document score against its segments", _correlations(view.correlations)),
-        Shown("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
+        Section("Conditions", lines.volume_table(view.arms)),
+        Section("Time", lines.time_table(view.times), frozenset({1})),
+        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        Section("Answers that were changed", lines.revision_table(view.revisions)),
+        Section("Segment scores", _spread(view.spread)),
+        Section("Share of segment scores", _histograms(view), frozenset()),
+        Section("Agreement of raters", _agreement(view, main)),
+        Section("Agreement of raters, by length", _agreement(view, by_length)),
+        Section("Document score against its segments", _correlations(view.correlations)),
+        Section("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 

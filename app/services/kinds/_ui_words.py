@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.services import captions
+from app.reports.kit import captions
 from app.services.kinds._arms_lines import ArmRevisions, ArmTime, percent
 from app.services.kinds._ui_lines import UiAgreement, UiPair, UiSpread
 

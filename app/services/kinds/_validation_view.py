@@ -7,11 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
-from app.services.pictures.validation import RateLine, rates_picture
-from app.services.tables import Table
-from app.services.tables_csv import Cell
+from app.reports.kit import captions
+from app.reports.kit.charts.rates import RateLine, rates_picture
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.stats.validation.rates import Rate, What, World
 
 
@@ -57,7 +56,7 @@ class KeptRateView(BaseModel):
         )
 
 
-class ValidationView(KindView):
+class ValidationView(ReportHead):
     """Type I error and coverage of a recipe on a campaign's own design."""
 
     recipe: str
@@ -108,7 +107,7 @@ IF_WORLD: dict[World, str] = {
 }
 
 
-def tables(view: ValidationView) -> Sequence[Shown]:
+def tables(view: ValidationView) -> Sequence[Section]:
     """One table a world."""
     headings = ("Share of", "Promised", "Found", "Bounds", "Studies", "Kept")
     shown = []
@@ -116,7 +115,7 @@ def tables(view: ValidationView) -> Sequence[Shown]:
         rows = tuple(_cells(rate) for rate in view.rates if rate.world == world)
         if rows:
             table = Table(headings, ("left", "left", "right", "left", "right", "left"), rows)
-            shown.append(Shown(title, table, frozenset()))
+            shown.append(Section(title, table, frozenset()))
     return shown
 
 

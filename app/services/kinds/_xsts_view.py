@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import KindView, Shown
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
 from app.services.kinds._tables import table
-from app.services.tables import Table, interval
-from app.services.tables_csv import Cell
+from app.services.ranking_tables import interval
 from app.stats.calibration.lines import METHODS, Method
 
 IN_WORDS: dict[Method, str] = {
@@ -105,7 +105,7 @@ class ExternalView(Plain):
     why: str | None = None
 
 
-class XstsView(KindView):
+class XstsView(ReportHead):
     """Systems of several language pairs on one scale."""
 
     method: Method = Field(description="By which the systems are sorted; all four are given.")
@@ -134,16 +134,16 @@ def named(view: XstsView, one: ComparedSystemView) -> str:
     return one.campaign if alone else f"{one.campaign} {one.system}"
 
 
-def tables(view: XstsView) -> Sequence[Shown]:
+def tables(view: XstsView) -> Sequence[Section]:
     """Scores, fixed points, the plausibility table, and the automatic score beside them."""
     shown = []
     if view.systems:
-        shown.append(Shown("Systems on one scale", _scores(view), frozenset({0, 1})))
-    shown.append(Shown("Fixed points", _points(view)))
+        shown.append(Section("Systems on one scale", _scores(view), frozenset({0, 1})))
+    shown.append(Section("Fixed points", _points(view)))
     if view.systems and any(one.attributes or one.automatic is not None for one in view.directions):
-        shown.append(Shown("Languages as each method orders them", _plausible(view), frozenset({1})))
+        shown.append(Section("Languages as each method orders them", _plausible(view), frozenset({1})))
     if view.external:
-        shown.append(Shown("Against the automatic score", _external(view), frozenset()))
+        shown.append(Section("Against the automatic score", _external(view), frozenset()))
     return shown
 
 

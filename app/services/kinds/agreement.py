@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
+from app.reports.kit.report import Report, Work
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _agreement_work as work
 from app.services.kinds._agreement_pictures import heat_map, statistics_plot
 from app.services.kinds._agreement_plan import Choices, LevelPlan, categories, level_plan
 from app.services.kinds._agreement_show import caption, csv, tables
 from app.services.kinds._agreement_spans import marked
 from app.services.kinds._agreement_view import AgreementView, blinded
-from app.services.kinds._base import Kind, Work
 from app.services.kinds._rated import Drawn, Rated, RatedAsked, errors_of, rated, spans_field
-from app.services.reports import Question
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import LEVELS, Level, OfDocuments, Units, averaged_units, document_units, segment_units
 from app.stats.ratings import Scale
@@ -117,7 +117,7 @@ class _Planned:
         return work.agreement_view(found, head, levels, pairs, own, spans)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: AgreementAsked) -> Work[AgreementView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: AgreementAsked) -> Work[AgreementView]:
     found = rated(session, about[0], asked)
     errors = errors_of(session, found) if _has_spans(found, asked) else None
     planned = _Planned(found, errors, asked)
@@ -214,7 +214,7 @@ EXAMPLE: dict[str, Any] = {
     "own": [],
     "spans": None,
 }
-KIND: Kind[AgreementAsked, AgreementView] = Kind(
+KIND: Report[AgreementAsked, AgreementView] = Report(
     name="agreement",
     title="Agreement of raters",
     summary="Agreement by every usual coefficient, with intervals over documents and what a model expects.",

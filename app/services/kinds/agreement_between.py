@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
+from app.reports.kit.report import Report, Work
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _agreement_work as work
 from app.services.kinds._agreement_plan import Choices, One, level_plan
 from app.services.kinds._agreement_view import Statistic
-from app.services.kinds._base import Kind, Work
 from app.services.kinds._between_pictures import between_plot
 from app.services.kinds._between_repeated import repeated
 from app.services.kinds._between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
 from app.services.kinds._rated import NOTHING, Drawn, Rated, RatedAsked, of_asked_raters, rated
 from app.services.kinds.agreement import NUMBERS, choices_of
-from app.services.reports import Question
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import Units, segment_units
 from app.stats.plain import number
@@ -55,7 +55,7 @@ class Joined:
     systems: tuple[str, ...] = ()
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: BetweenAsked) -> Work[BetweenView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: BetweenAsked) -> Work[BetweenView]:
     found = [of_asked_raters(rated(session, one, asked), asked) for one in about]
     texts = [source_digests(session, one.campaign_id) for one in about]
     joined = _joined(found, texts, asked)
@@ -256,7 +256,7 @@ EXAMPLE: dict[str, Any] = {
         {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
-KIND: Kind[BetweenAsked, BetweenView] = Kind(
+KIND: Report[BetweenAsked, BetweenView] = Report(
     name="agreement",
     title="Agreement of campaigns",
     summary="Several campaigns on the same outputs, each as one rater: correlations, κ with tolerance, α, rankings.",

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _arms_lines as lines
 from app.services.kinds._arms_model import ArmModel, modelled
 from app.services.kinds._arms_prefill import Counts, audited, counted
 from app.services.kinds._arms_read import Conditions, WhoAsked, conditions, states_beside
 from app.services.kinds._arms_view import ArmsView, caption, csv, length_curves, position_curves, tables
-from app.services.kinds._base import Kind, Work, whole
-from app.services.reports import Question
 from app.storage.db import Session
 
 NO_ARMS = "the campaign's plan has no arms: judgments are told apart by how they were shown"
@@ -29,7 +29,7 @@ class ArmsAsked(WhoAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ArmsAsked) -> Work[ArmsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ArmsAsked) -> Work[ArmsView]:
     found = conditions(session, about[0], asked)
     order = ordered([one.name for one in found.names], asked.baseline)
     counts = counted(session, found)
@@ -175,7 +175,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[ArmsAsked, ArmsView] = Kind(
+KIND: Report[ArmsAsked, ArmsView] = Report(
     name="arms",
     title="Arms side by side",
     summary="Times by kind of unit, length and position, learning, fatigue, revisions, errors shown; each arm.",

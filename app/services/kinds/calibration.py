@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from app.domain.recipe_choices import LARGEST_SEED
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._calibrated import (
     UNAGREED,
     Parted,
@@ -32,7 +33,6 @@ from app.services.kinds._calibration_view import (
     tables,
 )
 from app.services.kinds._rated import NOTHING
-from app.services.reports import Question
 from app.stats.aggregate import rounded
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import Units
@@ -58,7 +58,7 @@ class CalibrationAsked(ScoredAsked):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(0, description="Of the halves of documents.")
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: CalibrationAsked) -> Work[CalibrationView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CalibrationAsked) -> Work[CalibrationView]:
     given = parted(session, about[0], asked)
     return whole(lambda: _view(given, asked))
 
@@ -222,7 +222,7 @@ EXAMPLE: dict[str, Any] = {
         "split_half": 0.93,
     },
 }
-KIND: Kind[CalibrationAsked, CalibrationView] = Kind(
+KIND: Report[CalibrationAsked, CalibrationView] = Report(
     name="calibration",
     title="Raters against a calibration set",
     summary="Offset of each rater on calibration items, what z-scores are made with there, and systems after both.",

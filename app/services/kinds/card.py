@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import Judged, judged
-from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._card_pictures import coverage_map
 from app.services.kinds._card_view import (
     BucketPart,
@@ -23,7 +24,6 @@ from app.services.kinds._card_view import (
     csv,
     tables,
 )
-from app.services.reports import Question
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, Ratings, Role
 from app.storage import texts
@@ -41,13 +41,13 @@ class CardAsked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
     found = judged(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     return whole(lambda: view_of(about[0], found, kinds))
 
 
-def view_of(about: Question, found: Judged, kinds: Mapping[str, str]) -> CardView:
+def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.counted(found.rows), found.rows.labels, found.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
@@ -167,7 +167,7 @@ def _spread(found: stats.Spread | None) -> SpreadView | None:
     return None if found is None else SpreadView(least=found.least, median=found.median, most=found.most)
 
 
-KIND = Kind(
+KIND = Report(
     name="card",
     title="Data card",
     summary="What the data consist of: documents, segments, systems, raters, ratings and how they are spread.",

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from app.reports.kit.report import Report, Work
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _components_lines as lines
-from app.services.kinds._base import Kind, Work
 from app.services.kinds._components_pictures import PICTURES, variance_picture
 from app.services.kinds._components_view import ComponentsView, caption, csv, tables
 from app.services.kinds._modelled import MOST_DRAWS, Draw, Modelled, drawn, modelled
-from app.services.kinds._ranked import RecipeAsked
-from app.services.reports import Question
 from app.stats.aggregate import rounded
 from app.stats.components.fit import Fit
 from app.stats.components.generalizability import decisions, ratings_per_item, system_variance
@@ -30,7 +30,7 @@ FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
 MOST_GROUPS = 5  # that a warning names
 
 
-class ComponentsAsked(RecipeAsked):
+class ComponentsAsked(RecipeOptions):
     """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
@@ -38,7 +38,7 @@ class ComponentsAsked(RecipeAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ComponentsAsked) -> Work[ComponentsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComponentsAsked) -> Work[ComponentsView]:
     found = modelled(session, about[0], asked, asked.draws)
     return Work(found.n_chunks, found.chunk, lambda parts: _view(found, drawn(parts)))
 
@@ -160,7 +160,7 @@ EXAMPLE: dict[str, Any] = {
     "study": None,
     "decisions": [],
 }
-KIND: Kind[ComponentsAsked, ComponentsView] = Kind(
+KIND: Report[ComponentsAsked, ComponentsView] = Report(
     name="components",
     title="Where the noise comes from",
     summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",

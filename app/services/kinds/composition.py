@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import judged
-from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._composition_view import (
     CompositionView,
     PartShare,
@@ -23,7 +24,6 @@ from app.services.kinds._composition_view import (
     tables,
     task_map,
 )
-from app.services.reports import Question
 from app.stats.composition import PARTS, Contents, Table, apart, contents, shares, together
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
@@ -46,7 +46,7 @@ class CompositionAsked(BaseModel):
     rejected: bool = Field(default=False, description="Count tasks that quality control rejected, too.")
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: CompositionAsked) -> Work[CompositionView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CompositionAsked) -> Work[CompositionView]:
     one = about[0]
     read = judged(session, one, activity=False)
     known = system_words(session, one.campaign_id)
@@ -55,7 +55,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: CompositionAs
     return whole(lambda: _view(one, read.rows, humans, digest, asked))
 
 
-def _view(about: Question, every: Ratings, humans: Bools, digest: str, asked: CompositionAsked) -> CompositionView:
+def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, asked: CompositionAsked) -> CompositionView:
     keep = every.accepted | asked.rejected
     out = int((first_rows(every) & ~keep).sum())
     rows = every.where(keep)
@@ -166,7 +166,7 @@ EXAMPLE: dict[str, Any] = {
     "raters": [{"rater": "ana", **_OWNER}],
     "tasks": [{"task": "t1", "rater": "ana", **_OWNER}],
 }
-KIND: Kind[CompositionAsked, CompositionView] = Kind(
+KIND: Report[CompositionAsked, CompositionView] = Report(
     name="composition",
     title="What raters and tasks contained",
     summary="Systems, documents, controls and mean scores of each rater and task, and which systems met in them.",

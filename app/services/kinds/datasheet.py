@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import judged
-from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._datasheet_facts import Facts, answers, attributes_of, facts, versions_beside
 from app.services.kinds._datasheet_view import Answer, DatasheetView, Point, caption, completeness, csv, tables
 from app.services.kinds._heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.services.kinds.card import view_of
-from app.services.reports import Question
 from app.stats.data_card import counted
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -40,7 +40,7 @@ class DatasheetAsked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     found = judged(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     card = view_of(about[0], found, kinds)
@@ -127,7 +127,7 @@ RESTS = {
     "both": "made on the source text and a reference translation",
     "none": "made on the output alone",
 }
-KIND = Kind(
+KIND = Report(
     name="datasheet",
     title="Data sheet",
     summary="HEDS 3.0, a reporting checklist and a methods paragraph, filled from what is stored.",

@@ -10,7 +10,9 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._difficulty_scores import Taken, judged, of_metric
 from app.services.kinds._difficulty_view import (
     DifficultyView,
@@ -21,9 +23,7 @@ from app.services.kinds._difficulty_view import (
     document_map,
     tables,
 )
-from app.services.kinds._ranked import NOTHING, Material, RecipeAsked, material
 from app.services.kinds._rated import UNKNOWN_DOCUMENTS
-from app.services.reports import Question
 from app.stats.difficulty import Difficulty, difficulty
 from app.stats.plain import number
 from app.storage.db import Session
@@ -32,7 +32,7 @@ Z_OF_METRIC = "z-scores are by rater, and a metric is none"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric"
 
 
-class DifficultyAsked(RecipeAsked):
+class DifficultyAsked(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and of which scores the means are."""
 
     normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
@@ -43,15 +43,15 @@ class DifficultyAsked(RecipeAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: DifficultyAsked) -> Work[DifficultyView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DifficultyAsked) -> Work[DifficultyView]:
     if asked.metric is not None and asked.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
-    given = material(session, about[0], asked)
+    given = recipe_input(session, about[0], asked)
     taken = None if asked.metric is None else of_metric(session, given, asked.metric)
     return whole(lambda: _view(given, asked, taken or judged(given, asked.normalize)))
 
 
-def _view(given: Material, asked: DifficultyAsked, taken: Taken) -> DifficultyView:
+def _view(given: RecipeInput, asked: DifficultyAsked, taken: Taken) -> DifficultyView:
     found = difficulty(taken.rows)
     systems = _systems(found, given, taken)
     return DifficultyView(
@@ -73,7 +73,7 @@ def _view(given: Material, asked: DifficultyAsked, taken: Taken) -> DifficultyVi
     )
 
 
-def _systems(found: Difficulty, given: Material, taken: Taken) -> list[JudgedOnDocuments]:
+def _systems(found: Difficulty, given: RecipeInput, taken: Taken) -> list[JudgedOnDocuments]:
     names = taken.rows.labels.systems
     return [
         JudgedOnDocuments(
@@ -159,7 +159,7 @@ EXAMPLE: dict[str, Any] = {
         },
     ],
 }
-KIND: Kind[DifficultyAsked, DifficultyView] = Kind(
+KIND: Report[DifficultyAsked, DifficultyView] = Report(
     name="difficulty",
     title="Difficulty of documents",
     summary="Mean segment score of each system on each document, how many cells are filled, and what follows from it.",

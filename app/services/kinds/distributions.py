@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._distributions_pictures import rater_histograms, system_histograms
 from app.services.kinds._distributions_view import (
     DistributionsView,
@@ -21,7 +22,6 @@ from app.services.kinds._distributions_view import (
     tables,
 )
 from app.services.kinds._rated import NOTHING, Rated, RatedAsked, rated
-from app.services.reports import Question
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.units import Units, document_units, segment_units
 from app.stats.ratings import Floats
@@ -41,7 +41,7 @@ class DistributionsAsked(RatedAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: DistributionsAsked) -> Work[DistributionsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DistributionsAsked) -> Work[DistributionsView]:
     found = rated(session, about[0], asked)
     make = segment_units if asked.unit == "segment" else document_units
     units = make(found.rows, repeated=asked.repeats)
@@ -162,7 +162,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[DistributionsAsked, DistributionsView] = Kind(
+KIND: Report[DistributionsAsked, DistributionsView] = Report(
     name="distributions",
     title="How scores are spread",
     summary="Score distributions of raters on the same units, their shift to the consensus, scale use of systems.",

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._document_scores_pictures import scatter
 from app.services.kinds._document_scores_view import (
     CorrelationLine,
@@ -18,7 +19,6 @@ from app.services.kinds._document_scores_view import (
     tables,
 )
 from app.services.kinds._rated import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, RatedAsked, of_asked_raters, rated
-from app.services.reports import Question
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
 from app.stats.agreement.units import Repeated
@@ -42,7 +42,7 @@ class DocumentScoresAsked(RatedAsked, Drawn):
     repeats: Repeated = Field("latest", description="What counts of several ratings of one text by one rater.")
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
     every = RatedAsked(**{**asked.model_dump(include=set(RatedAsked.model_fields)), "roles": ALL_ROLES})
     found, whole_set = of_asked_raters(rated(session, about[0], asked), asked), rated(session, about[0], every)
     return whole(lambda: _view(found, whole_set.rows, asked))
@@ -173,7 +173,7 @@ EXAMPLE: dict[str, Any] = {
     "mean_difference": -1.2,
     "points": [[81.5, 80.0]],
 }
-KIND: Kind[DocumentScoresAsked, DocumentScoresView] = Kind(
+KIND: Report[DocumentScoresAsked, DocumentScoresView] = Report(
     name="document_scores",
     title="Document scores beside segment scores",
     summary="Correlations of the document score with mean, extremes, first and last segments, by length.",

@@ -11,7 +11,9 @@ import numpy as np
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid
-from app.services.kinds._base import Kind, Work
+from app.reports.kit.report import Report, Work
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._forecast_view import (
     IN_WORDS,
     ForecastView,
@@ -25,9 +27,7 @@ from app.services.kinds._forecast_view import (
 from app.services.kinds._modelled import Modelled, modelled
 from app.services.kinds._power_asked import PowerAsked
 from app.services.kinds._power_work import Planner
-from app.services.kinds._ranked import RecipeAsked
 from app.services.pictures.components import chances
-from app.services.reports import Question
 from app.stats import caveats
 from app.stats.aggregate import Panel, panel, rounded, segment_scores
 from app.stats.components.bootstrap import Redraw
@@ -55,7 +55,7 @@ _STUDIES: TypeAdapter[StudiesLine] = TypeAdapter(StudiesLine)
 _PAIRS: TypeAdapter[list[RerunLine]] = TypeAdapter(list[RerunLine])
 
 
-class ForecastAsked(RecipeAsked):
+class ForecastAsked(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
@@ -203,7 +203,7 @@ def averaged(made: Sequence[StudyForecast]) -> dict[str, Any]:
 AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ForecastAsked) -> Work[ForecastView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ForecastAsked) -> Work[ForecastView]:
     found = Ahead(asked, modelled(session, about[0], asked, 0), about[0].campaign.protocol)
     chunks = len(METHODS) + 1 if len(found.data.ratings) else 0
     return Work(chunks, found.chunk, lambda parts: _view(found, parts))
@@ -306,7 +306,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[ForecastAsked, ForecastView] = Kind(
+KIND: Report[ForecastAsked, ForecastView] = Report(
     name="forecast",
     title="Would it be found again?",
     summary="Stability where no item was rated twice: documents drawn again, and a forecast from components.",

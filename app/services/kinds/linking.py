@@ -11,7 +11,8 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._calibrated import (
     Address,
     Parted,
@@ -25,7 +26,6 @@ from app.services.kinds._calibrated import (
 from app.services.kinds._linking_view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
 from app.services.kinds._rated import NOTHING
 from app.services.kinds._standing import without_excluded
-from app.services.reports import Question
 from app.stats.aggregate import rounded
 from app.stats.agreement.units import Units
 from app.stats.calibration.linking import Anchored, Link, Linked, ends, link
@@ -63,7 +63,7 @@ class Means:
         return int(np.unique(self.test.rater).size)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: LinkingAsked) -> Work[LinkingView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: LinkingAsked) -> Work[LinkingView]:
     parts = [without_excluded(session, parted(session, one, asked)) for one in about]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
@@ -278,7 +278,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[LinkingAsked, LinkingView] = Kind(
+KIND: Report[LinkingAsked, LinkingView] = Report(
     name="linking",
     title="Campaigns on one scale by shared items",
     summary="Systems of several campaigns on the scale of the first, by items that both judged, with the link's error.",

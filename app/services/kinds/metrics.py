@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._metrics_between import MOST_METRICS, between_of, tested, twos
 from app.services.kinds._metrics_pictures import spread_picture
 from app.services.kinds._metrics_view import MetricsView, caption, csv, tables
 from app.services.kinds._metrics_work import LINES, Comparison, Metric, digest, metrics_of, spread_of
-from app.services.kinds._ranked import NOTHING, Material, RecipeAsked, material
 from app.services.kinds.robustness import AT_ONCE, GROUPS_PATTERN, groups_of
-from app.services.reports import Question
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.metrics.swaps import SWAPS
 from app.stats.ratings import Codes
@@ -29,7 +29,7 @@ FEW_SYSTEMS = 5
 CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
 
 
-class MetricsAsked(RecipeAsked):
+class MetricsAsked(RecipeOptions):
     """Under which recipe, and which changes of the human scores are followed."""
 
     permutations: int = Field(PERMUTATIONS, ge=100, le=20_000, description="Behind each p of SPA.", examples=[1000])
@@ -45,9 +45,9 @@ class MetricsAsked(RecipeAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: MetricsAsked) -> Work[MetricsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MetricsAsked) -> Work[MetricsView]:
     groups = () if asked.changes == "none" else groups_of(asked.changes)
-    given, metrics = material(session, about[0], asked), metrics_of(session, about[0])
+    given, metrics = recipe_input(session, about[0], asked), metrics_of(session, about[0])
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
     if not metrics or not experiments.known.order:
         return whole(lambda: _view(given, experiments, metrics, asked, ()))
@@ -78,13 +78,13 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: MetricsAsked)
     return Work(1 + len(parts) + len(pairs), chunk, finish)
 
 
-def _domains(given: Material) -> Codes:
+def _domains(given: RecipeInput) -> Codes:
     names = sorted({name or "unknown" for name in given.documents.domain})
     return np.array([names.index(name or "unknown") for name in given.documents.domain], dtype=np.int32)
 
 
 def _view(
-    given: Material,
+    given: RecipeInput,
     experiments: Experiments,
     metrics: Sequence[Metric],
     asked: MetricsAsked,
@@ -195,7 +195,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[MetricsAsked, MetricsView] = Kind(
+KIND: Report[MetricsAsked, MetricsView] = Report(
     name="metrics",
     title="Automatic metrics",
     summary="Metrics beside human scores: soft and plain pairwise accuracy, correlations, ties, and how these move.",

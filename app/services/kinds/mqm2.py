@@ -14,13 +14,13 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, Scoring
 from app.protocols._base import Spans
-from app.services import reports
-from app.services.campaigns import protocol_of
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source import data_hash, recipe_ratings
+from app.reports.source.campaign import protocol_of
+from app.reports.source.registration import applied, registered
+from app.reports.source.scores import Reading
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._mqm2_view import MQM2View, SystemScore, caption, csv, picture, tables
-from app.services.registered import applied, registered
-from app.services.reports import Question
-from app.services.scores import Reading
 from app.stats import mqm2, scoring
 from app.stats.mqm2 import Threshold
 from app.stats.mqm2_systems import OfSystem, known_words, of_systems
@@ -72,7 +72,7 @@ class MQM2Asked(BaseModel):
 class Counted:
     """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
 
-    about: Question
+    about: Snapshot
     profile: str
     rows: Ratings
     critical: Codes
@@ -83,13 +83,13 @@ class Counted:
     unknown: int
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: MQM2Asked) -> Work[MQM2View]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MQM2Asked) -> Work[MQM2View]:
     threshold, one = asked.threshold, about[0]
     found = _counted(session, one, _recipe(one, asked.weights))
     return whole(lambda: _view(found, threshold, asked))
 
 
-def _recipe(about: Question, weights: str | None) -> Recipe:
+def _recipe(about: Snapshot, weights: str | None) -> Recipe:
     own = protocol_of(about.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
     profile = None if own else weights or scoring.MQM2.name
     if profile is not None and profile not in scoring.PROFILES:
@@ -98,8 +98,8 @@ def _recipe(about: Question, weights: str | None) -> Recipe:
     return replace(BASE, scoring=Scoring("spans", profile))
 
 
-def _counted(session: Session, about: Question, recipe: Recipe) -> Counted:
-    rows, ids, read = reports.loaded(session, about, recipe)
+def _counted(session: Session, about: Snapshot, recipe: Recipe) -> Counted:
+    rows, ids, read = recipe_ratings.load_with_ids(session, about, recipe)
     excluding = applied(recipe, registered(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     known = texts.system_words(session, about.campaign_id)
@@ -113,13 +113,13 @@ def _counted(session: Session, about: Question, recipe: Recipe) -> Counted:
         critical=_critical(session, about, ids, read)[keep],
         words=words,
         names={key: one.name for key, one in known.items()},
-        data_hash=reports.data_hash(without(rows, excluding.exclude), documents, known),
+        data_hash=data_hash.data_hash(without(rows, excluding.exclude), documents, known),
         dropped=dropped,
         unknown=int(np.isin(marks.judgment, rows.judgment[keep]).sum()),
     )
 
 
-def _critical(session: Session, about: Question, ids: side_tables.Ids, read: Reading) -> Codes:
+def _critical(session: Session, about: Snapshot, ids: side_tables.Ids, read: Reading) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
     errors = side_tables.errors(session, about.campaign_id, ids, field=field, weigh={})
@@ -229,7 +229,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[MQM2Asked, MQM2View] = Kind(
+KIND: Report[MQM2Asked, MQM2View] = Report(
     name="mqm2",
     title="MQM 2.0 scores",
     summary="Penalty points of each system by words, raw and calibrated score, and whether it passes.",

@@ -9,7 +9,9 @@ from itertools import combinations
 from typing import Any
 
 from app.domain.recipe import Normalize
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.recipe_input import RecipeInput, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._multiverse_choices import MultiverseAsked, different, scored, space_of
 from app.services.kinds._multiverse_view import (
     ChoiceView,
@@ -22,8 +24,6 @@ from app.services.kinds._multiverse_view import (
     matrix_picture,
     tables,
 )
-from app.services.kinds._ranked import Material, material
-from app.services.reports import Question
 from app.stats.multiverse.branches import Branch, Missing, Scored, branch
 from app.stats.multiverse.shares import PairShare, shares
 from app.stats.multiverse.space import Excluding, Space
@@ -32,8 +32,8 @@ from app.stats.result import Ranking
 from app.storage.db import Session
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: MultiverseAsked) -> Work[MultiverseView]:
-    given = material(session, about[0], asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsked) -> Work[MultiverseView]:
+    given = recipe_input(session, about[0], asked)
     space, same = different(space_of(given, asked), given.rows)
     base = rank(given.rows, given.recipe, given.documents)
     if len(base.systems) < 2:
@@ -62,11 +62,11 @@ class _Branches:
         return branch(one, self.space, excluding, normalize, self.systems).to_bytes()
 
 
-def _finish(given: Material, base: Ranking, missing: Sequence[Missing], parts: Sequence[bytes]) -> MultiverseView:
+def _finish(given: RecipeInput, base: Ranking, missing: Sequence[Missing], parts: Sequence[bytes]) -> MultiverseView:
     return _view(given, base, [Branch.from_bytes(part) for part in parts], missing)
 
 
-def _view(given: Material, base: Ranking, branches: Sequence[Branch], unasked: Sequence[Missing]) -> MultiverseView:
+def _view(given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[Missing]) -> MultiverseView:
     systems = [row.system for row in base.systems]
     found = shares(branches, tuple(given.rows.labels.systems) if branches else ())
     missing = [*unasked, *found.missing]
@@ -167,7 +167,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[MultiverseAsked, MultiverseView] = Kind(
+KIND: Report[MultiverseAsked, MultiverseView] = Report(
     name="multiverse",
     title="Claims over all analyses",
     summary="Share of universes (scoring, normalization, test, correction, exclusion) in which each claim holds.",

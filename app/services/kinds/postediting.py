@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._postediting_pictures import closest_picture, curve_picture, rates_picture
 from app.services.kinds._postediting_view import (
     ClosestLine,
@@ -21,7 +22,6 @@ from app.services.kinds._postediting_view import (
     tables,
 )
 from app.services.kinds._postedits import Edit, EditsAsked, PostEdits, post_edits_of, unpacked
-from app.services.reports import Question
 from app.stats.plain import number
 from app.stats.postediting import rates
 from app.stats.postediting.closest import Closest, by_lab, closest
@@ -36,7 +36,7 @@ PARTIAL = "the curve rests on the segments of which every post-edited output was
 ONE_DOCUMENT = "one document: no intervals"
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: EditsAsked) -> Work[PosteditingView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: EditsAsked) -> Work[PosteditingView]:
     given = post_edits_of(session, about[0], asked)
     if not given.texts:
         return whole(lambda: _view(given, asked, []))
@@ -237,7 +237,7 @@ EXAMPLE: dict[str, Any] = {
     "enough": 7,
     "enough_by_system": [{"system": "ZS.lab3", "hter": 29.96, "enough": 7}],
 }
-KIND: Kind[EditsAsked, PosteditingView] = Kind(
+KIND: Report[EditsAsked, PosteditingView] = Report(
     name="postediting",
     title="Post-edits",
     summary="How much outputs were edited and how, whose post-edits are closest, and how many stand for the targeted.",

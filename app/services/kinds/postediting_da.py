@@ -11,9 +11,11 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.services.campaigns import protocol_of
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.campaign import protocol_of
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _postediting_da_work as work
-from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._postediting_da_pictures import means_picture, scatter_picture
 from app.services.kinds._postediting_da_view import (
     MEASURES,
@@ -28,8 +30,6 @@ from app.services.kinds._postediting_da_view import (
     tables,
 )
 from app.services.kinds._postedits import EditsAsked, PostEdits, edits_widget, post_edits_of, unpacked
-from app.services.kinds._ranked import RecipeAsked
-from app.services.reports import Question
 from app.stats.plain import number
 from app.stats.postediting import relation
 from app.stats.postediting.compare import Compared
@@ -54,7 +54,7 @@ class PosteditingDAAsked(EditsAsked):
     most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: PosteditingDAAsked) -> Work[PosteditingDAView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> Work[PosteditingDAView]:
     ours = [one for one in about if edits_widget(protocol_of(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
@@ -63,7 +63,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: PosteditingDA
         return whole(lambda: _nothing(about, asked))
     edits = EditsAsked(**asked.model_dump(include=set(EditsAsked.model_fields)))
     given = post_edits_of(session, ours[0], edits)
-    recipe = RecipeAsked(recipe=asked.recipe)
+    recipe = RecipeOptions(recipe=asked.recipe)
     others = [work.scored(session, one, recipe, given.outputs) for one in about if one is not ours[0]]
     sources = post_edits.sources(session, ours[0].campaign_id)
     if not given.texts:
@@ -71,7 +71,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: PosteditingDA
     return Work(given.n_chunks, given.chunk, lambda done: _view(about, given, others, sources, asked, unpacked(done)))
 
 
-def _nothing(about: tuple[Question, ...], asked: PosteditingDAAsked) -> PosteditingDAView:
+def _nothing(about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> PosteditingDAView:
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in about},
         data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
@@ -94,12 +94,12 @@ def _nothing(about: tuple[Question, ...], asked: PosteditingDAAsked) -> Postedit
     )
 
 
-def _bases(about: tuple[Question, ...]) -> str:
+def _bases(about: tuple[Snapshot, ...]) -> str:
     return ", ".join(sorted({one.campaign.basis for one in about}))
 
 
 def _view(
-    about: tuple[Question, ...],
+    about: tuple[Snapshot, ...],
     given: PostEdits,
     others: Sequence[work.Scored],
     sources: Mapping[tuple[str, int], str],
@@ -281,7 +281,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "scatter": [{"system": "ZS.lab3", "r": -0.58, "points": [[14.4, -1.2]]}],
 }
-KIND: Kind[PosteditingDAAsked, PosteditingDAView] = Kind(
+KIND: Report[PosteditingDAAsked, PosteditingDAView] = Report(
     name="postediting_da",
     title="Post-edits and direct scores",
     summary="Correlation of edits with scores by system, what a reference does to scores, and where they disagree.",

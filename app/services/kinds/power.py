@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.services.kinds._base import Kind, Work
+from app.reports.kit.report import Report, Work
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._modelled import modelled
 from app.services.kinds._power_asked import PowerAsked
 from app.services.kinds._power_view import DesignLine, PowerView, caption, csv, design_name, tables
 from app.services.kinds._power_work import Planner
 from app.services.pictures.curves import Curve, Step, curves
-from app.services.reports import Question
 from app.storage.db import Session
 
 RECOMMENDED = (
@@ -23,7 +23,7 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: PowerAsked) -> Work[PowerView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PowerAsked) -> Work[PowerView]:
     asked.designs(), asked.given()
     data, *pilots = (modelled(session, one, asked, asked.draws) for one in about)
     for pilot in pilots:
@@ -32,7 +32,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: PowerAsked) -
     return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
 
 
-def _check_pilot(about: Question, pilot: Question) -> None:
+def _check_pilot(about: Snapshot, pilot: Snapshot) -> None:
     """Raise Invalid for judgments on another scale."""
     own, other = about.campaign.protocol, pilot.campaign.protocol
     if own != other:
@@ -255,7 +255,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[PowerAsked, PowerView] = Kind(
+KIND: Report[PowerAsked, PowerView] = Report(
     name="power",
     title="What a difference takes",
     summary="Documents, raters, ratings and hours for a difference at a power: closed form, simulated, resampled.",

@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import captions
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.registration import registered
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._preferences_view import (
     PairPreferred,
     PreferencesView,
@@ -24,8 +26,6 @@ from app.services.kinds._preferences_view import (
     picture,
     tables,
 )
-from app.services.registered import registered
-from app.services.reports import Question
 from app.stats import preferences as stats
 from app.storage import preferences as stored
 from app.storage.db import Session
@@ -58,7 +58,7 @@ class _Compared:
     document: str
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: PreferencesAsked) -> Work[PreferencesView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PreferencesAsked) -> Work[PreferencesView]:
     one = about[0]
     rows = stored.preferences(session, one.campaign_id, one.version)
     stands = registered(session, one.campaign_id, one.version).exclusions
@@ -68,7 +68,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: PreferencesAs
     return whole(lambda: _view(one, asked, rows, out))
 
 
-def _view(about: Question, asked: PreferencesAsked, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
+def _view(about: Snapshot, asked: PreferencesAsked, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
     mode = about.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []
@@ -217,7 +217,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[PreferencesAsked, PreferencesView] = Kind(
+KIND: Report[PreferencesAsked, PreferencesView] = Report(
     name="preferences",
     title="Preferences side by side",
     summary="Wins, losses and ties of each pair of systems whose outputs stood in columns of one screen.",

@@ -12,8 +12,9 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.judged import judged
-from app.services.kinds._base import Kind, Work, whole
 from app.services.kinds._calibrated import (
     Address,
     Parted,
@@ -37,7 +38,6 @@ from app.services.kinds._protocols_view import (
 )
 from app.services.kinds._rated import NOTHING
 from app.services.kinds.robustness import KEYS_PATTERN
-from app.services.reports import Question
 from app.stats.agreement import alpha, bootstrap, pairs
 from app.stats.agreement.units import Repeated, Units
 from app.stats.calibration import bridge as bridges
@@ -76,7 +76,7 @@ class Measured:
     addresses: list[Address]
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
     found = [_measured(session, one, asked) for one in about]
     _check_order([one.parted for one in found], asked)
     return whole(lambda: _view(found, asked))
@@ -90,7 +90,7 @@ def _check_order(parts: Sequence[Parted], asked: ProtocolsAsked) -> None:
             raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
-def _measured(session: Session, about: Question, asked: ProtocolsAsked) -> Measured:
+def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measured:
     given = parted(session, about, asked)
     units = sampled(given, units_of(given, given.test, asked.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
@@ -104,7 +104,7 @@ def _measured(session: Session, about: Question, asked: ProtocolsAsked) -> Measu
     return Measured(given, units, mean, _seconds(session, about, asked.repeats), addresses)
 
 
-def _seconds(session: Session, about: Question, repeats: Repeated) -> dict[Timed, Floats]:
+def _seconds(session: Session, about: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
     read = judged(session, about)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
@@ -343,7 +343,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[ProtocolsAsked, ProtocolsView] = Kind(
+KIND: Report[ProtocolsAsked, ProtocolsView] = Report(
     name="protocols",
     title="Protocols side by side",
     summary="Human against machine separation, agreement and time of several protocols; one predicted from the other.",

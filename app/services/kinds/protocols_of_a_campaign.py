@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from app.services.kinds._base import Kind
+from app.reports.kit.report import Report
 from app.services.kinds._protocols_view import ProtocolsView
 from app.services.kinds.protocols import EXAMPLE, ProtocolsAsked
 from app.services.kinds.protocols import KIND as SEVERAL
 
 OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
-KIND: Kind[ProtocolsAsked, ProtocolsView] = replace(
+KIND: Report[ProtocolsAsked, ProtocolsView] = replace(
     SEVERAL,
     title="What the protocol does",
     summary="Human against machine separation, agreement and time of the protocol of one campaign.",

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
-from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._ranked import Material, RecipeAsked, material
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._robustness_pictures import changes_picture, degraded_picture, inflated_picture
 from app.services.kinds._robustness_view import ChangeView, RobustnessView, caption, csv, tables, totals
-from app.services.reports import Question
 from app.stats.robustness.changes import GROUPS, Change, Group
 from app.stats.robustness.reranking import Experiments
 from app.storage.db import Session
@@ -28,7 +28,7 @@ ALONE = "only one system is ranked: nothing can change its place"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
-class RobustnessAsked(RecipeAsked):
+class RobustnessAsked(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -53,9 +53,9 @@ def groups_of(text: str) -> tuple[Group, ...]:
     return tuple(group for group in GROUPS if group in asked)
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: RobustnessAsked) -> Work[RobustnessView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: RobustnessAsked) -> Work[RobustnessView]:
     groups = asked.groups()
-    given = material(session, about[0], asked)
+    given = recipe_input(session, about[0], asked)
     if asked.humans:
         given = replace(given, humans=humans_of(asked.humans, given))
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
@@ -70,7 +70,7 @@ def _prepare(session: Session, about: tuple[Question, ...], asked: RobustnessAsk
     )
 
 
-def humans_of(text: str, *given: Material) -> frozenset[str]:
+def humans_of(text: str, *given: RecipeInput) -> frozenset[str]:
     """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in given for name in one.names}):
@@ -93,7 +93,7 @@ def lines(part: bytes) -> list[ChangeView]:
 
 
 def view_of(
-    given: Material,
+    given: RecipeInput,
     experiments: Experiments,
     groups: Sequence[Group],
     none: dict[Group, str],
@@ -119,7 +119,7 @@ def view_of(
     )
 
 
-def _warnings(given: Material, experiments: Experiments) -> Sequence[str]:
+def _warnings(given: RecipeInput, experiments: Experiments) -> Sequence[str]:
     order = experiments.known.order
     if not order:
         return experiments.warnings
@@ -171,7 +171,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[RobustnessAsked, RobustnessView] = Kind(
+KIND: Report[RobustnessAsked, RobustnessView] = Report(
     name="robustness",
     title="What the ranking hangs on",
     summary="Rankings after systems, references, raters, documents or domains were left out or changed beforehand.",

@@ -10,15 +10,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.services.kinds._base import Kind, KindView, Shown, Work
-from app.services.kinds._ranked import Material, RecipeAsked, material
+from app.reports.kit.report import Report, ReportHead, Section, Work
+from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._robustness_pictures import bar_of
 from app.services.kinds._robustness_view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
 from app.services.kinds.robustness import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
 from app.services.pictures.robustness import ChangeBar, change_bars
-from app.services.reports import Question
-from app.services.tables import Alignment, Table
-from app.services.tables_csv import Cell
 from app.stats.robustness.changes import Change
 from app.stats.robustness.reranking import Experiments
 from app.storage.db import Session
@@ -27,7 +26,7 @@ DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_ro
 UNKNOWN = "unknown"
 
 
-class ComparedAsked(RecipeAsked):
+class ComparedAsked(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -63,7 +62,7 @@ class TotalView(BaseModel):
     counts: GroupView
 
 
-class ComparedView(KindView):
+class ComparedView(ReportHead):
     """What the rankings of several campaigns hang on."""
 
     recipe: str
@@ -71,11 +70,11 @@ class ComparedView(KindView):
     totals: list[TotalView]
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ComparedAsked) -> Work[ComparedView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked) -> Work[ComparedView]:
     groups = groups_of(asked.changes)
-    given = [material(session, one, asked) for one in about]
+    given = [recipe_input(session, one, asked) for one in about]
     named = humans_of(asked.humans, *given) if asked.humans else None
-    made: list[tuple[Material, Experiments | None, tuple[Change, ...], str | None]] = []
+    made: list[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]] = []
     for one in given:
         humans = one.humans if named is None else named.intersection(one.names)
         try:
@@ -96,7 +95,7 @@ def _chunk(work: Sequence[tuple[Experiments | None, Sequence[Change]]], number: 
 
 
 def _view(
-    made: Sequence[tuple[Material, Experiments | None, tuple[Change, ...], str | None]],
+    made: Sequence[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:
@@ -125,14 +124,14 @@ def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None])
             yield f"{one.campaign}: {why}"
 
 
-def _campaign(given: Material, why: str | None, changes: list[ChangeView]) -> CampaignView:
+def _campaign(given: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
     campaign = given.about.campaign
     style, platform = (_setting(given, name) for name in ("style", "platform"))
     told = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
     return CampaignView(campaign=campaign.key, why=why, changes=changes, **told)
 
 
-def _setting(given: Material, name: str) -> str:
+def _setting(given: RecipeInput, name: str) -> str:
     value = given.about.campaign.settings.get(name)
     return value if isinstance(value, str) and value else UNKNOWN
 
@@ -162,7 +161,7 @@ def _named(one: TotalView) -> str:
     return f"{IN_WORDS[one.counts.group]}{f', d = {one.what}' if one.what else ''}"
 
 
-def _tables(view: ComparedView) -> Sequence[Shown]:
+def _tables(view: ComparedView) -> Sequence[Section]:
     """One table over all campaigns, and one for each property that differs between them."""
     headings, alignments = zip(*HEADS, strict=True)
     shown = []
@@ -172,7 +171,7 @@ def _tables(view: ComparedView) -> Sequence[Shown]:
         rows = tuple((*([one.value] if first else []), *_cells(one)) for one in own)
         heads = (*([of.capitalize()] if first else []), *headings)
         title = "Over all campaigns" if of == "all" else f"By {of}"
-        shown.append(Shown(title, Table(heads, (*first, *alignments), rows), frozenset()))
+        shown.append(Section(title, Table(heads, (*first, *alignments), rows), frozenset()))
     return shown
 
 
@@ -229,7 +228,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[ComparedAsked, ComparedView] = Kind(
+KIND: Report[ComparedAsked, ComparedView] = Report(
     name="robustness",
     title="What several rankings hang on",
     summary="How many rankings change after systems or references were left out or changed beforehand.",

@@ -11,17 +11,17 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
+from app.reports.kit.report import Report, whole
+from app.reports.kit.report import Work as Job
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds import _arms_lines as lines
 from app.services.kinds import _ui_lines as of_scores
 from app.services.kinds._arms_lines import ArmPace
 from app.services.kinds._arms_read import Condition, Conditions, WhoAsked, conditions, dropped_of, states_beside
-from app.services.kinds._base import Kind, whole
-from app.services.kinds._base import Work as Job
 from app.services.kinds._ui_match import Match, Matched, Outputs, Places, Side, matched
 from app.services.kinds._ui_view import UiView, caption, csv, score_curves, tables, time_curves
 from app.services.kinds._ui_words import conclusions
 from app.services.kinds.arms import ONE, ordered
-from app.services.reports import Question
 from app.stats.agreement.distributions import bins
 from app.stats.arms.spread import counted
 from app.stats.arms.times import Work
@@ -66,7 +66,7 @@ class One:
     scored: Ratings
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: UiAsked) -> Job[UiView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> Job[UiView]:
     found = [conditions(session, one, asked) for one in about]
     match: Match = asked.match if asked.match != "auto" else ("documents" if len(found) > 1 else "none")
     texts: list[tuple[Places, Outputs]] = [
@@ -265,7 +265,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "conclusions": ["SD of segment scores: segments 24.0, documents 22.1."],
 }
-KIND: Kind[UiAsked, UiView] = Kind(
+KIND: Report[UiAsked, UiView] = Report(
     name="ui",
     title="Presentations compared",
     summary="Time, revisions, spread of scores, agreement and document scores under two or more presentations.",

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter
 
-from app.services import captions
-from app.services.kinds._base import Kind, Work, whole
-from app.services.kinds._ranked import Material, RecipeAsked, material
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._validation_view import (
     IF_WORLD,
     KeptRateView,
@@ -21,7 +22,6 @@ from app.services.kinds._validation_view import (
     picture,
     tables,
 )
-from app.services.reports import Question
 from app.stats.selection import select
 from app.stats.validation.rates import WORLDS, Validation, World, rates
 from app.stats.validation.studies import Population
@@ -34,7 +34,7 @@ TWO: tuple[World, ...] = ("null", "resampled")
 _STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
 
 
-class ValidationAsked(RecipeAsked):
+class ValidationAsked(RecipeOptions):
     """Which recipe is tried, on how many studies."""
 
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
@@ -44,8 +44,8 @@ class ValidationAsked(RecipeAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: ValidationAsked) -> Work[ValidationView]:
-    given = material(session, about[0], asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ValidationAsked) -> Work[ValidationView]:
+    given = recipe_input(session, about[0], asked)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select(given.rows, given.recipe).ratings
     population = Population.of(rows, given.documents)
@@ -87,14 +87,14 @@ class _Studies:
         return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
 
 
-def _finish(given: Material, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
+def _finish(given: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
     found, n = [one for part in parts for one in _STUDIES.validate_json(part)], work.studies
     by_world = {world: found[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
     return _view(given, work.validation, n, by_world)
 
 
 def _view(
-    given: Material,
+    given: RecipeInput,
     validation: Validation,
     studies: int,
     found: Mapping[World, Sequence[Mapping[str, float]]],
@@ -186,7 +186,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Kind[ValidationAsked, ValidationView] = Kind(
+KIND: Report[ValidationAsked, ValidationView] = Report(
     name="validation",
     title="What the recipe promises, and keeps",
     summary="Type I error and coverage of a recipe by simulation on the campaign's own documents and raters.",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from app.services import captions
-from app.services.kinds._base import Kind, Work, whole
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
 from app.services.kinds._calibrated import Parted, campaign_heads, parted, rater_names, unagreed
 from app.services.kinds._rated import NOTHING
 from app.services.kinds._standing import without_excluded
@@ -31,7 +32,6 @@ from app.services.kinds._xsts_view import (
     tables,
 )
 from app.services.pictures.calibrated import MovedRow, moved_plot
-from app.services.reports import Question
 from app.stats.aggregate import rounded
 from app.stats.agreement.units import Units
 from app.stats.calibration import across
@@ -53,7 +53,7 @@ class Direction:
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, about: tuple[Question, ...], asked: XstsAsked) -> Work[XstsView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: XstsAsked) -> Work[XstsView]:
     parts = [without_excluded(session, parted(session, one, asked)) for one in about]
     check_together(parts, asked)
     automatic = automatic_of(parts, asked.automatic)
@@ -289,7 +289,7 @@ EXAMPLE: dict[str, Any] = {
     "raters": [],
     "external": [],
 }
-KIND: Kind[XstsAsked, XstsView] = Kind(
+KIND: Report[XstsAsked, XstsView] = Report(
     name="xsts",
     title="Language pairs on one scale",
     summary="Systems of several language pairs, raw and calibrated by a calibration set and human references.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from app.services import tables
-from app.services.pictures import _canvas
+from app.reports.kit.charts import canvas
+from app.services import ranking_tables
 from app.services.ranking_view import SystemLine
 
 LONGEST = 40
@@ -13,8 +13,8 @@ LONGEST = 40
 
 def label(line: SystemLine) -> str:
     """The name of a system with its key, where the font has its letters; else the key alone."""
-    text = tables.labelled(line)
-    return _canvas.shortened(text if _drawable() >= set(text) else line.system, LONGEST)
+    text = ranking_tables.labelled(line)
+    return canvas.shortened(text if _drawable() >= set(text) else line.system, LONGEST)
 
 
 @cache
@@ -22,5 +22,5 @@ def _drawable() -> frozenset[str]:
     """The characters of the font that texts are measured with; of others the width is unknown."""
     from matplotlib import font_manager
 
-    font = font_manager.get_font(font_manager.findfont(_canvas.FONTS[0]))
+    font = font_manager.get_font(font_manager.findfont(canvas.FONTS[0]))
     return frozenset(map(chr, font.get_charmap()))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
@@ -32,7 +32,7 @@ class MovedRow:
 def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
-    names = [_canvas.shortened(row.name, LONGEST_NAME) for row in shown]
+    names = [canvas.shortened(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
     width = left + PLOT + FIGURES + MARGIN
     said = [captions.sentence(text.rstrip(".")) for text in told]
@@ -42,8 +42,8 @@ def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[
     top = HEAD + 14
     bottom = top + max(1, len(shown)) * ROW
     low, high = _range(shown)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         _axis(sheet, (low, high), left, top, bottom)
@@ -54,7 +54,7 @@ def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[
         if not shown:
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         sheet.caption(lines, bottom + 40)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _range(rows: Sequence[MovedRow]) -> tuple[float, float]:
@@ -95,5 +95,5 @@ def _row(sheet: Sheet, row: MovedRow, ends: tuple[float, float], left: float, y:
     if row.after is not None:
         sheet.line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
     if row.note is not None:
-        sheet.text(left + 6, y, _canvas.shortened(row.note, 60), size=7.5, color=QUIET)
+        sheet.text(left + 6, y, canvas.shortened(row.note, 60), size=7.5, color=QUIET)
     sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -42,8 +42,8 @@ def variance_bars(title: str, bars: Sequence[Bar], told: Sequence[str]) -> bytes
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet, bottom, sentences = _sheet(width, len(bars), told)
         sheet.heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
         for i, bar in enumerate(bars):
@@ -53,12 +53,12 @@ def variance_bars(title: str, bars: Sequence[Bar], told: Sequence[str]) -> bytes
             sheet.box(left, y + 3, BARS * bar.variance / most, ROW - 6, fill=BLUE)
             if bar.interval is not None:
                 low, high = (left + BARS * value / most for value in bar.interval)
-                sheet.box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=_canvas.GROUND, thick=0.8)
+                sheet.box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
             places = captions.decimals([most / 10])
             said = f"{captions.number(bar.variance, places)} · {bar.share:.1%}"
             sheet.text(left + BARS + 8, y + ROW / 2, said, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[str]) -> bytes:
@@ -68,8 +68,8 @@ def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[st
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     reach = max((abs(end) for mark in shown for end in mark.interval), default=0.0) or 1.0
     middle = left + BARS / 2
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet, bottom, sentences = _sheet(width, len(shown), [*more, *told])
         sheet.heading(title, f"{below}; 95 % intervals")
         sheet.line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
@@ -83,7 +83,7 @@ def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[st
             said = captions.number(mark.value, captions.decimals([reach]))
             sheet.text(left + BARS + 8, y, said, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def heat_map(
@@ -103,8 +103,8 @@ def heat_map(
     most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
     places = captions.decimals([10 * most])
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet, bottom, sentences = _sheet(width, len(some), [*note, *told], above)
         sheet.heading(title, f"{below}, beyond severity")
         for j, column in enumerate(others):
@@ -117,14 +117,14 @@ def heat_map(
                 if value is not None:
                     _cell(sheet, left + j * CELL, y, value / most, captions.number(value, places))
         sheet.caption(sentences, bottom)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _cell(sheet: Sheet, x: float, y: float, part: float, text: str) -> None:
     shades = UPPER if part > 0 else LOWER
     shade = min(len(shades) - 1, round(abs(part) * (len(shades) - 1)))
     sheet.box(x, y, CELL, ROW, fill=shades[shade], edge=FAINT, thick=0.5)
-    ink = _canvas.GROUND if shade == len(shades) - 1 else INK
+    ink = canvas.GROUND if shade == len(shades) - 1 else INK
     sheet.text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
 
 
@@ -143,26 +143,26 @@ def _ends(marks: Sequence[Mark]) -> tuple[list[Mark], list[str]]:
 
 
 def _name(text: str) -> str:
-    return _canvas.shortened(text, LONGEST)
+    return canvas.shortened(text, LONGEST)
 
 
 def chances(title: str, below: str, rows: Sequence[tuple[str, float, float]], told: Sequence[str]) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
-    left = MARGIN + max((len(_canvas.shortened(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
+    left = MARGIN + max((len(canvas.shortened(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet, bottom, sentences = _sheet(width, len(shown), [*more, *told])
         sheet.heading(title, f"{below}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, _canvas.shortened(name, 44), ha="right")
+            sheet.text(left - 8, y + ROW / 2, canvas.shortened(name, 44), ha="right")
             sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
             sheet.box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
             sheet.box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
             said = f"{captions.number(again, 2)} · {captions.number(same, 2)}"
             sheet.text(left + BARS + 8, y + ROW / 2, said, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)

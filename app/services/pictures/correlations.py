@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -51,8 +51,8 @@ def dots(
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
     sentences = caption_lines([*more, *told], width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(row.values for row in shown):
@@ -62,7 +62,7 @@ def dots(
             for n, row in enumerate(shown):
                 _row(sheet, row, left, top + (n + 0.5) * ROW, ends)
         sheet.caption(sentences, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _scale(sheet: Sheet, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
@@ -97,8 +97,8 @@ def scatters(title: str, below: str, panels: Sequence[Panel], told: Sequence[str
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
     sentences = caption_lines([*more, *told], width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         points = [point for panel in shown for point in panel.points]
@@ -109,7 +109,7 @@ def scatters(title: str, below: str, panels: Sequence[Panel], told: Sequence[str
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)
             _panel(sheet, panel, (x, y), _ends(points))
         sheet.caption(sentences, bottom + 8)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -126,7 +126,7 @@ def _panel(
     (x, y), ((left, right), (low, high)) = corner, ends
     wide, tall = right - left or 1.0, high - low or 1.0
     sheet.box(x, y, SIDE, SIDE, edge=FAINT)
-    said = f"{_canvas.shortened(panel.name, 18)}, r {captions.number(panel.r, 2)}"
+    said = f"{canvas.shortened(panel.name, 18)}, r {captions.number(panel.r, 2)}"
     sheet.text(x, y - 8, said, size=8, color=INK)
     xs = [x + 4 + (point[0] - left) / wide * (SIDE - 8) for point in panel.points]
     ys = [y + SIDE - 4 - (point[1] - low) / tall * (SIDE - 8) for point in panel.points]
@@ -138,4 +138,4 @@ def _panel(
 
 
 def _name(text: str) -> str:
-    return _canvas.shortened(text, LONGEST_NAME)
+    return canvas.shortened(text, LONGEST_NAME)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, ORANGE, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -53,8 +53,8 @@ def curves(
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, heading)
         _axes(sheet, bottom, (right, highest), across)
@@ -66,7 +66,7 @@ def curves(
             sheet.text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
             _draw(sheet, line, (bottom, right, HIGH / highest), colour, marker)
         sheet.caption(sentences, bottom + 42)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _axes(sheet: Sheet, bottom: float, ends: tuple[float, float], across: str) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
+from app.services import ranking_captions
 from app.services.pictures._labels import label
 from app.services.ranking_view import Range, RankingView, SystemLine
 
@@ -61,11 +62,11 @@ def forest_plot(view: RankingView) -> bytes:
     documents), else marginal; the axis says which.
     """
     layout = _lay_out(view)
-    with _canvas.drawing():
-        _canvas.prepare()
-        figure = _canvas.new_figure(WIDTH, layout.height)
+    with canvas.drawing():
+        canvas.prepare()
+        figure = canvas.new_figure(WIDTH, layout.height)
         _draw(figure, view, layout)
-        return _canvas.to_svg(figure, title=f"Ranking of {captions.title(view)} by {view.recipe.name}")
+        return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.title(view)} by {view.recipe.name}")
 
 
 def _lay_out(view: RankingView) -> Layout:
@@ -86,11 +87,11 @@ def _lay_out(view: RankingView) -> Layout:
 
 
 def _caption(view: RankingView) -> tuple[str, ...]:
-    sentences = [captions.caption(view)]
+    sentences = [ranking_captions.caption(view)]
     if view.warnings:
         sentences.append(f"{captions.plural(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return tuple(
-        line for text in sentences for line in textwrap.wrap(_canvas.printable(text), CAPTION_COLUMNS, max_lines=4)
+        line for text in sentences for line in textwrap.wrap(canvas.printable(text), CAPTION_COLUMNS, max_lines=4)
     )
 
 
@@ -132,7 +133,7 @@ def _scale(axes: Axes, view: RankingView, layout: Layout) -> None:
 
 def _axis_text(view: RankingView, layout: Layout) -> str:
     better = "better →" if view.higher_is_better else "← better"
-    what = captions.score_name(view)
+    what = ranking_captions.score_name(view)
     level = f"{view.interval_level:.0%} interval"
     if layout.relative:
         return f"{what} minus the mean of all systems on the same documents, {level}  ·  {better}"
@@ -197,7 +198,7 @@ def _intervals(axes: Axes, layout: Layout) -> None:
             [row.y],
             marker="D" if human else "o",
             markersize=5.2 if human else 5.0,
-            markerfacecolor=_canvas.GROUND if human else colour,
+            markerfacecolor=canvas.GROUND if human else colour,
             markeredgecolor=colour,
             markeredgewidth=1.3,
             zorder=4,
@@ -242,9 +243,9 @@ def _text(
 
 def _words(figure: Figure, view: RankingView, layout: Layout) -> None:
     height = layout.height
-    heading = f"{captions.title(view)}: {view.recipe.name}"
-    figure.text(MARGIN / WIDTH, 1 - 18 / height, _canvas.shortened(heading, 84), size=11.5, weight="bold", color=INK)
-    below = captions.direction(view).capitalize()
+    heading = f"{ranking_captions.title(view)}: {view.recipe.name}"
+    figure.text(MARGIN / WIDTH, 1 - 18 / height, canvas.shortened(heading, 84), size=11.5, weight="bold", color=INK)
+    below = ranking_captions.direction(view).capitalize()
     if view.has_humans:
         below += "; human translations apart, as diamonds"
     figure.text(MARGIN / WIDTH, 1 - 33 / height, below, size=8.5, color=QUIET)

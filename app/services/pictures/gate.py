@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
@@ -31,8 +31,8 @@ class GatePicture:
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrapped(view.told, WIDTH)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
         sheet.heading(view.title, f"{view.verdict}. The claim holds where the whole interval is in the shade")
         if view.low is None or view.high is None or view.difference is None:
@@ -40,7 +40,7 @@ def gate_picture(view: GatePicture) -> bytes:
         else:
             _interval(sheet, view, view.low, view.difference, view.high)
         sheet.caption(sentences, TALL)
-        return _canvas.to_svg(sheet.figure, title=view.title)
+        return canvas.to_svg(sheet.figure, title=view.title)
 
 
 def _interval(sheet: Sheet, view: GatePicture, low: float, middle: float, high: float) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
 NARROWEST = 560.0
@@ -37,15 +37,15 @@ class ChoiceBar:
 
 def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], told: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
-    names = [_canvas.shortened(system, LONGEST_NAME) for system in systems]
+    names = [canvas.shortened(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
     left, top = MARGIN + longest + 10, HEAD + longest * 0.95 + 12
     width = max(NARROWEST, left + len(systems) * CELL + MARGIN)
     sentences = wrapped(told, width)
     bottom = top + max(1, len(systems)) * CELL
     shares = _both_ways(pairs)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         below = "Per cent of universes in which the row is significantly better than the column; framed: both ways"
         sheet.heading(title, below)
@@ -58,7 +58,7 @@ def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPai
                     turned = shares.get((column, row))
                     _cell(sheet, left + j * CELL, top + i * CELL, shares.get((row, column)), turned)
         sheet.caption(sentences, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _both_ways(pairs: Sequence[SharedPair]) -> dict[tuple[str, str], float | None]:
@@ -84,15 +84,15 @@ def _cell(sheet: Sheet, x: float, y: float, share: float | None, turned: float |
 
 def choices_picture(title: str, bars: Sequence[ChoiceBar], told: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
-    names = [_canvas.shortened(bar.choice, LONGEST_NAME) for bar in bars]
+    names = [canvas.shortened(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)
     sentences = wrapped(told, width)
     top = HEAD + 10
     starts = [i for i, bar in enumerate(bars) if not i or bars[i - 1].dimension != bar.dimension]
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of the tested pairs that universes with each choice claim, mean")
         y = top
@@ -107,4 +107,4 @@ def choices_picture(title: str, bars: Sequence[ChoiceBar], told: Sequence[str]) 
             sheet.text(left + BARS + 8, y + ROW / 2, f"{share} · {bar.n:,} universes", size=8, color=QUIET)
             y += ROW
         sheet.caption(sentences, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.services import ranking_captions
 from app.services.pictures._labels import label
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.ranking_view import PairLine, RankingView
 
 LARGEST_CELL, SMALLEST_CELL, SMALLEST_WITH_TEXT = 34.0, 9.0, 22.0
@@ -54,18 +55,19 @@ def pair_matrix(view: RankingView) -> bytes:
     width = max(NARROWEST, grid.left + n * cell + MARGIN)
     caption = wrapped(_sentences(view), width)
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, height)
         sheet.heading(
-            f"{captions.title(view)}: {view.recipe.name}, pairs", _below(view, figures=cell >= SMALLEST_WITH_TEXT)
+            f"{ranking_captions.title(view)}: {view.recipe.name}, pairs",
+            _below(view, figures=cell >= SMALLEST_WITH_TEXT),
         )
         _names(sheet, view, names, grid)
         _cells(sheet, view, grid)
         _clusters(sheet, view, grid)
         _legend(sheet, view, grid)
         sheet.caption(caption, grid.bottom + 22 + LEGEND)
-        return _canvas.to_svg(sheet.figure, title=f"Pairs of {captions.title(view)} by {view.recipe.name}")
+        return canvas.to_svg(sheet.figure, title=f"Pairs of {ranking_captions.title(view)} by {view.recipe.name}")
 
 
 def _below(view: RankingView, *, figures: bool) -> str:
@@ -80,7 +82,7 @@ def _is_adjusted(view: RankingView) -> bool:
 
 
 def _sentences(view: RankingView) -> list[str]:
-    sentences = [captions.caption(view)]
+    sentences = [ranking_captions.caption(view)]
     if view.warnings:
         sentences.append(f"{captions.plural(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return sentences

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
 LOOKS = (
@@ -49,8 +49,8 @@ def panels(title: str, below: str, drawn: Sequence[Panel], told: Sequence[str], 
     top = HEAD + 12 + 14 * len(names[: len(LOOKS)])
     bottom = top + rows * (HEIGHT + 66)
     lines = wrapped(told, width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
@@ -61,7 +61,7 @@ def panels(title: str, below: str, drawn: Sequence[Panel], told: Sequence[str], 
         if not names:
             sheet.text(MARGIN, HEAD + 8, nothing, color=QUIET)
         sheet.caption(lines, bottom + 10)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _key(sheet: Sheet, i: int, name: str) -> None:
@@ -69,7 +69,7 @@ def _key(sheet: Sheet, i: int, name: str) -> None:
     y = HEAD + 8 + 14 * i
     sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
     sheet.line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
-    sheet.text(MARGIN + 32, y, _canvas.shortened(name, LONGEST_NAME), size=8)
+    sheet.text(MARGIN + 32, y, canvas.shortened(name, LONGEST_NAME), size=8)
 
 
 def _panel(sheet: Sheet, one: Panel, names: Sequence[str], at: tuple[float, float]) -> None:

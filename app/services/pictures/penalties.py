@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
 
@@ -26,13 +26,13 @@ def penalty_plot(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, told: Sequence[str]
 ) -> bytes:
     """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
-    names = [_canvas.shortened(row.name, LONGEST) for row in rows]
+    names = [canvas.shortened(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
     sentences = caption_lines(told, width)
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most
@@ -48,7 +48,7 @@ def penalty_plot(
             sheet.box(left, y - 4.5, max(long, 1.0), 9, fill=fill, edge=color, thick=1.3)
             sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)
         sheet.caption(sentences, bottom + 40)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _axis(sheet: Sheet, left: float, top: float, bottom: float, most: float, acceptable: float | None) -> float:

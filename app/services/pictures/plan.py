@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, INK, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, INK, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, CELL, BARS, FIGURES = 16.0, 26.0, 170.0, 120.0
 LONGEST_NAME, MOST_RATERS, MOST_SYSTEMS = 22, 60, 40
@@ -37,22 +37,22 @@ class PlanPicture:
 
 def plan_picture(view: PlanPicture) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
-    names = [_canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters]
+    names = [canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
     grid = left + BARS + FIGURES
-    shown = [_canvas.shortened(name, LONGEST_NAME) for name in view.systems]
+    shown = [canvas.shortened(name, LONGEST_NAME) for name in view.systems]
     head = HEAD + max(map(len, shown), default=4) * CHARACTER * 0.9 + 14
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW
     told = wrapped(view.told, width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 22 + len(told) * LINE + MARGIN)
         sheet.heading(f"Plan of {view.campaign}", view.heading)
         _bars(sheet, view, names, left, head)
         _grid(sheet, view, shown, grid, head)
         sheet.caption(told, bottom + 22)
-        return _canvas.to_svg(sheet.figure, title=f"Plan of {view.campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Plan of {view.campaign}")
 
 
 def _bars(sheet: Sheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:
@@ -75,6 +75,6 @@ def _grid(sheet: Sheet, view: PlanPicture, systems: Sequence[str], left: float, 
         for j, name in enumerate(view.systems):
             n = one.systems.get(name, 0)
             shade = 0 if n == 0 else 1 + (len(SHADES) - 2) * n // most
-            sheet.box(left + j * CELL, top + i * ROW, CELL, ROW, fill=SHADES[shade], edge=_canvas.FAINT, thick=0.5)
-            ink = _canvas.GROUND if shade >= len(SHADES) - 2 else INK
+            sheet.box(left + j * CELL, top + i * ROW, CELL, ROW, fill=SHADES[shade], edge=canvas.FAINT, thick=0.5)
+            ink = canvas.GROUND if shade >= len(SHADES) - 2 else INK
             sheet.text(left + (j + 0.5) * CELL, top + (i + 0.5) * ROW, f"{n}", ha="center", size=7.5, color=ink)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -51,8 +51,8 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], told: Sequence[s
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
     sentences = caption_lines(told, width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(rate for row in rows for rate in row.rates):
@@ -60,7 +60,7 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], told: Sequence[s
         else:
             _dots(sheet, rows, left, top, bottom)
         sheet.caption(sentences, bottom + 22)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _dots(sheet: Sheet, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
@@ -92,8 +92,8 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
     sentences = caption_lines([*more, *told], width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not shown:
@@ -108,7 +108,7 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
                 sheet.box(at, y + 4, wide, ROW - 8, fill=GROUND, edge=ORANGE, hatch="////")
             sheet.text(left + BARS + 8, y + ROW / 2, row.note, size=8, color=QUIET)
         sheet.caption(sentences, bottom + 16)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def steps(title: str, below: str, found: Sequence[Step], told: Sequence[str]) -> bytes:
@@ -117,8 +117,8 @@ def steps(title: str, below: str, found: Sequence[Step], told: Sequence[str]) ->
     width = max(NARROWEST, left + len(found) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
     sentences = caption_lines(told, width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if found:
@@ -126,7 +126,7 @@ def steps(title: str, below: str, found: Sequence[Step], told: Sequence[str]) ->
         else:
             sheet.text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
         sheet.caption(sentences, bottom + 40)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _steps(sheet: Sheet, found: Sequence[Step], left: float, bottom: float) -> None:
@@ -149,4 +149,4 @@ def _steps(sheet: Sheet, found: Sequence[Step], left: float, bottom: float) -> N
 
 
 def _name(text: str) -> str:
-    return _canvas.shortened(text, LONGEST_NAME)
+    return canvas.shortened(text, LONGEST_NAME)

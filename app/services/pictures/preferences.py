@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -37,8 +37,8 @@ def preference_bars(title: str, pairs: Sequence[PairBar], told: Sequence[str]) -
     sentences = caption_lines((*more, *told), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
         for i, pair in enumerate(shown):
@@ -46,7 +46,7 @@ def preference_bars(title: str, pairs: Sequence[PairBar], told: Sequence[str]) -
         if not shown:
             sheet.text(left, top + ROW / 2, "no pair to compare", color=QUIET)
         sheet.caption(sentences, bottom + 16)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _row(sheet: Sheet, pair: PairBar, left: float, y: float) -> None:
@@ -65,4 +65,4 @@ def _row(sheet: Sheet, pair: PairBar, left: float, y: float) -> None:
 
 
 def _name(system: str) -> str:
-    return _canvas.shortened(system, LONGEST_NAME)
+    return canvas.shortened(system, LONGEST_NAME)

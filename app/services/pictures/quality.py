@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 if TYPE_CHECKING:
     from app.services.quality import QualityView
@@ -24,15 +24,15 @@ def control_plot(view: QualityView) -> bytes:
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
     """
-    names = {one.rater: _canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters}
+    names = {one.rater: canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters}
     longest = max((len(name) for name in names.values()), default=8) * CHARACTER
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN
     bottom = top + max(1, len(view.raters)) * ROW
     told = wrapped([_sentence(view), *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
     reach = _reach(view)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
         sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean by rater")
         middle = left + PLOT / 2
@@ -56,7 +56,7 @@ def control_plot(view: QualityView) -> bytes:
             text = WORDS[one.verdict] + (f", q {captions.p_text(test.q_value)}" if test and test.q_value else "")
             sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
         sheet.caption(told, bottom + 34)
-        return _canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")
+        return canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")
 
 
 def _reach(view: QualityView) -> float:

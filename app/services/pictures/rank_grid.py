@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.pictures._labels import label
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.pictures.recipes import name_of, sentences
 from app.services.side_by_side import Column, SideBySide
 
@@ -27,8 +27,8 @@ def rank_grid(shown: SideBySide) -> bytes:
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
     caption = wrapped(sentences(shown), width)
     bottom = top + ROW * len(shown.systems)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(
             shown.subject, "Rank, and cluster in brackets; darker is better; the systems by mean relative rank"
@@ -45,7 +45,7 @@ def rank_grid(shown: SideBySide) -> bytes:
             for i, column in enumerate(columns):
                 _cell(sheet, column, system, left + i * STEP, y)
         sheet.caption(caption, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+        return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
 def _cell(sheet: Sheet, column: Column, system: str, x: float, y: float) -> None:

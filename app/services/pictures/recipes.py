@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.pictures._labels import label
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.services.ranking_view import RankingView
 from app.services.side_by_side import Column, SideBySide
 
@@ -35,8 +35,8 @@ def bump_chart(shown: SideBySide) -> bytes:
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
     caption = wrapped(sentences(shown), width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(shown.subject, "Ranks, the best at the top; bars end clusters; strong lines change their place")
         xs = [left + i * step for i in range(len(columns))]
@@ -48,12 +48,12 @@ def bump_chart(shown: SideBySide) -> bytes:
             _system(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(sheet, columns, xs, top)
         sheet.caption(caption, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+        return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
 def name_of(text: str) -> str:
     """The name of a ranking, as long as there is room for."""
-    return _canvas.shortened(text, LONGEST_NAME)
+    return canvas.shortened(text, LONGEST_NAME)
 
 
 def sentences(shown: SideBySide) -> list[str]:

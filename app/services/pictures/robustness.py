@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Across, Sheet, caption_lines
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, Sheet, caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -47,20 +47,20 @@ def change_bars(title: str, rows: Sequence[ChangeBar], told: Sequence[str]) -> b
     sentences = caption_lines(told, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
         for i, row in enumerate(rows):
             _bar(sheet, row, left, top + i * ROW)
         sheet.caption(sentences, bottom + 16)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _bar(sheet: Sheet, row: ChangeBar, left: float, y: float) -> None:
     sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
-        sheet.text(left, y + ROW / 2, _canvas.shortened(row.why or "no ranking to compare", 70), color=QUIET, size=8)
+        sheet.text(left, y + ROW / 2, canvas.shortened(row.why or "no ranking to compare", 70), color=QUIET, size=8)
         return
     for n, colour, hatch, at in ((row.order, BLUE, None, 4), (row.clusters, ORANGE, "////", 18)):
         sheet.box(left, y + at, BARS, 11, fill=BAND)
@@ -80,8 +80,8 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], told: Sequence
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     sentences = caption_lines(told, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; bars end clusters")
         xs = [left + i * STEP for i in range(len(columns))]
@@ -92,7 +92,7 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], told: Sequence
             _line(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(sheet, columns, xs, top)
         sheet.caption(sentences, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _names(sheet: Sheet, columns: Sequence[RankedColumn], xs: Sequence[float], top: float) -> None:
@@ -134,4 +134,4 @@ def _ends(sheet: Sheet, column: RankedColumn, x: float, top: float) -> None:
 
 
 def _name(system: str) -> str:
-    return _canvas.shortened(system, LONGEST_NAME)
+    return canvas.shortened(system, LONGEST_NAME)

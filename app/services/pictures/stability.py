@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Literal
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.services.pictures._sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
 
 if TYPE_CHECKING:
     from app.services.stability_view import CurveView, DesignView, PointView, StabilityView
@@ -48,8 +48,8 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
     frame = _Frame.of([curve for panel in panels for _, curve in panel.curves], picture)
     told = wrapped(_sentences(view), width)
     title = f"Stability of the ranking of {view.campaign}"
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 6 + len(told) * LINE + MARGIN)
         sheet.heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
@@ -59,7 +59,7 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
             place = _Place(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
             _panel(sheet, panel, frame, place, looks)
         sheet.caption(told, bottom + 6)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def design_name(design: DesignView) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BLUE, FAINT, INK, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.stats.timing import in_clock
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ LONGEST_NAME = 26
 def rater_bars(view: TimingView | RevisionsView) -> bytes:
     """One bar a rater as SVG: mean seconds of a judgment, or the share of answers whose score changed."""
     title, below, bars = _bars(view)
-    names = [_canvas.shortened(name, LONGEST_NAME) for name, _, _ in bars]
+    names = [canvas.shortened(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
     width = left + PLOT + ROOM + MARGIN
     bottom = top + max(1, len(bars)) * ROW
     told = wrapped([f"Data version {view.data_version}.", *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 20 + len(told) * LINE + MARGIN)
         sheet.heading(title, below)
         sheet.line((left, left), (top, bottom), color=FAINT, thick=0.8)
@@ -38,7 +38,7 @@ def rater_bars(view: TimingView | RevisionsView) -> bytes:
             sheet.box(left, y - 4.5, long, 9, fill=BLUE)
             sheet.text(left + long + 6, y, text, size=8, color=QUIET)
         sheet.caption(told, bottom + 20)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _bars(view: TimingView | RevisionsView) -> tuple[str, str, Sequence[tuple[str, float, str]]]:

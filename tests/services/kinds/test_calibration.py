@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import asked
+from app.reports.kit import request, store
 from app.services.kinds import calibration, xsts
 from app.services.kinds._calibration_view import CalibrationView
 from app.storage import embedded
@@ -29,8 +29,8 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def report(spine: Spine, campaign: str, **query: str) -> CalibrationView:
-    asking = asked.Asking(calibration.KIND, (campaign,), asked.asked_of(calibration.KIND, query))
-    return CalibrationView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    asking = request.ReportRequest(calibration.KIND, (campaign,), request.parse_options(calibration.KIND, query))
+    return CalibrationView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
 def test_the_leniency_that_was_planted_is_found(spine: Spine) -> None:
@@ -101,7 +101,7 @@ def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> N
     view = report(spine, "open")
     said = [{"reason": "calibration item without an agreed score", "n": 2, "campaign": "open"}]
     assert (view.n_items, view.dropped) == (98, said)
-    asking = asked.Asking(xsts.KIND, ("open",), asked.asked_of(xsts.KIND, {"bootstrap": "0"}))
-    compared = json.loads(asked.report(spine.database, asking).body)
+    asking = request.ReportRequest(xsts.KIND, ("open",), request.parse_options(xsts.KIND, {"bootstrap": "0"}))
+    compared = json.loads(store.find_or_compute(spine.database, asking).body)
     assert (compared["directions"][0]["n_pairs"], compared["dropped"]) == (98, said)
     assert report(spine, "ka").dropped == []

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.services import asked
+from app.reports.kit import request, store
 from app.services.kinds import linking
 from app.services.kinds._linking_view import LinkingView
 from app.storage import embedded
@@ -29,9 +29,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def linked(spine: Spine, *campaigns: str, **query: str) -> LinkingView:
-    question = asked.asked_of(linking.KIND, {"bootstrap": "200", **query})
+    question = request.parse_options(linking.KIND, {"bootstrap": "200", **query})
     return LinkingView.model_validate(
-        json.loads(asked.report(spine.database, asked.Asking(linking.KIND, campaigns, question)).body)
+        json.loads(store.find_or_compute(spine.database, request.ReportRequest(linking.KIND, campaigns, question)).body)
     )
 
 

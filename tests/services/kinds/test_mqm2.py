@@ -12,7 +12,8 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Exclusion
-from app.services import asked, exclusions, kinds
+from app.reports.kit import request, store
+from app.services import exclusions, kinds
 from app.storage import embedded
 from tests.spine import Spine, fresh
 
@@ -88,8 +89,8 @@ def own_weights() -> list[Record]:
 
 
 def report(spine: Spine, campaign: str, **query: str) -> dict[str, Any]:
-    asking = asked.Asking(KIND, (campaign,), asked.asked_of(KIND, query))
-    view: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
+    asking = request.ReportRequest(KIND, (campaign,), request.parse_options(KIND, query))
+    view: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
     return view
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from app.services import asked
+from app.reports.kit import request, store
 from app.services.kinds import datasheet, xsts
 from app.services.kinds._xsts_view import XstsView
 from app.storage import embedded
@@ -56,9 +56,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, *campaigns: str, **query: str) -> XstsView:
-    question = asked.asked_of(xsts.KIND, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
-    asking = asked.Asking(xsts.KIND, campaigns, question)
-    return XstsView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    question = request.parse_options(xsts.KIND, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
+    asking = request.ReportRequest(xsts.KIND, campaigns, question)
+    return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
 def test_a_rater_is_moved_by_what_the_same_person_gave_under_another_key(spine: Spine) -> None:
@@ -93,7 +93,9 @@ def test_two_accounts_of_one_person_are_one_voice_in_the_median(spine: Spine) ->
 
 def test_a_data_sheet_counts_people_and_tells_accounts_where_these_are_more(spine: Spine) -> None:
     for key, said in (("twice", "2, by 3 accounts"), ("into", "1")):
-        body = asked.report(spine.database, asked.Asking(datasheet.KIND, (key,), datasheet.KIND.asked())).body
+        body = store.find_or_compute(
+            spine.database, request.ReportRequest(datasheet.KIND, (key,), datasheet.KIND.asked())
+        ).body
         sheet = json.loads(body)
         assert next(one["answer"] for one in sheet["heds"] if one["number"] == "3.2.1") == said
         assert sheet["methods"].startswith(f"{said[0]} rater")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import asked
+from app.reports.kit import request, store
 from app.services.kinds import protocols, protocols_of_a_campaign
 from app.services.kinds._protocols_view import ProtocolsView
 from app.storage import embedded
@@ -41,9 +41,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolsView:
-    question = asked.asked_of(protocols.KIND, {"bootstrap": "200", **query})
-    asking = asked.Asking(protocols.KIND, campaigns, question)
-    return ProtocolsView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    question = request.parse_options(protocols.KIND, {"bootstrap": "200", **query})
+    asking = request.ReportRequest(protocols.KIND, campaigns, question)
+    return ProtocolsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
 def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine) -> None:
@@ -61,8 +61,8 @@ def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine)
 
 def test_one_campaign_is_told_by_itself_what_the_comparison_says_of_it(spine: Spine) -> None:
     kind = protocols_of_a_campaign.KIND
-    asking = asked.Asking(kind, ("xsts",), asked.asked_of(kind, {"bootstrap": "200"}))
-    alone = ProtocolsView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    asking = request.ReportRequest(kind, ("xsts",), request.parse_options(kind, {"bootstrap": "200"}))
+    alone = ProtocolsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
     assert (alone.protocols, alone.bridges) == ([compared(spine).protocols[0]], [])
     assert alone.campaigns.keys() == {"xsts"}
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.services import asked, campaign_settings, campaigns, guidelines, job_work, jobs, kinds
+from app.reports.kit import request, store
+from app.reports.kit.report import Report
+from app.services import campaign_settings, campaigns, guidelines, job_work, jobs, kinds, report_requests
 from app.services.kinds import robustness_over_campaigns, xsts
-from app.services.kinds._base import Kind
 from app.storage import embedded
 from tests.services.kinds.languages import PLANTED, lines
 from tests.spine import Spine, fresh
@@ -34,17 +35,17 @@ def change(spine: Spine, campaign: str, **settings: object) -> None:
         campaign_settings.change(session, campaign, {"settings": settings}, seen=lambda _: True, actor="test")
 
 
-def asking(kind: Kind[Any, Any], campaigns: tuple[str, ...], **query: str) -> asked.Asking:
-    return asked.Asking(kind, campaigns, asked.asked_of(kind, query))
+def asking(kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> request.ReportRequest:
+    return request.ReportRequest(kind, campaigns, request.parse_options(kind, query))
 
 
-def body(spine: Spine, kind: Kind[Any, Any], campaigns: tuple[str, ...], **query: str) -> Any:
-    return json.loads(asked.report(spine.database, asking(kind, campaigns, **query)).body)
+def body(spine: Spine, kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> Any:
+    return json.loads(store.find_or_compute(spine.database, asking(kind, campaigns, **query)).body)
 
 
-def key(spine: Spine, wanted: asked.Asking) -> str:
+def key(spine: Spine, wanted: request.ReportRequest) -> str:
     with spine.database.transaction() as session:
-        return asked.find(session, wanted).key.recipe_hash
+        return store.find(session, wanted).key.recipe_hash
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["the first campaign", "another campaign"])
@@ -60,7 +61,7 @@ def test_comparisons_of_rankings_tell_style_and_platform_as_they_are_now(spine: 
     for style in ("crowd", "expert"):
         change(spine, CAMPAIGNS[0], style=style, platform="own")
         wanted = asking(robustness_over_campaigns.KIND, CAMPAIGNS[:2], **query)
-        shown = json.loads(asked.report(spine.database, wanted).body)["of_campaigns"][0]
+        shown = json.loads(store.find_or_compute(spine.database, wanted).body)["of_campaigns"][0]
         assert (shown["style"], shown["platform"]) == (style, "own")
 
 
@@ -77,7 +78,7 @@ def test_a_data_sheet_tells_the_guidelines_as_they_are_now(spine: Spine) -> None
 def test_a_key_has_the_settings_that_its_kind_reads_and_no_others(spine: Spine, name: str) -> None:
     kind = kinds.ALL[name]
     about = CAMPAIGNS[:1] if kind.over == "campaign" else CAMPAIGNS
-    wanted = asked.Asking(kind, about, kind.asked.model_construct())
+    wanted = request.ReportRequest(kind, about, kind.asked.model_construct())
     for campaign in about:
         change(spine, campaign)
         before = key(spine, wanted)
@@ -95,7 +96,7 @@ def test_a_kind_sees_only_the_settings_that_it_names(spine: Spine, name: str) ->
     kind = kinds.ALL[name]
     change(spine, CAMPAIGNS[0], **dict.fromkeys(kind.settings, 1), note="of no report")
     with spine.database.transaction() as session:
-        found = asked.find(session, asked.Asking(kind, CAMPAIGNS[:1], kind.asked.model_construct()))
+        found = store.find(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.asked.model_construct()))
     assert set(found.about[0].campaign.settings) == set(kind.settings)
     change(spine, CAMPAIGNS[0])
 
@@ -117,7 +118,7 @@ def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: S
     """Else it would keep what is true of new settings under the key of the old."""
     change(spine, CAMPAIGNS[0], style="crowd")
     wanted = asking(robustness_over_campaigns.KIND, CAMPAIGNS[:2], seed="7")
-    job = asked.long_answer(spine.database, wanted)
+    job = report_requests.find_or_queue(spine.database, wanted)
     assert isinstance(job, jobs.JobView)
     job_work.work_of(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="expert")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from app.domain.recipe import Exclusion
-from app.services import asked, exclusions, kinds
+from app.reports.kit import request, store
+from app.services import exclusions, kinds
 from app.storage import embedded
 from app.storage.db import Session
 from tests.api.test_agreement_reports import as_csv
@@ -55,8 +56,8 @@ def leave_out(session: Session, campaign: str, *named: Exclusion) -> None:
 
 def report(spine: Spine, kind: str, *campaigns: str, as_of: int | None = None, **query: str) -> dict[str, Any]:
     found = kinds.ALL[kind]
-    asking = asked.Asking(found, campaigns, asked.asked_of(found, query), as_of)
-    view: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
+    asking = request.ReportRequest(found, campaigns, request.parse_options(found, query), as_of)
+    view: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
     return view
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import asked, kinds
+from app.reports.kit import request, store
+from app.services import kinds
 from app.storage import embedded
 from tests.services.test_imports import MQM
 from tests.spine import Spine, fresh
@@ -55,8 +56,8 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 def report(spine: Spine, kind: str, campaign: str = "one", **query: str) -> dict[str, Any]:
     campaigns = ("one", "two") if kind.startswith("campaigns/") else (campaign,)
     of = kinds.ALL[kind]
-    asking = asked.Asking(of, campaigns, asked.asked_of(of, query))
-    view: dict[str, Any] = json.loads(asked.report(spine.database, asking).body)
+    asking = request.ReportRequest(of, campaigns, request.parse_options(of, query))
+    view: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
     return view
 
 

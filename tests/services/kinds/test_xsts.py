@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import asked
+from app.reports.kit import request, store
 from app.services.kinds import _xsts_laid, xsts
 from app.services.kinds import _xsts_view as shown
 from app.services.kinds._xsts_view import XstsView
@@ -31,9 +31,9 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str) -> XstsView:
-    question = asked.asked_of(xsts.KIND, {"bootstrap": "100", **query})
-    asking = asked.Asking(xsts.KIND, campaigns, question)
-    return XstsView.model_validate(json.loads(asked.report(spine.database, asking).body))
+    question = request.parse_options(xsts.KIND, {"bootstrap": "100", **query})
+    asking = request.ReportRequest(xsts.KIND, campaigns, question)
+    return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
 def order(view: XstsView, method: str) -> list[str]:
@@ -147,4 +147,4 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch.setattr(_xsts_laid.across, "points", lambda *_: SimpleNamespace(width=width))
     laid = _xsts_laid.Laid("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
-        _xsts_laid.check_points(laid, asked.asked_of(xsts.KIND, {"method": "cs_ht"}))
+        _xsts_laid.check_points(laid, request.parse_options(xsts.KIND, {"method": "cs_ht"}))

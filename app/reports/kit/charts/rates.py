@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
@@ -33,8 +33,8 @@ def rates_picture(title: str, lines: Sequence[RateLine], told: Sequence[str]) ->
     sentences = wrapped(told, width)
     worlds = list(dict.fromkeys(line.world for line in lines))
     bottom = HEAD + 6 + len(lines) * ROW + len(worlds) * 28
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the upright line is what is promised")
         y = HEAD + 6
@@ -46,7 +46,7 @@ def rates_picture(title: str, lines: Sequence[RateLine], told: Sequence[str]) ->
                     _line(sheet, line, left, y)
                     y += ROW
         sheet.caption(sentences, bottom + 18)
-        return _canvas.to_svg(sheet.figure, title=title)
+        return canvas.to_svg(sheet.figure, title=title)
 
 
 def _line(sheet: Sheet, line: RateLine, left: float, y: float) -> None:

@@ -8,9 +8,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services.reports import Question
-from app.services.tables import Table
-from app.services.tables_csv import Cell
+from app.reports.kit.table import Cell, Table
+from app.reports.source.snapshot import Snapshot
 from app.stats.result import METHOD_VERSION
 from app.storage.db import Session
 
@@ -20,7 +19,7 @@ Made = TypeVar("Made", bound=BaseModel | bytes)
 Chunk = Callable[[int], bytes]
 
 
-class KindView(BaseModel):
+class ReportHead(BaseModel):
     """What every report says of itself. Not a number is null, with its reason among the warnings."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -31,6 +30,18 @@ class KindView(BaseModel):
     basis: str = Field(description="What raters saw: source, reference, both or none; of several campaigns, all.")
     dropped: list[dict[str, Any]] = Field(default_factory=list, description="What was left out: reason and n.")
     warnings: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report as canonical JSON bytes, and what it was computed from.
+
+    etag: of the report itself; a representation adds its own name to it.
+    """
+
+    body: bytes
+    etag: str
+    data_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,7 @@ def _none(number: int) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Section:
     """One table of a report. names: columns that hold keys and names."""
 
     title: str
@@ -65,7 +76,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Asked, View]):
+class Report(Generic[Asked, View]):
     """A kind of report.
 
     name: its address, `/v1/campaigns/{c}/reports/NAME`, or `/v1/comparisons/NAME` where it is over several campaigns.
@@ -80,8 +91,8 @@ class Kind(Generic[Asked, View]):
     asked: type[Asked]
     view: type[View]
     example: Mapping[str, Any]
-    prepare: Callable[[Session, tuple[Question, ...], Asked], Work[View]]
-    tables: Callable[[View], Sequence[Shown]]
+    prepare: Callable[[Session, tuple[Snapshot, ...], Asked], Work[View]]
+    tables: Callable[[View], Sequence[Section]]
     csv: Callable[[View], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
     picture: Callable[[View], bytes]
     caption: Callable[[View], str]
@@ -95,9 +106,9 @@ class Kind(Generic[Asked, View]):
     """Fields of the question in which raters are named: viewers may not ask by these."""
     settings: frozenset[str] = frozenset()
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
-    beside: Callable[[Session, Question], Sequence[object]] | None = None
+    beside: Callable[[Session, Snapshot], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
-    takes_long: Callable[[Session, Sequence[Question], Asked], bool] | None = None
+    takes_long: Callable[[Session, Sequence[Snapshot], Asked], bool] | None = None
     """Where it is not always long: whether this question is, by the size of the campaign; a job does it then."""
     also: Callable[[Asked], Sequence[str]] | None = None
     """Keys of further campaigns that a question names; they are read, too, and whoever asks must see them all."""

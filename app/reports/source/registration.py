@@ -39,14 +39,14 @@ class LockState:
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class Registration:
     """What stands at a data version."""
 
     exclusions: tuple[Standing, ...]
     lock: LockState | None
 
 
-def registered(session: Session, campaign_id: int, version: int) -> Registered:
+def registered(session: Session, campaign_id: int, version: int) -> Registration:
     """What stood in a campaign at a data version."""
     stood = (
         Standing(row.n, Exclusion(row.what, row.key), row.withdrawal)
@@ -54,10 +54,10 @@ def registered(session: Session, campaign_id: int, version: int) -> Registered:
     )
     chain = locks.chain(session, campaign_id, version)
     if not chain:
-        return Registered(tuple(stood), None)
+        return Registration(tuple(stood), None)
     first, last = chain[0], chain[-1]
     state = LockState(named(last.hash), stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
-    return Registered(tuple(stood), state)
+    return Registration(tuple(stood), state)
 
 
 def named(digest: bytes) -> str:
@@ -71,13 +71,13 @@ def stored_recipe(choices: Mapping[str, object]) -> Recipe:
     return from_json({**plain, **choices}, {})
 
 
-def applied(recipe: Recipe, stands: Registered) -> Recipe:
+def applied(recipe: Recipe, stands: Registration) -> Recipe:
     """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
     standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def as_asked(ranking: Ranking, recipe: Recipe, stands: Registered) -> Ranking:
+def as_asked(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
     """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
@@ -105,7 +105,7 @@ def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
     return (f"{named} and not ranked; to rank a withdrawn system, lift its exclusion",)
 
 
-def against_lock(ranking: Ranking, stands: Registered) -> dict[str, object] | None:
+def against_lock(ranking: Ranking, stands: Registration) -> dict[str, object] | None:
     """Whether a ranking follows the lock: it was asked for by the locked recipe, whose normalization was settled then.
 
     None where nothing is locked.

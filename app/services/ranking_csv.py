@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
-from app.domain.cells import inert
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.render.csv_text import as_csv
+from app.reports.kit.table import Cell
 from app.services.ranking_view import PairLine, RankingView, SystemLine
 from app.stats.result import SegmentTable
 
-Cell = str | float | None
 _CSV_BATCH = 5_000
 
 SYSTEM_COLUMNS = (
@@ -127,26 +125,3 @@ def _origin(view: RankingView) -> tuple[Cell, ...]:
 
 def _bounds(pair: tuple[float, float] | None) -> tuple[Cell, Cell]:
     return pair if pair is not None else (None, None)
-
-
-def as_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
-    """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet.
-
-    Raises ValueError where a row has more or fewer cells than there are headings.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    if headings is not None:
-        writer.writerow(headings)
-    for row in rows:
-        if headings is not None and len(row) != len(headings):
-            raise ValueError(f"not every row of the file has one cell for each of {headings}")
-        writer.writerow([_safe(cell) for cell in row])
-    return out.getvalue().encode()
-
-
-def _safe(cell: Cell) -> Cell:
-    """A name that a spreadsheet would run as a formula is marked as text; numbers stay numbers."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return inert(cell) if isinstance(cell, str) else cell

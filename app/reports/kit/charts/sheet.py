@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from app.services import captions
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import INK, QUIET
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ class Sheet:
     axes: Axes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.figure = _canvas.new_figure(self.width, self.height)
+        self.figure = canvas.new_figure(self.width, self.height)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_xlim(0, self.width)
         self.axes.set_ylim(self.height, 0)
@@ -55,7 +55,7 @@ class Sheet:
         self.axes.text(
             x,
             y,
-            _canvas.printable(text),
+            canvas.printable(text),
             ha=ha,
             va="bottom" if upright else "center_baseline",
             color=color,
@@ -115,14 +115,14 @@ class Sheet:
             linestyle=(0, (3, 2)) if dashed else "solid",
             marker=marker or None,
             markersize=5.0,
-            markerfacecolor=_canvas.GROUND if hollow else color,
+            markerfacecolor=canvas.GROUND if hollow else color,
             markeredgecolor=color,
         )
 
     def heading(self, title: str, below: str) -> None:
         """The title and a line below it."""
         most = int((self.width - 2 * MARGIN) / 6.6)
-        self.text(MARGIN, 18, _canvas.shortened(title, most), size=11.5, bold=True)
+        self.text(MARGIN, 18, canvas.shortened(title, most), size=11.5, bold=True)
         self.text(MARGIN, 33, below, size=8.5, color=QUIET)
 
     def caption(self, lines: Sequence[str], y: float) -> None:
@@ -134,7 +134,7 @@ class Sheet:
 def wrapped(sentences: Iterable[str], width: float) -> tuple[str, ...]:
     """Sentences as lines that fit a sheet of this width."""
     columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
-    return tuple(line for text in sentences for line in textwrap.wrap(_canvas.printable(text), columns, max_lines=5))
+    return tuple(line for text in sentences for line in textwrap.wrap(canvas.printable(text), columns, max_lines=5))
 
 
 def caption_lines(told: Iterable[str], width: float) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from app.services.reports import StoredReport
+from app.reports.kit.report import StoredReport
 
 HIDDEN = "*"
 # Reports name raters and tasks as `rater:KEY` and `task:KEY` in every text; a task's key often holds its rater's.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.services.pictures import _canvas
-from app.services.pictures._canvas import FAINT, GROUND, INK, QUIET
-from app.services.pictures._sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 DARK = 4
@@ -44,16 +44,16 @@ class Map:
 
 def heat_map(what: Map) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
-    rows = [_canvas.shortened(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
-    columns = [_canvas.shortened(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
+    rows = [canvas.shortened(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
+    columns = [canvas.shortened(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)
     left = MARGIN + max(map(len, rows), default=8) * CHARACTER + 8
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
     told = wrapped([*_cut(what), *what.told], width)
-    with _canvas.drawing():
-        _canvas.prepare()
+    with canvas.drawing():
+        canvas.prepare()
         sheet = Sheet(width, bottom + 44 + len(told) * LINE + MARGIN)
         sheet.heading(what.title, what.below)
         for i, name in enumerate(columns):
@@ -67,7 +67,7 @@ def heat_map(what: Map) -> bytes:
         else:
             sheet.text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
         sheet.caption(told, bottom + 42)
-        return _canvas.to_svg(sheet.figure, title=what.title)
+        return canvas.to_svg(sheet.figure, title=what.title)
 
 
 def _cut(what: Map) -> list[str]:

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal
 
-from app.services import captions
+from app.reports.kit import captions
+from app.reports.kit.table import Alignment, Table
+from app.services import ranking_captions
 from app.services.ranking_view import PairLine, RankingView, SystemLine
-
-Alignment = Literal["left", "right"]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table for people: cells are text already. breaks: indices of the rows that a rule stands above.
-
-    Raises ValueError where a row has more or fewer cells than there are headings: figures would stand under others'.
-    """
-
-    headings: tuple[str, ...]
-    alignments: tuple[Alignment, ...]
-    rows: tuple[tuple[str, ...], ...]
-    breaks: frozenset[int] = frozenset()
-
-    def __post_init__(self) -> None:
-        columns = len(self.headings)
-        if len(self.alignments) != columns or any(len(row) != columns for row in self.rows):
-            raise ValueError(f"not every row of the table has one cell for each of {self.headings}")
 
 
 def systems_table(view: RankingView) -> Table:
     """One row a system, best first; a rule above each new cluster."""
     places, raw_places = digits(view.systems)
     columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
-    columns.append((captions.score_name(view), "right"))
+    columns.append((ranking_captions.score_name(view), "right"))
     if view.has_raw:
         columns.append(("Raw score", "right"))
     columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]

@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion, Recipe, from_options
 from app.domain.recipe_choices import LARGEST_SEED
-from app.services import recipes
-from app.services.registered import applied, registered
-from app.services.reports import Marked, Question, data_hash, load_marked
+from app.reports.source import named_recipes
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import MarkedRatings, load_marked
+from app.reports.source.registration import applied, registered
+from app.reports.source.snapshot import Snapshot
 from app.stats.ratings import Ratings
 from app.stats.selection import without
 from app.stats.side_tables import Documents
@@ -25,7 +27,7 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 NOTHING = "nothing is rated yet that this recipe counts"
 
 
-class RecipeAsked(BaseModel):
+class RecipeOptions(BaseModel):
     """By which recipe."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +39,7 @@ class RecipeAsked(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class RecipeInput:
     """Rows of a campaign under a recipe. recipe: with the standing exclusions among its own where it asks for them.
 
     own: what the recipe itself leaves out by name. data_hash: of the rows without what either names.
@@ -45,7 +47,7 @@ class Material:
     errors that the weights do not know. marked: the rows with the judgments behind them.
     """
 
-    about: Question
+    about: Snapshot
     recipe: Recipe
     rows: Ratings
     documents: Documents
@@ -54,7 +56,7 @@ class Material:
     data_hash: str
     own: tuple[Exclusion, ...]
     unweighed: Unweighed | None = None
-    marked: Marked | None = None
+    marked: MarkedRatings | None = None
 
     def hash_of(self, recipe: Recipe) -> str:
         """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
@@ -66,12 +68,12 @@ class Material:
         return {self.about.campaign.key: self.about.version}
 
 
-def material(session: Session, about: Question, asked: RecipeAsked) -> Material:
+def recipe_input(session: Session, about: Snapshot, asked: RecipeOptions) -> RecipeInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
-    recipe = recipes.named(session, about.campaign.key, asked.recipe)
+    recipe = named_recipes.find(session, about.campaign.key, asked.recipe)
     if asked.seed:
         recipe = replace(recipe, seed=asked.seed)
     if scoring := getattr(asked, "scoring", ""):
@@ -81,7 +83,7 @@ def material(session: Session, about: Question, asked: RecipeAsked) -> Material:
     counting = applied(recipe, registered(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     words = texts.system_words(session, about.campaign_id)
-    return Material(
+    return RecipeInput(
         about=about,
         recipe=counting,
         rows=rows,

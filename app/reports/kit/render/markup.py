@@ -1,20 +1,12 @@
-"""A ranking as Markdown for a pull request and as LaTeX for a paper; names are shown, never run."""
+"""Tables as Markdown for a pull request and as LaTeX for a paper; names are shown, never run."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-from app.services import captions
-from app.services.latex import escape as tex
-from app.services.ranking_view import RankingView
-from app.services.tables import Table
-
-
-def markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
-    """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
-    head = f"**{code(captions.title(view))}**: ranking by `{view.recipe.name}`, {captions.direction(view)}"
-    return markdown_table(head, table, names=names, caption=captions.caption(view), warnings=view.warnings)
+from app.reports.kit.render.latex import escape as tex
+from app.reports.kit.table import Table
 
 
 def markdown_table(
@@ -48,13 +40,6 @@ def plain(text: str) -> str:
     """Text as itself: no mark-up, no mention, no tag."""
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_[]|#~" else {"<": "&lt;", ">": "&gt;", "@": "&#64;"}.get(c, c) for c in flat)
-
-
-def latex(view: RankingView, table: Table, *, long: bool) -> bytes:
-    """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
-    caption = f"{captions.title(view)}, {captions.direction(view)}. {captions.caption(view)}"
-    label = f"{view.campaign}-{view.recipe.name}"
-    return latex_table(table, caption=caption, label=label, warnings=view.warnings, long=long)
 
 
 def latex_table(table: Table, *, caption: str, label: str, warnings: Sequence[str] = (), long: bool = False) -> bytes:

@@ -1,0 +1,49 @@
+"""A campaign as it is stored, and what its protocol makes of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app import protocols
+from app.protocols._base import Options, Protocol
+from app.protocols._base import options_of as understood
+from app.storage import campaigns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignView:
+    """A campaign as people see it."""
+
+    key: str
+    name: str
+    series: str | None
+    protocol: str
+    protocol_version: int
+    options: Mapping[str, object]
+    source_language: str | None
+    target_language: str | None
+    basis: str
+    state: str
+    settings: Mapping[str, object]
+    documents_known: bool
+    data_version: int
+    settings_version: int
+    created_at: datetime
+
+
+def protocol_of(campaign: CampaignView) -> Protocol[Any]:
+    """The protocol that a campaign judges by."""
+    return protocols.get(campaign.protocol)
+
+
+def options_of(campaign: CampaignView) -> Options:
+    """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
+    return understood(protocol_of(campaign), campaign.options)
+
+
+def campaign_of(row: campaigns.CampaignRecord) -> CampaignView:
+    fields = {name: value for name, value in row._mapping.items() if name != "id"}
+    return CampaignView(**fields)

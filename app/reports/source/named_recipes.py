@@ -1,0 +1,59 @@
+"""The recipe that a name means in a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import NAMED, Recipe
+from app.reports.source.registration import registered, stored_recipe
+from app.storage import campaigns, recipes
+from app.storage.db import Session
+
+LOCKED = "locked"
+MOST_SHOWN = 50
+
+
+class NoSuchRecipe(Invalid):
+    """There is no recipe of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRecipe:
+    """A revision of a recipe that a campaign named for itself."""
+
+    name: str
+    revision: int
+    recipe: Recipe
+    actor: str
+    at: datetime
+
+
+def find(session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")) -> Recipe:
+    """The recipe that a name means in a campaign: its own, the one of published practice, or the one that is `locked`.
+
+    Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
+    """
+    campaign_id = campaigns.get(session, campaign).id
+    row = recipes.find(session, campaign_id, name)
+    if row is not None:
+        return named_recipe(row).recipe
+    if name == LOCKED:
+        return _locked(session, campaign, place)
+    if name not in NAMED:
+        own = [found.name for found in recipes.page(session, campaign_id, after=None, limit=MOST_SHOWN)]
+        raise NoSuchRecipe(places=(Place(place, f"there are {', '.join([*own, *NAMED])}"),))
+    return NAMED[name]
+
+
+def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
+    row = campaigns.get(session, campaign)
+    state = registered(session, row.id, int(row.data_version)).lock
+    if state is None:
+        raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))
+    return state.recipe
+
+
+def named_recipe(row: recipes.RecipeRecord) -> NamedRecipe:
+    return NamedRecipe(row.name, row.revision, stored_recipe(row.choices), row.actor, row.at)

@@ -1,0 +1,66 @@
+"""The ratings that a recipe reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.errors import Invalid
+from app.domain.recipe import Recipe
+from app.reports.source.scores import Reading, derive, reading
+from app.reports.source.snapshot import Snapshot
+from app.stats.ratings import Kind, Ratings
+from app.stats.unweighed import Unweighed
+from app.storage import ratings, unweighed
+from app.storage.db import Session
+from app.storage.rating_codes import Ints
+
+
+def load(session: Session, asked: Snapshot, recipe: Recipe) -> Ratings:
+    """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
+    return load_with_ids(session, asked, recipe)[0]
+
+
+def load_with_ids(session: Session, asked: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
+    """The same as `load`, with the id of the judgment behind each row, and what scores are read by."""
+    read = reading(asked.campaign, recipe.scoring)
+    if not read.protocol.ranks:
+        raise Invalid(f"judgments by {read.protocol.name} rank nothing")
+    profile = derive(session, asked.campaign_id, read)
+    frame = ratings.Frame(
+        higher_is_better=read.measure.higher_is_better,
+        scale=read.measure.scale,
+        criterion=None if read.own else read.measure.name,
+        documents_known=asked.campaign.documents_known,
+        standardised=read.options.standardised,
+    )
+    found = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    rows, ids = found.ratings, found.judgment_ids
+    if read.protocol.level == "document":
+        rows, ids = rows.documents_as_segments(), ids[rows.kind == Kind.DOCUMENT]
+    cap = recipe.scoring.cap
+    if cap is not None:
+        capped = rows.with_score(np.minimum(rows.score, cap))
+        order = capped.canonical_order()
+        rows, ids = capped.canonical(order), ids[order]
+    return rows, ids, read
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRatings:
+    """Ratings as `loaded`. unweighed: errors that the weights do not know; None where none are read, or marked."""
+
+    rows: Ratings
+    ids: Ints
+    read: Reading
+    unweighed: Unweighed | None
+
+
+def load_marked(session: Session, asked: Snapshot, recipe: Recipe) -> MarkedRatings:
+    """The same as `loaded`, with the errors that its weights do not know."""
+    rows, ids, scores = load_with_ids(session, asked, recipe)
+    if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
+        return MarkedRatings(rows, ids, scores, None)
+    unknown = unweighed.load(session, asked.campaign_id, rows.judgment, ids, scores.options.profile)
+    return MarkedRatings(rows, ids, scores, unknown)

@@ -1,0 +1,48 @@
+"""A campaign at a data version: what a report speaks about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Invalid, Place
+from app.reports.source.campaign import CampaignView, campaign_of
+from app.storage import campaigns
+from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A campaign at a data version."""
+
+    campaign: CampaignView
+    campaign_id: int
+    version: int
+
+    @property
+    def unsettled(self) -> str:
+        """What a campaign without data may still change without a data version; empty once each change is one."""
+        if self.version:
+            return ""
+        one = self.campaign
+        told = [one.protocol, dict(one.options), one.source_language, one.target_language, one.basis]
+        return "+" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:
+    """Which data a report speaks about: the version asked for, or the last one by a time.
+
+    Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
+    """
+    row = campaigns.get(session, campaign)
+    version = int(row.data_version)
+    if isinstance(as_of, datetime):
+        version = campaigns.version_at(session, row.id, as_of)
+    elif as_of is not None:
+        if not 0 <= as_of <= version:
+            what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"
+            raise Invalid("there is no such data version", places=(Place(("query", "as_of"), what),))
+        version = as_of
+    return Snapshot(campaign_of(row), row.id, version)
