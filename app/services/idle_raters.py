@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from app.services.captions import plural
+from app.reports.kit.captions import plural
 from app.storage import campaigns, idle_raters, plans
 from app.storage.db import Session
 
