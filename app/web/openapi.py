@@ -21,6 +21,7 @@ from app.web.bodies import JsonBody, JsonOrFile, receive
 from app.web.deps import get_database, get_session
 from app.web.ifmatch import get_if_match
 from app.web.once import get_once
+from app.web.openapi_shared import drop_repeated_titles, share_parameters
 from app.web.problems import MEDIA_TYPE, Problem
 from app.web.queries import Routes
 
@@ -131,6 +132,8 @@ def _build(version: str, found: Routes) -> dict[str, Any]:
         for method in route.methods or ():
             _complete(document["paths"][route.path_format][method.lower()], route)
     _close(document)
+    drop_repeated_titles(document)
+    share_parameters(document)
     return document
 
 

@@ -11,6 +11,7 @@ from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.lists import key_of, number_of, page_of, sealed
+from tests.described import parameters
 
 LARGEST = 2**63 - 1
 
@@ -18,9 +19,10 @@ LARGEST = 2**63 - 1
 def pages(database: Database) -> dict[str, dict[str, Any]]:
     """Operations with a cursor by their paths, as the application describes them."""
     found = {}
-    for path, operations in create_app(database, Options()).openapi()["paths"].items():
+    document = create_app(database, Options()).openapi()
+    for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            named = {one["name"]: one for one in operation.get("parameters", ())}
+            named = {one["name"]: one for one in parameters(document, operation)}
             if "cursor" in named:
                 assert method == "get"
                 found[path] = named

@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.web.access import Public
 from tests.api.direct import asking
+from tests.described import parameters
 
 T = TypeVar("T")
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
@@ -140,15 +141,17 @@ class Operation(NamedTuple):
     method: str
     path: str
     described: dict[str, Any]
+    parameters: list[dict[str, Any]]
 
 
 def operations(app: FastAPI) -> list[Operation]:
     """Every one, the undocumented included."""
-    found = []
+    found, document = [], app.openapi()
     for context in iter_route_contexts(app.routes):
-        described = app.openapi()["paths"].get(context.path_format, {})
-        methods = sorted(context.methods or ())
-        found += [Operation(method, context.path_format, described.get(method.lower(), {})) for method in methods]
+        described = document["paths"].get(context.path_format, {})
+        for method in sorted(context.methods or ()):
+            one = described.get(method.lower(), {})
+            found.append(Operation(method, context.path_format, one, parameters(document, one)))
     return found
 
 
@@ -214,7 +217,7 @@ class Attack:
 
     def queries(self, operation: Operation) -> None:
         url = filled(operation.path, self.values)
-        known = {p["name"]: p["schema"] for p in operation.described.get("parameters", ()) if p["in"] == "query"}
+        known = {p["name"]: p["schema"] for p in operation.parameters if p["in"] == "query"}
         for name, schema in {**known, "unknown": {}, "%00": {}}.items():
             if self.skips(name, schema):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from app.web.access import Anyone, Needs, NeedsRater
 from app.web.deps import Options
 from app.web.openapi import dependencies
 from app.web.queries import declared
+from tests.described import parameters, resolved
 
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
@@ -43,15 +45,6 @@ def described(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, item in document["paths"].items():
         for method, operation in item.items():
             yield f"{method.upper()} {path}", operation
-
-
-def resolved(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    while "$ref" in part:
-        found: Any = document
-        for name in part["$ref"].removeprefix("#/").split("/"):
-            found = found[name]
-        part = found
-    return part
 
 
 VALIDATORS: dict[tuple[int, str], tuple[Any, Any]] = {}
@@ -83,8 +76,8 @@ def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, do
     for route in unconnected.routes:
         if isinstance(route, APIRoute) and route.include_in_schema:
             for method in route.methods or ():
-                parameters = document["paths"][route.path_format][method.lower()].get("parameters", ())
-                said[method, route.path] = [p["name"] for p in parameters if p["in"] == "query"]
+                operation = document["paths"][route.path_format][method.lower()]
+                said[method, route.path] = [p["name"] for p in parameters(document, operation) if p["in"] == "query"]
                 checked[method, route.path] = list(declared(route, method))
     assert checked == said
     lists = [name for route in unconnected.routes for name, several in declared(route, "GET").items() if several]
@@ -120,10 +113,32 @@ def test_every_example_fits_its_schema(document: dict[str, Any]) -> None:
                 for value in [*examples, *([media["example"]] if "example" in media else [])]:
                     assert fits(document, media["schema"], value), (name, value)
                     checked += 1
-        for parameter in operation.get("parameters", ()):
+        for parameter in parameters(document, operation):
             for value in parameter["schema"].get("examples", ()):
                 assert fits(document, parameter["schema"], value), (name, parameter["name"])
     assert checked > 40
+
+
+def test_a_parameter_of_several_operations_stands_once_under_its_name(document: dict[str, Any]) -> None:
+    given = [one for _, operation in described(document) for one in operation.get("parameters", ())]
+    uses = Counter(json.dumps(one, sort_keys=True) for one in given)
+    shared = document["components"]["parameters"]
+    for text, n in uses.items():
+        if "$ref" in (one := json.loads(text)):
+            key = one["$ref"].rpartition("/")[2]
+            assert n > 1, key
+            assert key.startswith(shared[key]["name"]), key
+        else:
+            assert n == 1, one["name"]
+    assert {one["$ref"].rpartition("/")[2] for one in given if "$ref" in one} == set(shared)
+    assert len({json.dumps(one, sort_keys=True) for one in shared.values()}) == len(shared) > 100
+
+
+def test_no_title_only_repeats_the_name_of_a_field(document: dict[str, Any]) -> None:
+    fields = [item for s in document["components"]["schemas"].values() for item in s.get("properties", {}).items()]
+    fields += [(one["name"], one["schema"]) for _, o in described(document) for one in parameters(document, o)]
+    assert len(fields) > 1000
+    assert [name for name, schema in fields if schema.get("title", "").lower() == name.replace("_", " ").lower()] == []
 
 
 def test_schemas_have_names_and_titles_of_their_own_and_none_is_only_another(document: dict[str, Any]) -> None:

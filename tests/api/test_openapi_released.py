@@ -17,6 +17,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.described import parameters, resolved
+
 ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]
 METHODS = {"get", "put", "post", "patch", "delete"}
@@ -58,8 +60,8 @@ class Comparison:
             yield from self.content(f"{name} {code}", old["responses"][code], new["responses"][code], sent=False)
 
     def parameters(self, name: str, old: Json, new: Json) -> Iterator[str]:
-        before = {(p["in"], p["name"]): p for p in old.get("parameters", ())}
-        after = {(p["in"], p["name"]): p for p in new.get("parameters", ())}
+        before = {(p["in"], p["name"]): p for p in parameters(self.old, old)}
+        after = {(p["in"], p["name"]): p for p in parameters(self.new, new)}
         for key, parameter in before.items():
             if key not in after:
                 yield f"{name}: parameter {key[1]} is gone"
@@ -90,7 +92,7 @@ class Comparison:
         if pair in self.seen:
             return
         self.seen.add(pair)
-        old, new = self.resolved(self.old, old), self.resolved(self.new, new)
+        old, new = resolved(self.old, old), resolved(self.new, new)
         yield from self.kinds(name, old, new, sent=sent)
         if sent:
             yield from bounds(name, old, new)
@@ -134,15 +136,6 @@ class Comparison:
             yield f"{name}: {sorted(now)} is required now"
         if not sent and (missing := (fewer - more) & set(after)):
             yield f"{name}: {sorted(missing)} may be missing now"
-
-    @staticmethod
-    def resolved(document: Json, part: Json) -> Json:
-        while "$ref" in part:
-            found: Any = document
-            for step in part["$ref"].removeprefix("#/").split("/"):
-                found = found[step]
-            part = found
-        return part
 
 
 def types(schema: Json) -> set[str]:

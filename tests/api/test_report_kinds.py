@@ -18,6 +18,7 @@ from app.reports.kit.report import Report
 from app.services import kinds, tokens
 from app.storage import embedded
 from tests.api.conftest import MQM, OPTIONS, TestClient
+from tests.described import parameters
 from tests.services.test_imports import DA
 from tests.spine import fresh
 from tests.toy_kinds import BOTH
@@ -211,9 +212,12 @@ def test_data_as_they_were_before_anything_was_judged_are_those_of_an_empty_camp
 
 @every_kind
 def test_the_document_names_the_question_of_a_kind(world: Asked, kind: Report[Any, Any]) -> None:
-    paths = world.client.get("/openapi.json").json()["paths"]
-    described = paths[path_of(kind, "{campaign}")]["get"]
-    assert {p["name"] for p in described["parameters"] if p["in"] == "query"} >= {*kind.asked.model_fields, "as_of"}
+    document = world.client.get("/openapi.json").json()
+    described = document["paths"][path_of(kind, "{campaign}")]["get"]
+    assert {p["name"] for p in parameters(document, described) if p["in"] == "query"} >= {
+        *kind.asked.model_fields,
+        "as_of",
+    }
     assert described["responses"]["200"]["content"]["application/json"]["example"]
 
 

@@ -12,6 +12,7 @@ import httpx
 import jsonschema_rs
 import pytest
 
+from tests import described
 from tests.golden.test_with_curl import serving
 from tests.spine import SHARED, TED, expected, fresh, shared
 
@@ -48,7 +49,7 @@ class Client:
     def call(self, name: str, body: object = None, /, **arguments: str) -> Any:
         """Call an operation. Raises KeyError for a parameter that the document does not know."""
         method, path, operation = self.operations[name]
-        parameters = {one["name"]: one for one in operation.get("parameters", ())}
+        parameters = {one["name"]: one for one in described.parameters(self.document, operation)}
         query = {}
         for key, value in arguments.items():
             self.check(parameters[key]["schema"], value)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tests import described
+
 REPORTS: Final = ("/reports/", "/ranking", "/gate", "/hours", "/plan", "/comparisons/")
 LIVE: Final = ("/me/", "/stream", "/items", "/replan", "/adjustments", "/ingest")
 """What is no report, or tells when it was asked."""
@@ -41,7 +43,7 @@ def addresses(document: Mapping[str, Any], campaign: str, beside: str, systems: 
     for path, methods in document["paths"].items():
         if "get" not in methods or not any(part in path for part in REPORTS) or any(part in path for part in LIVE):
             continue
-        parameters = {one["name"]: one for one in methods["get"].get("parameters", ()) if "name" in one}
+        parameters = {one["name"]: one for one in described.parameters(document, methods["get"])}
         if any(one["in"] == "path" and name not in {"campaign", "kind"} for name, one in parameters.items()):
             continue
         query = {name: _few(parameters[name]["schema"]) for name in sorted(FEW & set(parameters))}
