@@ -114,7 +114,7 @@ def cold(
         try:
             with database.transaction() as session:
                 found = store.find(session, asking)
-                work = kind.prepare(session, found.about, asking.asked)
+                work = kind.prepare(session, found.about, asking.options)
             store.compute(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
         except Invalid as error:
             return 0.0, str(error.places[0].msg if error.places else error.detail or error.title())

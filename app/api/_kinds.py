@@ -88,7 +88,7 @@ def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
 
 def _rests_on_one(kind: AnyKind) -> bool:
     """Whether its reports rest on one campaign alone, and on nothing that the mark of a campaign does not count."""
-    return kind.over == "campaign" and kind.also is None and kind.beside is None
+    return kind.over == "campaign" and kind.other_campaigns is None and kind.extra_key is None
 
 
 def _path(kind: AnyKind) -> str:
@@ -97,7 +97,7 @@ def _path(kind: AnyKind) -> str:
 
 def _query(kind: AnyKind) -> type[BaseModel]:
     """The question of a kind as a query: which data, which campaigns and which picture beside it."""
-    bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.asked)
+    bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.options)
     names = representations.chart_names(kind)
     picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
     return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)
@@ -110,11 +110,11 @@ def _camel(kind: AnyKind) -> str:
 def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
     texts = sends(200, kind.title, **TEXTS)
     known = {**KNOWN, **LATER} if kind.long else KNOWN
-    if kind.over == "campaigns" or kind.also is not None:
+    if kind.over == "campaigns" or kind.other_campaigns is not None:
         known = {**known, **UNKNOWN}
     if by_suffix:
         return {**texts, **known}
-    in_json = shows(200, kind.view.model_validate(kind.example), kind.title)[200]
+    in_json = shows(200, kind.result.model_validate(kind.example), kind.title)[200]
     return {200: {**in_json, "content": {**in_json["content"], **texts[200]["content"]}}, **known}
 
 
@@ -158,8 +158,8 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
 
 
 def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
-    ours = given.model_dump(include=set(kind.asked.model_fields), exclude_unset=True)
-    return ReportRequest(kind, campaigns, kind.asked.model_validate(ours), moment(given.as_of))
+    ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
+    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), moment(given.as_of))
 
 
 def for_caller(

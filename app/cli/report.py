@@ -85,7 +85,7 @@ def _lines(over: Over) -> list[str]:
 
 
 def _options(kind: AnyKind) -> str:
-    return " ".join(f"--{name.replace('_', '-')}" for name in kind.asked.model_fields)
+    return " ".join(f"--{name.replace('_', '-')}" for name in kind.options.model_fields)
 
 
 def report(names: list[str], options: Options, how: How) -> None:
@@ -159,7 +159,7 @@ class Wanted:
         return {**self.options, **several, **({} if self.how.as_of is None else {"as_of": self.how.as_of})}
 
     def _is_list(self, name: str) -> bool:
-        field = self.kind.asked.model_fields.get(name)
+        field = self.kind.options.model_fields.get(name)
         kinds = (field.annotation, *get_args(field.annotation)) if field else ()
         return any(get_origin(each) in (list, tuple, set, frozenset) for each in kinds)
 
@@ -180,7 +180,7 @@ def _answer(wanted: Wanted) -> None:
 
 def show(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
     """Print a report, its first tables or all: title, tables, caption and warnings."""
-    view = kind.view.model_validate_json(body)
+    view = kind.result.model_validate_json(body)
     console.print(Text(title(kind, view), style="bold"))
     for shown in kind.tables(view)[:most]:
         console.print(plain_table(shown.table, shown.title))

@@ -18,39 +18,41 @@ MOST_CAMPAIGNS = 20
 
 
 class NoSuchReport(NotFound):
-    """There is no report of this kind."""
+    """There is no report of this report."""
 
 
 def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
-    """The kind of that name. Raises NoSuchReport."""
+    """The report of that name. Raises NoSuchReport."""
     found = kinds.ALL.get(f"{over}/{name}")
     if found is None:
-        there = sorted(kind.name for kind in kinds.ALL.values() if kind.over == over)
+        there = sorted(report.name for report in kinds.ALL.values() if report.over == over)
         raise NoSuchReport(f"there are: {', '.join(there)}")
     return found
 
 
 def report_of_job(name: str) -> Report[Any, Any]:
-    """The kind of report that a job makes, by the name that the store has for it."""
+    """The report that a job makes, by the name that the store has for it."""
     return GATE if name == f"{GATE.over}/{GATE.name}" else kinds.ALL[name]
 
 
-def find_or_queue(database: Database, asking: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
+def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
     """The report where it is stored or quickly made, else the job that makes it.
 
-    Raises as `find_or_compute`, and what a worker has found the question to be refused for.
+    Raises as `find_or_compute`, and what a worker has found the request to be refused for.
     """
-    kind = asking.kind
-    if not kind.long and kind.takes_long is None:
-        return find_or_compute(database, asking)
+    report = request.report
+    if not report.long and report.takes_long is None:
+        return find_or_compute(database, request)
     with database.transaction(snapshot=True) as session:
-        found = find(session, asking)
-        is_long = kind.long or (kind.takes_long is not None and kind.takes_long(session, found.about, asking.asked))
+        found = find(session, request)
+        is_long = report.long or (
+            report.takes_long is not None and report.takes_long(session, found.about, request.options)
+        )
     if found.body is not None:
         return found.stored(found.body)
     if not is_long:
-        return find_or_compute(database, asking)
-    given = asking.asked.model_dump(mode="json", exclude_unset=True)
+        return find_or_compute(database, request)
+    given = request.options.model_dump(mode="json", exclude_unset=True)
     versions = {one.campaign.key: one.version for one in found.about}
-    weight: jobs_queue.Weight = "heavy" if kind.long else "light"
-    return ask(database, jobs.Request(found.key.kind, found.key, versions, given, kind.role, weight))
+    weight: jobs_queue.Weight = "heavy" if report.long else "light"
+    return ask(database, jobs.Request(found.key.kind, found.key, versions, given, report.role, weight))

@@ -64,7 +64,7 @@ def comparison(
     if caller.campaign is not None:
         raise BoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = answered(found.asked, request.query_params)
+    given = answered(found.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         others = _others(session, campaign, chosen)
@@ -73,7 +73,7 @@ def comparison(
         "kind": found,
         "others": others,
         "chosen": chosen,
-        "fields": fields(found.asked, given),
+        "fields": fields(found.options, given),
         "open": not begun,
         "job": None,
         "view": None,
@@ -113,7 +113,7 @@ def _shown(
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
         found = store.without_raters(kind, found)
-    view = kind.view.model_validate_json(found.body)
+    view = kind.result.model_validate_json(found.body)
     return {
         "view": view,
         "warnings": view.warnings,

@@ -70,12 +70,12 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     kind = kinds.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
-        found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.asked()))
+        found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))
     except Invalid as error:
         return {**part, "why": words(error), "picture": ""}
     if not caller.may("manager"):
         found = store.without_raters(kind, found)
-    view: ReportHead = kind.view.model_validate_json(found.body)
+    view: ReportHead = kind.result.model_validate_json(found.body)
     shown: list[Section] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
     return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

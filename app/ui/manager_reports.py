@@ -74,12 +74,12 @@ def _page(
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answered(kind.asked, request.query_params, language_of(request))
+    given = answered(kind.options, request.query_params, language_of(request))
     check_naming(caller, kind, given)
     values = {
         "heading": kind.title,
         "kind": kind,
-        "fields": fields(kind.asked, given),
+        "fields": fields(kind.options, given),
         "open": bool(given) or not begun,
         "job": None,
         "view": None,
@@ -119,7 +119,7 @@ def _shown(
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
         found = store.without_raters(kind, found)
-    view = kind.view.model_validate_json(found.body)
+    view = kind.result.model_validate_json(found.body)
     drawn = [
         (name, _at(address, ".svg", {**given, **({"picture": name} if kind is not GATE else {})}))
         for name in representations.chart_names(kind)

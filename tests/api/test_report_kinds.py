@@ -114,7 +114,7 @@ every_kind = pytest.mark.parametrize("kind", ALL.values(), ids=list(ALL))
 def test_a_report_is_what_its_view_says_in_every_shape_and_without_nan(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, answer = answered(world, kind)
 
-    view = kind.view.model_validate(answer.json())
+    view = kind.result.model_validate(answer.json())
     assert campaign in view.campaigns
     assert json.loads(view.model_dump_json()) == answer.json()
     for suffix, media_type in SHAPES.items():
@@ -131,12 +131,12 @@ def test_a_report_is_what_its_view_says_in_every_shape_and_without_nan(world: As
 def test_every_picture_of_a_kind_is_one(world: Asked, kind: Report[Any, Any]) -> None:
     campaign, _ = answered(world, kind)
     tags = set()
-    for name in ("default", *kind.pictures):
+    for name in kind.charts:
         query = {**query_of(kind, campaign), "picture": name}
         drawn = world.get(f"{path_of(kind, campaign)}.svg", query=query)
         assert b"<svg" in drawn.content
         tags.add(drawn.headers["ETag"])
-    assert len(tags) == 1 + len(kind.pictures)
+    assert len(tags) == len(kind.charts)
     query = {**query_of(kind, campaign), "picture": "of-nothing"}
     refused = world.get(f"{path_of(kind, campaign)}.svg", query=query)
     assert refused.status_code == 422
@@ -191,7 +191,7 @@ def test_an_empty_campaign_has_a_clear_statement(world: Asked, kind: Report[Any,
     campaign = f"empty-{protocol}"
     answer = world.get(path_of(kind, campaign), query=query_of(kind, campaign))
     if answer.status_code == 200:
-        assert kind.view.model_validate(answer.json()).warnings
+        assert kind.result.model_validate(answer.json()).warnings
         assert not NAN.search(answer.text)
         for shape in SHAPES:
             shaped = world.get(f"{path_of(kind, campaign)}.{shape}", query=query_of(kind, campaign))
@@ -215,7 +215,7 @@ def test_the_document_names_the_question_of_a_kind(world: Asked, kind: Report[An
     document = world.client.get("/openapi.json").json()
     described = document["paths"][path_of(kind, "{campaign}")]["get"]
     assert {p["name"] for p in parameters(document, described) if p["in"] == "query"} >= {
-        *kind.asked.model_fields,
+        *kind.options.model_fields,
         "as_of",
     }
     assert described["responses"]["200"]["content"]["application/json"]["example"]

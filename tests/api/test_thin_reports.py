@@ -97,7 +97,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
 
 def questions(kind: Report[Any, Any], thin: str) -> Iterator[tuple[str, dict[str, str]]]:
     """A campaign and the query: of a comparison, beside a usual campaign, then beside a thin one."""
-    plain = {name: value for name, value in QUICK.items() if name in kind.asked.model_fields}
+    plain = {name: value for name, value in QUICK.items() if name in kind.options.model_fields}
     plain |= QUICKER.get(kind.name, {})
     protocol = FITS.get(kind.name, USUAL)
     first = f"{thin}-{protocol}"
@@ -121,7 +121,7 @@ def test_thin_data_have_a_statement_in_every_shape_and_never_nan(world: World, n
             assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["query", *REFUSED[kind.name]])
             continue
         assert answer.status_code == 200, answer.text
-        view = kind.view.model_validate(answer.json())
+        view = kind.result.model_validate(answer.json())
         assert view.warnings or thin in TELLS.get(name, ()), query
         assert not NAN.search(answer.text)
         for shape, media_type in SHAPES.items() if not n else ():

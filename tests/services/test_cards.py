@@ -35,7 +35,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 def view(spine: Spine, campaign: str, name: str) -> dict[str, Any]:
     kind = kinds.ALL[f"campaign/{name}"]
     found: dict[str, Any] = json.loads(
-        store.find_or_compute(spine.database, request.ReportRequest(kind, (campaign,), kind.asked())).body
+        store.find_or_compute(spine.database, request.ReportRequest(kind, (campaign,), kind.options())).body
     )
     return found
 

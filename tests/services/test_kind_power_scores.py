@@ -45,7 +45,7 @@ def test_scores_that_are_not_normal_change_what_is_simulated_and_nothing_else(sc
         assert 0 <= after["simulated"] <= 1  # type: ignore[operator]  # of a dump
     assert (normal.marginal, normal.scores) == (None, "normal")
     assert other.marginal is not None
-    assert other.marginal in power.KIND.caption(other)
+    assert other.marginal in power.REPORT.caption(other)
     assert any("of normal scores" in one for one in other.warnings)
 
 
@@ -66,13 +66,13 @@ def test_clusters_are_told_for_every_size_and_change_nothing_else(scores: str) -
     assert few is not None
     assert many is not None
     assert few < many
-    shown = [one.title for one in power.KIND.tables(counted)]
+    shown = [one.title for one in power.REPORT.tables(counted)]
     assert "Clusters for the budget" in shown
-    assert "Clusters for the budget" not in [one.title for one in power.KIND.tables(plain)]
-    heads, rows = power.KIND.csv(counted)
+    assert "Clusters for the budget" not in [one.title for one in power.REPORT.tables(plain)]
+    heads, rows = power.REPORT.csv(counted)
     assert tuple(heads) == CSV
     assert [row[heads.index("clusters")] for row in rows] == [point["clusters"] for point in points(counted)]
-    drawn, empty = (power.KIND.pictures["clusters"](view) for view in (counted, plain))
+    drawn, empty = (power.REPORT.charts["clusters"](view) for view in (counted, plain))
     assert b"Clusters expected of 4 systems" in drawn
     assert b"No clusters were asked for" in empty
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_answered() -> None:
         assert all(0 <= p["power"] <= 1 for p in points(view))  # type: ignore[operator]  # of a dump
     none = planned(nobody(), "xsts", scores="ordinal", clusters="strict")
     assert (none.components, none.marginal) == (None, None)
-    for draw in (power.KIND.picture, *power.KIND.pictures.values()):
+    for draw in power.REPORT.charts.values():
         assert b"<svg" in draw(none)
         assert b"<svg" in draw(of_nothing)
 

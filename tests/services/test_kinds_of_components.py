@@ -61,7 +61,7 @@ def test_nothing_rated_is_one_clear_statement() -> None:
     assert told(nobody()).warnings == [NOTHING]
     ahead = forecast.Ahead(forecast.ForecastAsked(), modelled(nobody()), "mqm")
     assert forecast._view(ahead, []).warnings == [NOTHING]
-    for draw in (components.KIND.picture, *components.KIND.pictures.values()):
+    for draw in components.REPORT.charts.values():
         assert b"<svg" in draw(told(nobody()))
 
 
@@ -73,7 +73,7 @@ def test_without_judgments_published_components_plan_and_other_scales_borrow_non
     none = planned(nobody(), "xsts")
     assert (none.components, none.designs) == (None, [])
     assert "run a pilot" in none.warnings[0]
-    for draw in (power.KIND.picture, *power.KIND.pictures.values()):
+    for draw in power.REPORT.charts.values():
         assert b"<svg" in draw(none)
 
 
@@ -178,7 +178,7 @@ def test_no_difference_is_told_where_no_design_is_left_to_find_one() -> None:
     assert any("more ratings an item than there are raters" in one for one in found.warnings)
     assert not any("no difference was named" in one for one in found.warnings)
     assert planned(crossed(3, documents=12), raters=1, ratings="2", documents="10", difference=1.0).difference == 1.0
-    for draw in (power.KIND.picture, *power.KIND.pictures.values()):
+    for draw in power.REPORT.charts.values():
         assert b"<svg" in draw(found)
 
 
@@ -201,11 +201,11 @@ def test_where_no_number_of_documents_is_enough_the_raters_that_are_is_told() ->
     enough = planned(nobody(), difference=1.5, **{**asked, "raters": found.designs[0].raters_needed})
     fewer = planned(nobody(), difference=1.5, **{**asked, "raters": found.designs[0].raters_needed - 1})
     assert enough.designs[0].points[1].detectable <= 1.5 < fewer.designs[0].points[1].detectable
-    heads, rows = power.KIND.csv(found)
+    heads, rows = power.REPORT.csv(found)
     assert [row[heads.index("raters_needed")] for row in rows] == [
         point.raters_needed for design in found.designs for point in design.points
     ]
-    needs = power.KIND.tables(found)[0].table
+    needs = power.REPORT.tables(found)[0].table
     assert "Raters for 100 documents" in needs.headings
 
 

@@ -30,7 +30,7 @@ def with_p(value: object, p: float) -> Any:
 
 
 def of_kind(kind: Report[Any, Any], example: Any, shape: str) -> str:
-    view = kind.view.model_validate(example)
+    view = kind.result.model_validate(example)
     return representations.render(kind, view.model_dump_json().encode(), shape, "default").decode()
 
 

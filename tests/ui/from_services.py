@@ -46,7 +46,7 @@ def may_say(page: str) -> frozenset[str]:
     found: set[str] = set()
     if page in REPORTS | {"manager/stability"}:
         found |= {kind.summary for kind in KINDS}
-        found |= {text for kind in KINDS for one in fields(kind.asked, {}) for text in (one.label, one.help)}
+        found |= {text for kind in KINDS for one in fields(kind.options, {}) for text in (one.label, one.help)}
         found |= {text for one in fields(StabilityAsked, {}) for text in (one.label, one.help)}
     if page == "manager/new":
         found |= {protocol.title for protocol in protocols.ALL.values()}

@@ -1,9 +1,9 @@
-"""A kind of report: how it is asked for, computed and shown. The API, the commands and the jobs know no more."""
+"""What a report is: its options, its computation and what is shown. The API, the commands and the jobs know no more."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,9 +13,9 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.result import METHOD_VERSION
 from app.storage.db import Session
 
-Asked = TypeVar("Asked", bound=BaseModel)
-View = TypeVar("View", bound=BaseModel)
-Made = TypeVar("Made", bound=BaseModel | bytes)
+Options = TypeVar("Options", bound=BaseModel)
+Result = TypeVar("Result", bound=BaseModel)
+Output = TypeVar("Output", bound=BaseModel | bytes)
 Chunk = Callable[[int], bytes]
 
 
@@ -45,7 +45,7 @@ class StoredReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[Made]):
+class Work(Generic[Output]):
     """What remains to be done once the data are read: chunks, in any order and on any machine, then their end.
 
     chunk: the bytes of the nth part, a pure function of the data, the question and its number. finish: makes the view
@@ -54,10 +54,10 @@ class Work(Generic[Made]):
 
     n_chunks: int
     chunk: Chunk
-    finish: Callable[[Sequence[bytes]], Made]
+    finish: Callable[[Sequence[bytes]], Output]
 
 
-def whole(make: Callable[[], Made]) -> Work[Made]:
+def whole(make: Callable[[], Output]) -> Work[Output]:
     """Work that is not worth dividing."""
     return Work(0, _none, lambda _: make())
 
@@ -76,41 +76,40 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Generic[Asked, View]):
-    """A kind of report.
+class Report(Generic[Options, Result]):
+    """A report that can be asked for.
 
     name: its address, `/v1/campaigns/{c}/reports/NAME`, or `/v1/comparisons/NAME` where it is over several campaigns.
-    asked: the query, without `as_of`. prepare: reads what is needed in one transaction (raises Invalid where the
-    question does not fit); the rest is the Work. csv: headings and rows at full precision. picture: SVG. long: a job
-    does it, in worker processes. role: who may see it.
+    options: the query, without `as_of`; command options, form and documentation are made from it. prepare: reads what
+    is needed in one transaction (raises Invalid where the options do not fit); the rest is the Work. csv: headings and
+    rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job does it, in
+    worker processes. role: who may see it.
     """
 
     name: str
     title: str
     summary: str
-    asked: type[Asked]
-    view: type[View]
+    options: type[Options]
+    result: type[Result]
     example: Mapping[str, Any]
-    prepare: Callable[[Session, tuple[Snapshot, ...], Asked], Work[View]]
-    tables: Callable[[View], Sequence[Section]]
-    csv: Callable[[View], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
-    picture: Callable[[View], bytes]
-    caption: Callable[[View], str]
+    prepare: Callable[[Session, tuple[Snapshot, ...], Options], Work[Result]]
+    tables: Callable[[Result], Sequence[Section]]
+    csv: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
+    charts: Mapping[str, Callable[[Result], bytes]]
+    caption: Callable[[Result], str]
     role: Literal["viewer", "manager"] = "viewer"
     over: Literal["campaign", "campaigns"] = "campaign"
     long: bool = False
     version: str = METHOD_VERSION
-    pictures: Mapping[str, Callable[[View], bytes]] = field(default_factory=dict)
-    """Further pictures by name, for `?picture=`."""
     naming: frozenset[str] = frozenset()
-    """Fields of the question in which raters are named: viewers may not ask by these."""
+    """Options in which raters are named: viewers may not ask by these."""
     settings: frozenset[str] = frozenset()
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
-    beside: Callable[[Session, Snapshot], Sequence[object]] | None = None
+    extra_key: Callable[[Session, Snapshot], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
-    takes_long: Callable[[Session, Sequence[Snapshot], Asked], bool] | None = None
-    """Where it is not always long: whether this question is, by the size of the campaign; a job does it then."""
-    also: Callable[[Asked], Sequence[str]] | None = None
-    """Keys of further campaigns that a question names; they are read, too, and whoever asks must see them all."""
-    blind: Callable[[View], View] | None = None
+    takes_long: Callable[[Session, Sequence[Snapshot], Options], bool] | None = None
+    """Where it is not always long: whether these options are, by the size of the campaign; a job does it then."""
+    other_campaigns: Callable[[Options], Sequence[str]] | None = None
+    """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
+    redact: Callable[[Result], Result] | None = None
     """What viewers see; None: without the values under `rater` and without `rater:KEY` and `task:KEY` in texts."""

@@ -1,7 +1,7 @@
-"""Reports of every kind: found in the store by what they are a function of, or computed and stored.
+"""Reports: found in the store by what they are a function of, or computed and stored.
 
-The key of a report is its kind and the kind's version, the campaigns with the data version of each, the question and
-its seed. The same key is the same bytes.
+The key of a report is its name and version, the campaigns with the data version of each, the options and
+their seed. The same key is the same bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a question comes to: the key of its report, the data versions, and the report where it is stored."""
+    """What a request comes to: the key of its report, the data versions, and the report where it is stored."""
 
     key: reports.ReportKey
     about: tuple[Snapshot, ...]
@@ -43,76 +43,80 @@ class Lookup:
         return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], self.about[0].version)
 
 
-def find(session: Session, asking: ReportRequest) -> Lookup:
+def find(session: Session, request: ReportRequest) -> Lookup:
     """The key of a report, and its bytes where it is stored.
 
     Raises NotFound for an unknown campaign, Invalid for a version that cannot be.
     """
-    if len(asking.campaigns) > 1 and isinstance(asking.as_of, int):
+    if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = with_settings(asking.kind, [snapshot(session, campaign, asking.as_of) for campaign in asking.campaigns])
-    key = key_of(session, asking.kind, about, asking.asked)
+    about = with_settings(
+        request.report, [snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
+    )
+    key = key_of(session, request.report, about, request.options)
     return Lookup(key, about, reports.find(session, key))
 
 
-def with_settings(kind: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
-    """The campaigns with those of their settings that a report of this kind reads, and no others."""
-    return tuple(replace(one, campaign=replace(one.campaign, settings=_read(kind, one))) for one in about)
+def with_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    """The campaigns with those of their settings that this report reads, and no others."""
+    return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
 
-def _read(kind: Report[Any, Any], one: Snapshot) -> dict[str, object]:
-    return {name: value for name, value in sorted(one.campaign.settings.items()) if name in kind.settings}
+def _read(report: Report[Any, Any], each: Snapshot) -> dict[str, object]:
+    return {name: value for name, value in sorted(each.campaign.settings.items()) if name in report.settings}
 
 
-def _beside(session: Session, kind: Report[Any, Any], one: Snapshot) -> list[object]:
+def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> list[object]:
     """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
-    settings = _read(kind, one)
-    more = [] if kind.beside is None else list(kind.beside(session, one))
-    return [*([one.unsettled] if one.unsettled else []), *([settings] if settings else []), *more]
+    settings = _read(report, each)
+    more = [] if report.extra_key is None else list(report.extra_key(session, each))
+    return [*([each.unsettled] if each.unsettled else []), *([settings] if settings else []), *more]
 
 
-def key_of(session: Session, kind: Report[Any, Any], about: Sequence[Snapshot], asked: BaseModel) -> reports.ReportKey:
+def key_of(
+    session: Session, report: Report[Any, Any], about: Sequence[Snapshot], options: BaseModel
+) -> reports.ReportKey:
     """What a report is a pure function of. Raises NoSuchRecipe.
 
     A campaign's own recipe can be given other choices under its name: what it stands for now is in the key, and so are
-    the settings that the kind reads.
+    the settings that the report reads.
     """
-    versions = [[one.campaign.key, one.version] for one in about]
-    named = [name for name in str(getattr(asked, "recipe", None) or "").split(",") if name]
-    hashes = [named_recipes.find(session, one.campaign.key, name).hash for one in about for name in named]
-    beside = [_beside(session, kind, one) for one in about]
-    parts = [versions, asked.model_dump(mode="json"), hashes, *([beside] if any(beside) else [])]
+    versions = [[each.campaign.key, each.version] for each in about]
+    named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
+    hashes = [named_recipes.find(session, each.campaign.key, name).hash for each in about for name in named]
+    extra = [_extra_key(session, report, each) for each in about]
+    parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
     digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
     return reports.ReportKey(
         campaign_id=about[0].campaign_id,
-        kind=f"{kind.over}/{kind.name}",
+        kind=f"{report.over}/{report.name}",
         data_version=about[0].version,
         recipe_hash=f"sha256:{digest}",
-        seed=int(getattr(asked, "seed", 0)),
-        method_version=kind.version,
+        seed=int(getattr(options, "seed", 0)),
+        method_version=report.version,
     )
 
 
 def find_or_compute(
     database: Database,
-    asking: ReportRequest,
+    request: ReportRequest,
     *,
     on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> StoredReport:
     """The report, from the store or computed here and stored.
 
-    Raises NotFound for an unknown campaign, Invalid where the question does not fit it, Stopped.
+    Raises NotFound for an unknown campaign, Invalid where the options do not fit it, Stopped.
     """
     with database.transaction(snapshot=True) as session:
-        found = find(session, asking)
-    if found.body is not None:
-        return found.stored(found.body)
+        lookup = find(session, request)
+    if lookup.body is not None:
+        return lookup.stored(lookup.body)
     with database.transaction() as session:
-        work = asking.kind.prepare(session, found.about, asking.asked)
+        work = request.report.prepare(session, lookup.about, request.options)
     body = compute(work, on_progress=on_progress, should_stop=should_stop)
-    return found.stored(store(database, found.key, body))
+    return lookup.stored(store(database, lookup.key, body))
 
 
 def compute(work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool]) -> bytes:
@@ -139,8 +143,10 @@ def store(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
         return reports.find(session, key) or body
 
 
-def without_raters(kind: Report[Any, Any], report: StoredReport) -> StoredReport:
+def without_raters(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
     """The report as viewers see it, without who the raters are, under an ETag of its own."""
-    view = kind.view.model_validate_json(report.body)
-    blind = kind.blind(view) if kind.blind else kind.view.model_validate(hidden(view.model_dump(mode="json")))
-    return StoredReport(blind.model_dump_json().encode(), f"{report.etag}.blind", report.data_version)
+    view = report.result.model_validate_json(stored.body)
+    redacted = (
+        report.redact(view) if report.redact else report.result.model_validate(hidden(view.model_dump(mode="json")))
+    )
+    return StoredReport(redacted.model_dump_json().encode(), f"{stored.etag}.blind", stored.data_version)

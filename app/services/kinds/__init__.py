@@ -1,4 +1,4 @@
-"""Kinds of report, discovered: every module here without a leading underscore holds one `KIND`."""
+"""Kinds of report, discovered: every module here without a leading underscore holds one `REPORT`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.reports.kit.report import Report
 
 def _discover() -> Mapping[str, Report[Any, Any]]:
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[Report[Any, Any]] = [import_module(f"{__name__}.{name}").KIND for name in names]
+    found: list[Report[Any, Any]] = [import_module(f"{__name__}.{name}").REPORT for name in names]
     return MappingProxyType({f"{kind.over}/{kind.name}": kind for kind in sorted(found, key=lambda k: k.name)})
 
 

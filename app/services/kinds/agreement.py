@@ -214,19 +214,18 @@ EXAMPLE: dict[str, Any] = {
     "own": [],
     "spans": None,
 }
-KIND: Report[AgreementAsked, AgreementView] = Report(
+REPORT: Report[AgreementAsked, AgreementView] = Report(
     name="agreement",
     title="Agreement of raters",
     summary="Agreement by every usual coefficient, with intervals over documents and what a model expects.",
-    asked=AgreementAsked,
-    view=AgreementView,
+    options=AgreementAsked,
+    result=AgreementView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=statistics_plot,
+    charts={"default": statistics_plot, "raters": heat_map},
     caption=caption,
     long=True,
-    pictures={"raters": heat_map},
-    blind=blinded,
+    redact=blinded,
 )

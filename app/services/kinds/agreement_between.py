@@ -256,17 +256,17 @@ EXAMPLE: dict[str, Any] = {
         {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
-KIND: Report[BetweenAsked, BetweenView] = Report(
+REPORT: Report[BetweenAsked, BetweenView] = Report(
     name="agreement",
     title="Agreement of campaigns",
     summary="Several campaigns on the same outputs, each as one rater: correlations, κ with tolerance, α, rankings.",
-    asked=BetweenAsked,
-    view=BetweenView,
+    options=BetweenAsked,
+    result=BetweenView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=between_plot,
+    charts={"default": between_plot},
     caption=caption,
     over="campaigns",
     long=True,

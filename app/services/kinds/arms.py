@@ -175,18 +175,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[ArmsAsked, ArmsView] = Report(
+REPORT: Report[ArmsAsked, ArmsView] = Report(
     name="arms",
     title="Arms side by side",
     summary="Times by kind of unit, length and position, learning, fatigue, revisions, errors shown; each arm.",
-    asked=ArmsAsked,
-    view=ArmsView,
+    options=ArmsAsked,
+    result=ArmsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=length_curves,
+    charts={"default": length_curves, "positions": position_curves},
     caption=caption,
-    pictures={"positions": position_curves},
-    beside=states_beside,
+    extra_key=states_beside,
 )

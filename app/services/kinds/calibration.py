@@ -222,16 +222,16 @@ EXAMPLE: dict[str, Any] = {
         "split_half": 0.93,
     },
 }
-KIND: Report[CalibrationAsked, CalibrationView] = Report(
+REPORT: Report[CalibrationAsked, CalibrationView] = Report(
     name="calibration",
     title="Raters against a calibration set",
     summary="Offset of each rater on calibration items, what z-scores are made with there, and systems after both.",
-    asked=CalibrationAsked,
-    view=CalibrationView,
+    options=CalibrationAsked,
+    result=CalibrationView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
 )

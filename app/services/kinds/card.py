@@ -167,12 +167,12 @@ def _spread(found: stats.Spread | None) -> SpreadView | None:
     return None if found is None else SpreadView(least=found.least, median=found.median, most=found.most)
 
 
-KIND = Report(
+REPORT = Report(
     name="card",
     title="Data card",
     summary="What the data consist of: documents, segments, systems, raters, ratings and how they are spread.",
-    asked=CardAsked,
-    view=CardView,
+    options=CardAsked,
+    result=CardView,
     example={
         "campaigns": {"ted-ende": 7},
         "data_hash": "sha256:00",
@@ -214,6 +214,6 @@ KIND = Report(
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=coverage_map,
+    charts={"default": coverage_map},
     caption=caption,
 )

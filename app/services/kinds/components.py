@@ -160,18 +160,17 @@ EXAMPLE: dict[str, Any] = {
     "study": None,
     "decisions": [],
 }
-KIND: Report[ComponentsAsked, ComponentsView] = Report(
+REPORT: Report[ComponentsAsked, ComponentsView] = Report(
     name="components",
     title="Where the noise comes from",
     summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",
-    asked=ComponentsAsked,
-    view=ComponentsView,
+    options=ComponentsAsked,
+    result=ComponentsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=variance_picture,
+    charts={"default": variance_picture, **PICTURES},
     caption=caption,
     long=True,
-    pictures=PICTURES,
 )

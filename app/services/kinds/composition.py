@@ -166,18 +166,17 @@ EXAMPLE: dict[str, Any] = {
     "raters": [{"rater": "ana", **_OWNER}],
     "tasks": [{"task": "t1", "rater": "ana", **_OWNER}],
 }
-KIND: Report[CompositionAsked, CompositionView] = Report(
+REPORT: Report[CompositionAsked, CompositionView] = Report(
     name="composition",
     title="What raters and tasks contained",
     summary="Systems, documents, controls and mean scores of each rater and task, and which systems met in them.",
-    asked=CompositionAsked,
-    view=CompositionView,
+    options=CompositionAsked,
+    result=CompositionView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=task_map,
+    charts={"default": task_map, "raters": rater_map},
     caption=caption,
-    pictures={"raters": rater_map},
-    blind=blinded,
+    redact=blinded,
 )

@@ -127,12 +127,12 @@ RESTS = {
     "both": "made on the source text and a reference translation",
     "none": "made on the output alone",
 }
-KIND = Report(
+REPORT = Report(
     name="datasheet",
     title="Data sheet",
     summary="HEDS 3.0, a reporting checklist and a methods paragraph, filled from what is stored.",
-    asked=DatasheetAsked,
-    view=DatasheetView,
+    options=DatasheetAsked,
+    result=DatasheetView,
     example={
         "campaigns": {"ted-ende": 7},
         "data_hash": "sha256:00",
@@ -146,7 +146,7 @@ KIND = Report(
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=completeness,
+    charts={"default": completeness},
     caption=caption,
-    beside=versions_beside,
+    extra_key=versions_beside,
 )

@@ -159,16 +159,16 @@ EXAMPLE: dict[str, Any] = {
         },
     ],
 }
-KIND: Report[DifficultyAsked, DifficultyView] = Report(
+REPORT: Report[DifficultyAsked, DifficultyView] = Report(
     name="difficulty",
     title="Difficulty of documents",
     summary="Mean segment score of each system on each document, how many cells are filled, and what follows from it.",
-    asked=DifficultyAsked,
-    view=DifficultyView,
+    options=DifficultyAsked,
+    result=DifficultyView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=document_map,
+    charts={"default": document_map},
     caption=caption,
 )

@@ -162,19 +162,18 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[DistributionsAsked, DistributionsView] = Report(
+REPORT: Report[DistributionsAsked, DistributionsView] = Report(
     name="distributions",
     title="How scores are spread",
     summary="Score distributions of raters on the same units, their shift to the consensus, scale use of systems.",
-    asked=DistributionsAsked,
-    view=DistributionsView,
+    options=DistributionsAsked,
+    result=DistributionsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=rater_histograms,
+    charts={"default": rater_histograms, "systems": system_histograms},
     caption=caption,
-    pictures={"systems": system_histograms},
     naming=frozenset({"between"}),
-    blind=blinded,
+    redact=blinded,
 )

@@ -173,16 +173,16 @@ EXAMPLE: dict[str, Any] = {
     "mean_difference": -1.2,
     "points": [[81.5, 80.0]],
 }
-KIND: Report[DocumentScoresAsked, DocumentScoresView] = Report(
+REPORT: Report[DocumentScoresAsked, DocumentScoresView] = Report(
     name="document_scores",
     title="Document scores beside segment scores",
     summary="Correlations of the document score with mean, extremes, first and last segments, by length.",
-    asked=DocumentScoresAsked,
-    view=DocumentScoresView,
+    options=DocumentScoresAsked,
+    result=DocumentScoresView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=scatter,
+    charts={"default": scatter},
     caption=caption,
 )

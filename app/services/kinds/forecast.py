@@ -306,17 +306,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[ForecastAsked, ForecastView] = Report(
+REPORT: Report[ForecastAsked, ForecastView] = Report(
     name="forecast",
     title="Would it be found again?",
     summary="Stability where no item was rated twice: documents drawn again, and a forecast from components.",
-    asked=ForecastAsked,
-    view=ForecastView,
+    options=ForecastAsked,
+    result=ForecastView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=forecast_picture,
+    charts={"default": forecast_picture},
     caption=caption,
     long=True,
 )

@@ -278,17 +278,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[LinkingAsked, LinkingView] = Report(
+REPORT: Report[LinkingAsked, LinkingView] = Report(
     name="linking",
     title="Campaigns on one scale by shared items",
     summary="Systems of several campaigns on the scale of the first, by items that both judged, with the link's error.",
-    asked=LinkingAsked,
-    view=LinkingView,
+    options=LinkingAsked,
+    result=LinkingView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
     over="campaigns",
 )

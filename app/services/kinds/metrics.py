@@ -195,17 +195,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[MetricsAsked, MetricsView] = Report(
+REPORT: Report[MetricsAsked, MetricsView] = Report(
     name="metrics",
     title="Automatic metrics",
     summary="Metrics beside human scores: soft and plain pairwise accuracy, correlations, ties, and how these move.",
-    asked=MetricsAsked,
-    view=MetricsView,
+    options=MetricsAsked,
+    result=MetricsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=spread_picture,
+    charts={"default": spread_picture},
     caption=caption,
     long=True,
 )

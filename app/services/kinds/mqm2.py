@@ -229,16 +229,16 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[MQM2Asked, MQM2View] = Report(
+REPORT: Report[MQM2Asked, MQM2View] = Report(
     name="mqm2",
     title="MQM 2.0 scores",
     summary="Penalty points of each system by words, raw and calibrated score, and whether it passes.",
-    asked=MQM2Asked,
-    view=MQM2View,
+    options=MQM2Asked,
+    result=MQM2View,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
 )

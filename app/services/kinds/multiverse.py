@@ -167,18 +167,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[MultiverseAsked, MultiverseView] = Report(
+REPORT: Report[MultiverseAsked, MultiverseView] = Report(
     name="multiverse",
     title="Claims over all analyses",
     summary="Share of universes (scoring, normalization, test, correction, exclusion) in which each claim holds.",
-    asked=MultiverseAsked,
-    view=MultiverseView,
+    options=MultiverseAsked,
+    result=MultiverseView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=matrix_picture,
+    charts={"default": matrix_picture, "choices": dimensions_picture},
     caption=caption,
     long=True,
-    pictures={"choices": dimensions_picture},
 )

@@ -237,18 +237,17 @@ EXAMPLE: dict[str, Any] = {
     "enough": 7,
     "enough_by_system": [{"system": "ZS.lab3", "hter": 29.96, "enough": 7}],
 }
-KIND: Report[EditsAsked, PosteditingView] = Report(
+REPORT: Report[EditsAsked, PosteditingView] = Report(
     name="postediting",
     title="Post-edits",
     summary="How much outputs were edited and how, whose post-edits are closest, and how many stand for the targeted.",
-    asked=EditsAsked,
-    view=PosteditingView,
+    options=EditsAsked,
+    result=PosteditingView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=rates_picture,
+    charts={"default": rates_picture, "closest": closest_picture, "curve": curve_picture},
     caption=caption,
     long=True,
-    pictures={"closest": closest_picture, "curve": curve_picture},
 )

@@ -281,19 +281,18 @@ EXAMPLE: dict[str, Any] = {
     ],
     "scatter": [{"system": "ZS.lab3", "r": -0.58, "points": [[14.4, -1.2]]}],
 }
-KIND: Report[PosteditingDAAsked, PosteditingDAView] = Report(
+REPORT: Report[PosteditingDAAsked, PosteditingDAView] = Report(
     name="postediting_da",
     title="Post-edits and direct scores",
     summary="Correlation of edits with scores by system, what a reference does to scores, and where they disagree.",
-    asked=PosteditingDAAsked,
-    view=PosteditingDAView,
+    options=PosteditingDAAsked,
+    result=PosteditingDAView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=means_picture,
+    charts={"default": means_picture, "scatter": scatter_picture},
     caption=caption,
     over="campaigns",
     long=True,
-    pictures={"scatter": scatter_picture},
 )

@@ -255,19 +255,18 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[PowerAsked, PowerView] = Report(
+REPORT: Report[PowerAsked, PowerView] = Report(
     name="power",
     title="What a difference takes",
     summary="Documents, raters, ratings and hours for a difference at a power: closed form, simulated, resampled.",
-    asked=PowerAsked,
-    view=PowerView,
+    options=PowerAsked,
+    result=PowerView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=power_picture,
+    charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
     caption=caption,
     long=True,
-    also=PowerAsked.also,
-    pictures={"hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
+    other_campaigns=PowerAsked.also,
 )

@@ -217,16 +217,16 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[PreferencesAsked, PreferencesView] = Report(
+REPORT: Report[PreferencesAsked, PreferencesView] = Report(
     name="preferences",
     title="Preferences side by side",
     summary="Wins, losses and ties of each pair of systems whose outputs stood in columns of one screen.",
-    asked=PreferencesAsked,
-    view=PreferencesView,
+    options=PreferencesAsked,
+    result=PreferencesView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
 )

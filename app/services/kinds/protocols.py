@@ -343,17 +343,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[ProtocolsAsked, ProtocolsView] = Report(
+REPORT: Report[ProtocolsAsked, ProtocolsView] = Report(
     name="protocols",
     title="Protocols side by side",
     summary="Human against machine separation, agreement and time of several protocols; one predicted from the other.",
-    asked=ProtocolsAsked,
-    view=ProtocolsView,
+    options=ProtocolsAsked,
+    result=ProtocolsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
     over="campaigns",
 )

@@ -8,10 +8,10 @@ from typing import Any
 from app.reports.kit.report import Report
 from app.services.kinds._protocols_view import ProtocolsView
 from app.services.kinds.protocols import EXAMPLE, ProtocolsAsked
-from app.services.kinds.protocols import KIND as SEVERAL
+from app.services.kinds.protocols import REPORT as SEVERAL
 
 OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
-KIND: Report[ProtocolsAsked, ProtocolsView] = replace(
+REPORT: Report[ProtocolsAsked, ProtocolsView] = replace(
     SEVERAL,
     title="What the protocol does",
     summary="Human against machine separation, agreement and time of the protocol of one campaign.",

@@ -171,18 +171,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[RobustnessAsked, RobustnessView] = Report(
+REPORT: Report[RobustnessAsked, RobustnessView] = Report(
     name="robustness",
     title="What the ranking hangs on",
     summary="Rankings after systems, references, raters, documents or domains were left out or changed beforehand.",
-    asked=RobustnessAsked,
-    view=RobustnessView,
+    options=RobustnessAsked,
+    result=RobustnessView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=changes_picture,
+    charts={"default": changes_picture, "degraded": degraded_picture, "inflated": inflated_picture},
     caption=caption,
     long=True,
-    pictures={"degraded": degraded_picture, "inflated": inflated_picture},
 )

@@ -228,17 +228,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[ComparedAsked, ComparedView] = Report(
+REPORT: Report[ComparedAsked, ComparedView] = Report(
     name="robustness",
     title="What several rankings hang on",
     summary="How many rankings change after systems or references were left out or changed beforehand.",
-    asked=ComparedAsked,
-    view=ComparedView,
+    options=ComparedAsked,
+    result=ComparedView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
     csv=_csv,
-    picture=_picture,
+    charts={"default": _picture},
     caption=lambda view: (
         "A ranking counts where its order, or its clusters, differ from those of the same systems without the change; "
         f"recipe {view.recipe}."

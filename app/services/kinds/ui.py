@@ -265,19 +265,18 @@ EXAMPLE: dict[str, Any] = {
     ],
     "conclusions": ["SD of segment scores: segments 24.0, documents 22.1."],
 }
-KIND: Report[UiAsked, UiView] = Report(
+REPORT: Report[UiAsked, UiView] = Report(
     name="ui",
     title="Presentations compared",
     summary="Time, revisions, spread of scores, agreement and document scores under two or more presentations.",
-    asked=UiAsked,
-    view=UiView,
+    options=UiAsked,
+    result=UiView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=score_curves,
+    charts={"default": score_curves, "times": time_curves},
     caption=caption,
     over="campaigns",
-    pictures={"times": time_curves},
-    beside=states_beside,
+    extra_key=states_beside,
 )

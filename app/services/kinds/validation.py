@@ -186,17 +186,17 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-KIND: Report[ValidationAsked, ValidationView] = Report(
+REPORT: Report[ValidationAsked, ValidationView] = Report(
     name="validation",
     title="What the recipe promises, and keeps",
     summary="Type I error and coverage of a recipe by simulation on the campaign's own documents and raters.",
-    asked=ValidationAsked,
-    view=ValidationView,
+    options=ValidationAsked,
+    result=ValidationView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=picture,
+    charts={"default": picture},
     caption=caption,
     long=True,
 )

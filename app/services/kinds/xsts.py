@@ -289,17 +289,17 @@ EXAMPLE: dict[str, Any] = {
     "raters": [],
     "external": [],
 }
-KIND: Report[XstsAsked, XstsView] = Report(
+REPORT: Report[XstsAsked, XstsView] = Report(
     name="xsts",
     title="Language pairs on one scale",
     summary="Systems of several language pairs, raw and calibrated by a calibration set and human references.",
-    asked=XstsAsked,
-    view=XstsView,
+    options=XstsAsked,
+    result=XstsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=tables,
     csv=csv,
-    picture=_picture,
+    charts={"default": _picture},
     caption=caption,
     over="campaigns",
     settings=frozenset({"automatic_score", "language"}),

@@ -29,7 +29,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def report(spine: Spine, campaign: str, **query: str) -> CalibrationView:
-    asking = request.ReportRequest(calibration.KIND, (campaign,), request.parse_options(calibration.KIND, query))
+    asking = request.ReportRequest(calibration.REPORT, (campaign,), request.parse_options(calibration.REPORT, query))
     return CalibrationView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
@@ -73,7 +73,7 @@ def test_a_ranking_by_calibration_items_that_nobody_judged_is_refused(spine: Spi
 def test_nothing_judged_is_one_clear_statement(spine: Spine) -> None:
     view = report(spine, "nobody")
     assert (view.raters, view.systems, len(view.warnings)) == ([], [], 1)
-    assert b"<svg" in calibration.KIND.picture(view)
+    assert b"<svg" in calibration.REPORT.charts["default"](view)
 
 
 def test_items_that_raters_share_do_where_there_is_no_set(spine: Spine) -> None:
@@ -86,10 +86,10 @@ def test_items_that_raters_share_do_where_there_is_no_set(spine: Spine) -> None:
 
 def test_the_table_holds_what_the_picture_shows(spine: Spine) -> None:
     view = report(spine, "ka")
-    _, rows = calibration.KIND.csv(view)
+    _, rows = calibration.REPORT.csv(view)
     assert [row[1] for row in rows if row[0] == "rater"] == [one.rater for one in view.raters]
-    assert len(calibration.KIND.tables(view)) == 2
-    assert b"shift" in calibration.KIND.picture(view)
+    assert len(calibration.REPORT.tables(view)) == 2
+    assert b"shift" in calibration.REPORT.charts["default"](view)
 
 
 def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> None:
@@ -101,7 +101,7 @@ def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> N
     view = report(spine, "open")
     said = [{"reason": "calibration item without an agreed score", "n": 2, "campaign": "open"}]
     assert (view.n_items, view.dropped) == (98, said)
-    asking = request.ReportRequest(xsts.KIND, ("open",), request.parse_options(xsts.KIND, {"bootstrap": "0"}))
+    asking = request.ReportRequest(xsts.REPORT, ("open",), request.parse_options(xsts.REPORT, {"bootstrap": "0"}))
     compared = json.loads(store.find_or_compute(spine.database, asking).body)
     assert (compared["directions"][0]["n_pairs"], compared["dropped"]) == (98, said)
     assert report(spine, "ka").dropped == []

@@ -29,9 +29,11 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def linked(spine: Spine, *campaigns: str, **query: str) -> LinkingView:
-    question = request.parse_options(linking.KIND, {"bootstrap": "200", **query})
+    question = request.parse_options(linking.REPORT, {"bootstrap": "200", **query})
     return LinkingView.model_validate(
-        json.loads(store.find_or_compute(spine.database, request.ReportRequest(linking.KIND, campaigns, question)).body)
+        json.loads(
+            store.find_or_compute(spine.database, request.ReportRequest(linking.REPORT, campaigns, question)).body
+        )
     )
 
 
@@ -79,5 +81,5 @@ def test_no_shared_item_is_not_comparable_and_says_so(spine: Spine) -> None:
     assert not view.links[0].comparable
     assert any("no item is judged in both" in one for one in view.warnings)
     assert [s.linked for s in view.systems if s.campaign == "other"] == [None, None]
-    assert b"not comparable" in linking.KIND.picture(view)
-    assert len(linking.KIND.csv(view)[1]) == 4
+    assert b"not comparable" in linking.REPORT.charts["default"](view)
+    assert len(linking.REPORT.csv(view)[1]) == 4

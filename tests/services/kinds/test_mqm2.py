@@ -18,7 +18,7 @@ from app.storage import embedded
 from tests.spine import Spine, fresh
 
 Record = dict[str, Any]
-KIND = kinds.ALL["campaign/mqm2"]
+REPORT = kinds.ALL["campaign/mqm2"]
 POINTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
 WORKED: dict[str, tuple[int, Sequence[str]]] = {
     "ten": (1000, ["major"] * 2),
@@ -89,7 +89,7 @@ def own_weights() -> list[Record]:
 
 
 def report(spine: Spine, campaign: str, **query: str) -> dict[str, Any]:
-    asking = request.ReportRequest(KIND, (campaign,), request.parse_options(KIND, query))
+    asking = request.ReportRequest(REPORT, (campaign,), request.parse_options(REPORT, query))
     view: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
     return view
 

@@ -56,8 +56,8 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, *campaigns: str, **query: str) -> XstsView:
-    question = request.parse_options(xsts.KIND, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
-    asking = request.ReportRequest(xsts.KIND, campaigns, question)
+    question = request.parse_options(xsts.REPORT, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
+    asking = request.ReportRequest(xsts.REPORT, campaigns, question)
     return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
@@ -94,7 +94,7 @@ def test_two_accounts_of_one_person_are_one_voice_in_the_median(spine: Spine) ->
 def test_a_data_sheet_counts_people_and_tells_accounts_where_these_are_more(spine: Spine) -> None:
     for key, said in (("twice", "2, by 3 accounts"), ("into", "1")):
         body = store.find_or_compute(
-            spine.database, request.ReportRequest(datasheet.KIND, (key,), datasheet.KIND.asked())
+            spine.database, request.ReportRequest(datasheet.REPORT, (key,), datasheet.REPORT.options())
         ).body
         sheet = json.loads(body)
         assert next(one["answer"] for one in sheet["heds"] if one["number"] == "3.2.1") == said

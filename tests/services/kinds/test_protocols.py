@@ -41,8 +41,8 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = ("xsts", "da"), **query: str) -> ProtocolsView:
-    question = request.parse_options(protocols.KIND, {"bootstrap": "200", **query})
-    asking = request.ReportRequest(protocols.KIND, campaigns, question)
+    question = request.parse_options(protocols.REPORT, {"bootstrap": "200", **query})
+    asking = request.ReportRequest(protocols.REPORT, campaigns, question)
     return ProtocolsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
@@ -60,7 +60,7 @@ def test_both_protocols_tell_the_human_translation_from_the_system(spine: Spine)
 
 
 def test_one_campaign_is_told_by_itself_what_the_comparison_says_of_it(spine: Spine) -> None:
-    kind = protocols_of_a_campaign.KIND
+    kind = protocols_of_a_campaign.REPORT
     asking = request.ReportRequest(kind, ("xsts",), request.parse_options(kind, {"bootstrap": "200"}))
     alone = ProtocolsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
     assert (alone.protocols, alone.bridges) == ([compared(spine).protocols[0]], [])
@@ -82,9 +82,9 @@ def test_the_same_judgments_in_other_units_predict_each_other(spine: Spine) -> N
 
 def test_the_picture_and_the_table_hold_every_gap(spine: Spine) -> None:
     view = compared(spine)
-    assert protocols.KIND.picture(view).count(b"human &gt; mt") >= 2
-    assert sum(row[0] == "gap" for row in protocols.KIND.csv(view)[1]) == 2
-    assert [one.title for one in protocols.KIND.tables(view)] == [
+    assert protocols.REPORT.charts["default"](view).count(b"human &gt; mt") >= 2
+    assert sum(row[0] == "gap" for row in protocols.REPORT.csv(view)[1]) == 2
+    assert [one.title for one in protocols.REPORT.tables(view)] == [
         "Meaningfulness, agreement, cost",
         "Seconds",
         "What should stand above what",

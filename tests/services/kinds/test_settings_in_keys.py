@@ -52,7 +52,7 @@ def key(spine: Spine, wanted: request.ReportRequest) -> str:
 def test_xsts_tells_the_settings_as_they_are_now(spine: Spine, place: int) -> None:
     for score, family in ((31.5, "Indo-Aryan"), (32.5, "Bantu"), (31.5, "Indo-Aryan")):
         change(spine, CAMPAIGNS[place], automatic_score=score, language={"family": family})
-        direction = body(spine, xsts.KIND, CAMPAIGNS, bootstrap="0")["directions"][place]
+        direction = body(spine, xsts.REPORT, CAMPAIGNS, bootstrap="0")["directions"][place]
         assert (direction["automatic"], direction["attributes"]) == (score, {"family": family})
 
 
@@ -60,7 +60,7 @@ def test_comparisons_of_rankings_tell_style_and_platform_as_they_are_now(spine: 
     query = {"recipe": "recommended"}
     for style in ("crowd", "expert"):
         change(spine, CAMPAIGNS[0], style=style, platform="own")
-        wanted = asking(robustness_over_campaigns.KIND, CAMPAIGNS[:2], **query)
+        wanted = asking(robustness_over_campaigns.REPORT, CAMPAIGNS[:2], **query)
         shown = json.loads(store.find_or_compute(spine.database, wanted).body)["of_campaigns"][0]
         assert (shown["style"], shown["platform"]) == (style, "own")
 
@@ -78,7 +78,7 @@ def test_a_data_sheet_tells_the_guidelines_as_they_are_now(spine: Spine) -> None
 def test_a_key_has_the_settings_that_its_kind_reads_and_no_others(spine: Spine, name: str) -> None:
     kind = kinds.ALL[name]
     about = CAMPAIGNS[:1] if kind.over == "campaign" else CAMPAIGNS
-    wanted = request.ReportRequest(kind, about, kind.asked.model_construct())
+    wanted = request.ReportRequest(kind, about, kind.options.model_construct())
     for campaign in about:
         change(spine, campaign)
         before = key(spine, wanted)
@@ -96,7 +96,7 @@ def test_a_kind_sees_only_the_settings_that_it_names(spine: Spine, name: str) ->
     kind = kinds.ALL[name]
     change(spine, CAMPAIGNS[0], **dict.fromkeys(kind.settings, 1), note="of no report")
     with spine.database.transaction() as session:
-        found = store.find(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.asked.model_construct()))
+        found = store.find(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct()))
     assert set(found.about[0].campaign.settings) == set(kind.settings)
     change(spine, CAMPAIGNS[0])
 
@@ -117,7 +117,7 @@ def test_settings_that_modules_of_kinds_read_are_named_by_a_kind() -> None:
 def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: Spine) -> None:
     """Else it would keep what is true of new settings under the key of the old."""
     change(spine, CAMPAIGNS[0], style="crowd")
-    wanted = asking(robustness_over_campaigns.KIND, CAMPAIGNS[:2], seed="7")
+    wanted = asking(robustness_over_campaigns.REPORT, CAMPAIGNS[:2], seed="7")
     job = report_requests.find_or_queue(spine.database, wanted)
     assert isinstance(job, jobs.JobView)
     job_work.work_of(spine.database, job.request)

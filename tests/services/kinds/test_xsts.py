@@ -31,8 +31,8 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 
 def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str) -> XstsView:
-    question = request.parse_options(xsts.KIND, {"bootstrap": "100", **query})
-    asking = request.ReportRequest(xsts.KIND, campaigns, question)
+    question = request.parse_options(xsts.REPORT, {"bootstrap": "100", **query})
+    asking = request.ReportRequest(xsts.REPORT, campaigns, question)
     return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
 
 
@@ -97,17 +97,17 @@ def test_automatic_scores_are_followed_and_languages_are_described(spine: Spine)
     assert "halves need" in (found["raw"].why or "")
     with pytest.raises(Invalid, match="query"):
         compared(spine, automatic="en-hi=x")
-    assert next(one.title for one in xsts.KIND.tables(view)) == "Systems on one scale"
+    assert next(one.title for one in xsts.REPORT.tables(view)) == "Systems on one scale"
 
 
 def test_pictures_and_tables_are_of_the_same_figures(spine: Spine) -> None:
     view = compared(spine)
-    heads, rows = xsts.KIND.csv(view)
+    heads, rows = xsts.REPORT.csv(view)
     assert len(rows) == 3 * 4
     values: Any = {(row[0], row[2]): row[3] for row in rows}
     assert values["en-hi", "cs_ht"] == view.systems[0].under("cs_ht").value
     assert len(heads) == len(shown.CSV) == len(rows[0])
-    assert b"en-hi" in xsts.KIND.picture(view)
+    assert b"en-hi" in xsts.REPORT.charts["default"](view)
 
 
 def test_thin_and_constant_data_have_a_statement_and_no_number(spine: Spine) -> None:
@@ -130,7 +130,7 @@ def test_thin_and_constant_data_have_a_statement_and_no_number(spine: Spine) -> 
         (place,) = refused.value.places
         assert place.loc == ("query", "method")
         assert "no better than the calibration set in constant, so" in place.msg
-    assert b"no score" in xsts.KIND.picture(compared(spine, ("nobody", "alone")))
+    assert b"no score" in xsts.REPORT.charts["default"](compared(spine, ("nobody", "alone")))
 
 
 def test_a_language_that_no_campaign_has_is_no_pivot(spine: Spine) -> None:
@@ -147,4 +147,4 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch.setattr(_xsts_laid.across, "points", lambda *_: SimpleNamespace(width=width))
     laid = _xsts_laid.Laid("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
-        _xsts_laid.check_points(laid, request.parse_options(xsts.KIND, {"method": "cs_ht"}))
+        _xsts_laid.check_points(laid, request.parse_options(xsts.REPORT, {"method": "cs_ht"}))

@@ -1,4 +1,4 @@
-"""Reports of every kind as CSV, LaTeX, Markdown or SVG; the same report gives the same bytes."""
+"""Reports as CSV, LaTeX, Markdown or SVG; the same report gives the same bytes."""
 
 from __future__ import annotations
 
@@ -12,65 +12,63 @@ from app.reports.kit.report import Report, ReportHead, Section
 PICTURE = "default"
 
 
-def render(kind: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
+def render(report: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
     """A stored report as `csv` (full precision), `tex`, `md` or `svg`.
 
     picture: which one, by name, where it is SVG. Raises Invalid for another picture.
     """
-    view = kind.view.model_validate_json(body)
+    view = report.result.model_validate_json(body)
     if shape == "svg":
-        return _drawn(kind, view, picture)
+        return _drawn(report, view, picture)
     if shape == "csv":
-        headings, rows = kind.csv(view)
+        headings, rows = report.csv(view)
         return csv_text.as_csv(headings, rows)
-    return _markdown(kind, view) if shape == "md" else _latex(kind, view)
+    return _markdown(report, view) if shape == "md" else _latex(report, view)
 
 
-def title(kind: Report[Any, Any], view: ReportHead) -> str:
-    """Of the whole report: the campaigns and the kind."""
-    return f"{', '.join(map(captions.printable, view.campaigns))}: {kind.title}"
+def title(report: Report[Any, Any], view: ReportHead) -> str:
+    """Of the whole report: the campaigns and its title."""
+    return f"{', '.join(map(captions.printable, view.campaigns))}: {report.title}"
 
 
-def chart_names(kind: Report[Any, Any]) -> tuple[str, ...]:
-    """Names of the pictures of a kind."""
-    return (PICTURE, *kind.pictures)
+def chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
+    """Names of the charts of a report, the default first."""
+    return tuple(report.charts)
 
 
-def _drawn(kind: Report[Any, Any], view: ReportHead, picture: str) -> bytes:
-    if picture == PICTURE:
-        return kind.picture(view)
-    if picture not in kind.pictures:
-        what = f"there are: {', '.join(chart_names(kind))}"
+def _drawn(report: Report[Any, Any], view: ReportHead, picture: str) -> bytes:
+    if picture not in report.charts:
+        what = f"there are: {', '.join(chart_names(report))}"
         raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
-    return kind.pictures[picture](view)
+    return report.charts[picture](view)
 
 
-def _markdown(kind: Report[Any, Any], view: ReportHead) -> bytes:
+def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table under its title; caption and warnings once, below the last."""
     campaigns = ", ".join(markup.code(key) for key in view.campaigns)
-    lines = [f"**{campaigns}**: {markup.plain(kind.title)}\n\n".encode()]
-    for one in kind.tables(view):
+    lines = [f"**{campaigns}**: {markup.plain(report.title)}\n\n".encode()]
+    for one in report.tables(view):
         head = f"*{markup.plain(one.title)}*"
         table = markup.markdown_table(head, one.table, names=one.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
-    said = [markup.plain(kind.caption(view)), ""]
+    said = [markup.plain(report.caption(view)), ""]
     said += [f"- Warning: {markup.plain(text)}" for text in view.warnings]
     return b"".join(lines) + "\n".join(said).rstrip("\n").encode() + b"\n"
 
 
-def _latex(kind: Report[Any, Any], view: ReportHead) -> bytes:
+def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table with its caption; warnings once, above the first."""
-    shown = kind.tables(view)
+    shown = report.tables(view)
     if not shown:
-        said = [f"{title(kind, view)}. {kind.caption(view)}", *(f"Warning: {text}" for text in view.warnings)]
+        said = [f"{title(report, view)}. {report.caption(view)}", *(f"Warning: {text}" for text in view.warnings)]
         return "".join(f"% {captions.printable(text)}\n" for text in said).encode()
-    return b"\n".join(_latex_table(kind, view, one, number) for number, one in enumerate(shown))
+    return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 
-def _latex_table(kind: Report[Any, Any], view: ReportHead, one: Section, number: int) -> bytes:
+def _latex_table(report: Report[Any, Any], view: ReportHead, one: Section, number: int) -> bytes:
     return markup.latex_table(
         one.table,
-        caption=f"{title(kind, view)}. {captions.sentence(one.title.rstrip('.'))} {kind.caption(view)}",
-        label="-".join((*view.campaigns, kind.name, *([str(number + 1)] if number else []))),
+        caption=f"{title(report, view)}. {captions.sentence(one.title.rstrip('.'))} {report.caption(view)}",
+        label="-".join((*view.campaigns, report.name, *([str(number + 1)] if number else []))),
         warnings=() if number else view.warnings,
     )
