@@ -11,14 +11,15 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Exclusion
+from app.reports import validation
 from app.reports.source.recipe_input import RecipeInput
-from app.services.kinds import multiverse, robustness, validation
+from app.services.kinds import multiverse, robustness
 from app.services.kinds._multiverse_choices import different
 from app.stats.multiverse.space import Excluding, Space
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import Experiments
-from app.stats.validation.rates import WORLDS, Rate, Validation
+from app.stats.validation.rates import MEANING, WORLDS, KeptRate, Validation
 from app.stats.validation.studies import Population
 from tests.stats.components.worlds import crossed
 
@@ -90,8 +91,12 @@ def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sum
 def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
     ratings = crossed(3)
     tried = Validation.of(Population.of(ratings), RECIPE, 1)
-    broken = [Rate(world, "difference_interval", 0.95, "at least", 0.5, 0.01, 200) for world in ("null", "resampled")]
-    shown = [validation.KeptRateView.of(rate) for rate in broken]
+    shown = [
+        KeptRate(
+            world, "difference_interval", MEANING["difference_interval"], 0.95, "at least", 0.5, 0.01, 200, kept=False
+        )
+        for world in validation.TWO
+    ]
     told = next(warning for warning in validation._warnings(tried, shown) if "does not keep" in warning)
     assert told.count(shown[0].meaning) == 1
 
@@ -100,7 +105,7 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     ratings = crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3)
     tried = Validation.of(Population.of(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
-        validation._Studies(tried, 3, validation._worlds(tried, validation.ValidationAsked(studies=3, worlds=worlds)))
+        validation._Studies(tried, 3, validation._worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds)))
         for worlds in (False, True)
     )
     assert (plain.n_chunks, plain.worlds) == (2, ("null", "resampled"))
@@ -108,7 +113,7 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     assert all_worlds.run(1) == plain.run(1)
     drawn = {tried.own.study(world, np.random.default_rng(1)).score.tobytes() for world in tried.own.worlds()}
     assert len(drawn) == 5, "the world of peeking is the clean one, looked at several times"
-    broken = [validation.KeptRateView.of(Rate("skewed", "any_claim", 0.05, "at most", 0.3, 0.03, 200))]
+    broken = [KeptRate("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)]
     told = "not kept where a system that is as good on average fails on 5 % of its documents: studies with any claim "
     assert f"{told}0.300, at most 0.050 promised" in validation._warnings(tried, broken)
 
@@ -116,5 +121,5 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
     tried = Validation.of(Population.of(ratings), RECIPE, 1)
-    worlds = validation._worlds(tried, validation.ValidationAsked(worlds=True))
+    worlds = validation._worlds(tried, validation.ValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -16,7 +17,7 @@ from app.reports.source.recipe_ratings import MarkedRatings, load_marked
 from app.reports.source.registration import applied, registered
 from app.reports.source.snapshot import Snapshot
 from app.stats.ratings import Ratings
-from app.stats.selection import without
+from app.stats.selection import Dropped, without
 from app.stats.side_tables import Documents
 from app.stats.unweighed import Unweighed
 from app.storage import side_tables, texts
@@ -66,6 +67,19 @@ class RecipeInput:
     def campaigns(self) -> dict[str, int]:
         """The campaign with the data version that was read."""
         return {self.about.campaign.key: self.about.version}
+
+    def head(self, dropped: Sequence[Dropped], warnings: Sequence[str], data_hash: str = "") -> dict[str, Any]:
+        """What every report says of itself, as fields of a `ReportHead`.
+
+        data_hash: of the rows that were used, where these are others than the recipe's.
+        """
+        return {
+            "campaigns": self.campaigns,
+            "data_hash": data_hash or self.data_hash,
+            "basis": self.about.campaign.basis,
+            "dropped": [{"reason": each.reason, "n": each.n} for each in dropped],
+            "warnings": list(warnings),
+        }
 
 
 def recipe_input(session: Session, about: Snapshot, asked: RecipeOptions) -> RecipeInput:

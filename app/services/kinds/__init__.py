@@ -1,21 +1,21 @@
-"""Kinds of report, discovered: every module here without a leading underscore holds one `REPORT`."""
+"""All reports by address: those of `app.reports`, and those here, one `REPORT` in each module without an underscore."""
 
 from __future__ import annotations
 
-import pkgutil
+import sys
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from app import reports
+from app.reports.kit.discovery import discover
 from app.reports.kit.report import Report
 
 
-def _discover() -> Mapping[str, Report[Any, Any]]:
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[Report[Any, Any]] = [import_module(f"{__name__}.{name}").REPORT for name in names]
-    return MappingProxyType({f"{kind.over}/{kind.name}": kind for kind in sorted(found, key=lambda k: k.name)})
+def _all() -> Mapping[str, Report[Any, Any]]:
+    found = [*discover(reports), *discover(sys.modules[__name__])]
+    return MappingProxyType({f"{one.over}/{one.name}": one for one in sorted(found, key=lambda one: one.name)})
 
 
-ALL: Mapping[str, Report[Any, Any]] = _discover()
+ALL: Mapping[str, Report[Any, Any]] = _all()
 """By `campaign/NAME` and `campaigns/NAME`: a report and a comparison may share a name."""

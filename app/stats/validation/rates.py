@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -39,36 +39,47 @@ WORLDS: Final[tuple[World, ...]] = get_args(World)
 CLAIMS: Final = frozenset({"any_claim", "any_line", "pairs_claimed", *(f"p_below_{x:g}" for x in LEVELS)})
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A share over simulated studies.
+MEANING: Final[Mapping[What, str]] = {
+    "p_below_0.01": "pairs with p ≤ .01 before adjustment",
+    "p_below_0.05": "pairs with p ≤ .05 before adjustment",
+    "p_below_0.1": "pairs with p ≤ .1 before adjustment",
+    "p_below_0.5": "pairs with p ≤ .5 before adjustment",
+    "pairs_claimed": "pairs claimed",
+    "any_claim": "studies with any claim",
+    "any_line": "studies with more than one cluster",
+    "difference_interval": "intervals of differences that hold the truth",
+    "score_interval": "intervals of scores that hold the truth",
+    "rank_sets": "studies whose rank sets all hold the truth",
+    "wrong_claims": "pairs claimed for the wrong system",
+}
 
-    expected: what the recipe promises; None where it promises nothing. bound: at most or at least that much.
-    rate: mean over the `n` studies in which it is defined; error: its standard error. low, high: one-sided exact bounds
-    of it, 99 % each. exact: the promise is kept by construction, whatever simulation finds: where systems change places
-    within documents, p-values of sign flips by document are those of the test's own randomization.
-    """
+
+@dataclass(frozen=True, slots=True)
+class KeptRate:
+    """A share over simulated studies, beside what the recipe promises."""
+
+    __pydantic_config__: ClassVar[Mapping[str, bool]] = {"use_attribute_docstrings": True}  # how reports document it
 
     world: World
+    """null: no system is better; resampled: the ratings are the truth; others: scores drawn anew, no system better."""
     what: What
+    meaning: str
     expected: float | None
+    """What the recipe promises; null where it promises nothing."""
     bound: Bound
     rate: float | None
     error: float | None
+    """Standard error from simulating finitely many studies."""
     n: int
+    """Studies in which it is defined."""
+    kept: bool | None
+    """By a one-sided exact bound; null where there is nothing to say."""
     low: float | None = None
+    """One-sided exact bound at 99 %: the rate is no lower."""
     high: float | None = None
+    """One-sided exact bound at 99 %: the rate is no higher."""
     exact: bool = False
-
-    @property
-    def kept(self) -> bool | None:
-        """Whether the studies leave it open, or show, that the promise is kept; None where there is nothing to say."""
-        if self.rate is None or self.expected is None:
-            return None
-        if self.exact:
-            return True
-        counted = Counted(self.rate * self.n, self.n)
-        return counted.at_most(self.expected) if self.bound == "at most" else counted.at_least(self.expected)
+    """Kept by construction: the test's own randomization makes this null."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,7 @@ def _own(world: World) -> OwnWorld:
     return world  # type: ignore[return-value]  # all others are worlds of its own design
 
 
-def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[Rate, ...]:
+def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[KeptRate, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
     recipe = validation.recipe
     family = recipe.adjust in {"holm", "maxT"}
@@ -164,9 +175,11 @@ def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, fl
                 (world, "difference_interval", 1 - alpha, "at least"),
                 (world, "rank_sets", 1 - alpha, "at least"),
             ]
-    made = (_rate(world, what, expected, bound, found[world]) for world, what, expected, bound in promised)
     exact = validation.exact
-    return tuple(replace(one, exact=exact and one.world == "null" and one.what in CLAIMS) for one in made)
+    return tuple(
+        _rate(world, what, expected, bound, found[world], exact=exact and world == "null" and what in CLAIMS)
+        for world, what, expected, bound in promised
+    )
 
 
 def _rate(
@@ -175,12 +188,41 @@ def _rate(
     expected: float | None,
     bound: Bound,
     studies: Sequence[Mapping[str, float]],
-) -> Rate:
+    *,
+    exact: bool,
+) -> KeptRate:
     values = np.array([study[what] for study in studies if what in study])
     if not values.size:
-        return Rate(world, what, expected, bound, None, None, 0)
+        return KeptRate(world, what, MEANING[what], expected, bound, None, None, 0, None, exact=exact)
     mean, n = float(values.mean()), values.size
     # A rate of 0 or 1 among n studies has an error, too: that of one study that is otherwise.
     spread = max(float(values.std(ddof=1)), n**-0.5) if n > 1 else 1.0
     counted = Counted(float(values.sum()), int(n))
-    return Rate(world, what, expected, bound, mean, float(spread / np.sqrt(n)), int(n), counted.low, counted.high)
+    return KeptRate(
+        world=world,
+        what=what,
+        meaning=MEANING[what],
+        expected=expected,
+        bound=bound,
+        rate=mean,
+        error=float(spread / np.sqrt(n)),
+        n=int(n),
+        kept=is_kept(expected, bound, mean, n, exact=exact),
+        low=counted.low,
+        high=counted.high,
+        exact=exact,
+    )
+
+
+def is_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
+    """Whether n studies leave it open, or show, that a promise is kept; None where there is nothing to say.
+
+    exact: it is kept by construction, whatever simulation finds: where systems change places within documents,
+    p-values of sign flips by document are those of the test's own randomization.
+    """
+    if rate is None or expected is None:
+        return None
+    if exact:
+        return True
+    counted = Counted(rate * n, n)
+    return counted.at_most(expected) if bound == "at most" else counted.at_least(expected)

@@ -14,7 +14,7 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
 from app.stats.validation.own import OwnDesign
-from app.stats.validation.rates import Rate, Validation, rates
+from app.stats.validation.rates import Bound, KeptRate, Validation, is_kept, rates
 from app.stats.validation.studies import Population
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)
@@ -112,7 +112,7 @@ def test_segments_stand_for_documents_where_these_are_unknown() -> None:
     assert not study.documents_known
 
 
-def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], Rate]:
+def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], KeptRate]:
     recipe = replace(RECOMMENDED, **changes)
     validation = Validation.of(Population.of(rows), recipe, 7)
     found = {w: [validation.study(w, n) for n in range(studies)] for w in ("null", "resampled")}
@@ -143,8 +143,8 @@ def test_studies_depend_on_their_seed_and_number_alone() -> None:
 def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
     """Of 100 studies 12 are too many for 5 % (P = .0043 of as many), 11 are not (P = .0115)."""
 
-    def kept(bound: str, rate: float | None, *, exact: bool = False) -> bool | None:
-        return Rate("clean", "any_claim", 0.05, bound, rate, None if rate is None else 0.03, 100, exact=exact).kept
+    def kept(bound: Bound, rate: float | None, *, exact: bool = False) -> bool | None:
+        return is_kept(0.05, bound, rate, 100, exact=exact)
 
     assert [kept("at most", x) for x in (0.0, 0.11, 0.12)] == [True, True, False]
     assert [kept("at most", x, exact=True) for x in (0.0, 0.11, 0.12)] == [True, True, True]

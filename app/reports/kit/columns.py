@@ -1,0 +1,77 @@
+"""Tables declared by their columns: one list gives the table for people and the columns of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+
+Row = TypeVar("Row")
+Result = TypeVar("Result", bound=ReportHead)
+File = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+NONE = "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Generic[Row]):
+    """A column of a table.
+
+    heading: for people; empty where only files have it. key: in files; empty where only people see it. value: of a row,
+    by default its attribute `key`. digits: decimals of a figure, which stands at the right; 0 for counts; None for
+    words, which stand at the left. text: how people read it, where that is neither a figure nor the value itself.
+    names: it holds keys or names, which Markdown shows as code.
+    """
+
+    heading: str = ""
+    key: str = ""
+    value: Callable[[Row], Any] | None = None
+    digits: int | None = None
+    text: Callable[[Row], str] | None = None
+    names: bool = False
+
+    def cell(self, row: Row) -> Any:
+        """The value at full precision."""
+        return getattr(row, self.key) if self.value is None else self.value(row)
+
+    def shown(self, row: Row) -> str:
+        """The value as people read it; a dash where there is none."""
+        if self.text is not None:
+            return self.text(row)
+        value = self.cell(row)
+        if value is None:
+            return NONE
+        if self.digits is None:
+            return str(value)
+        return captions.number(value, self.digits) if self.digits else f"{value:,}"
+
+
+def section(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> Section:
+    """The table for people."""
+    shown = [column for column in columns if column.heading]
+    table = Table(
+        tuple(column.heading for column in shown),
+        tuple("left" if column.digits is None else "right" for column in shown),
+        tuple(tuple(column.shown(row) for column in shown) for row in rows),
+    )
+    return Section(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
+
+
+def file(
+    columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
+) -> Callable[[Result], File]:
+    """Headings and rows of the file of a report on one campaign.
+
+    origin: attributes of the result that stand in every row, after the campaign and its data version.
+    """
+    kept = [column for column in columns if column.key]
+
+    def made(result: Result) -> File:
+        last = (*next(iter(result.campaigns.items())), *(getattr(result, name) for name in origin))
+        headings = (*(column.key for column in kept), "campaign", "data_version", *origin)
+        return headings, [(*(column.cell(row) for column in kept), *last) for row in rows(result)]
+
+    return made

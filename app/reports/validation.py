@@ -1,0 +1,297 @@
+"""Type I error and coverage of a recipe on a campaign's own design: its documents, lengths, raters and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from app.reports.kit import captions
+from app.reports.kit.charts.rates import rates_chart
+from app.reports.kit.columns import NONE, Column, file, section
+from app.reports.kit.report import Report, ReportHead, Section, Work, whole
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.selection import select
+from app.stats.validation.rates import WORLDS, KeptRate, Validation, World, rates
+from app.stats.validation.studies import Population
+from app.storage.db import Session
+
+TITLES: Mapping[World, str] = {
+    "null": "No system is better",
+    "resampled": "The campaign's ratings are the truth",
+    "clean": "Scores drawn anew, no system is better",
+    "topics": "Systems differ by topic, on average they do not",
+    "rater_system": "Raters differ in their taste for systems",
+    "skewed": "One system fails on 5 % of documents, and is as good on average",
+    "weak_null": "Equal means, but documents treat one system unevenly",
+    "peeking": "Asked four times while the campaign grows",
+}
+WHERE: Mapping[World, str] = {
+    "clean": "where scores are normal and no system is better",
+    "topics": "where systems differ by topic (standard deviation .4)",
+    "rater_system": "where raters differ in their taste for systems (standard deviation .3), so of new raters",
+    "skewed": "where a system that is as good on average fails on 5 % of its documents",
+    "weak_null": "where means are equal and documents treat one system unevenly",
+    "peeking": "where the question is asked again after a quarter, a half and three quarters of the documents",
+}
+AT_ONCE = 20
+"""Studies of one chunk."""
+MOST_STUDIES = 5_000
+TWO: tuple[World, ...] = ("null", "resampled")
+ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
+_STUDIES: TypeAdapter[list[dict[str, float]]] = TypeAdapter(list[dict[str, float]])
+
+
+class ValidationOptions(RecipeOptions):
+    """Which recipe is tried, on how many studies."""
+
+    studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
+    worlds: bool = Field(
+        default=False,
+        description="Also worlds beyond the test's symmetry: topics, raters' tastes, rare failures, repeated looks.",
+    )
+
+
+class ValidationResult(ReportHead):
+    """Type I error and coverage of a recipe on a campaign's own design."""
+
+    recipe: str
+    recipe_hash: str
+    normalize: str
+    test: str
+    adjust: str
+    alpha: float
+    seed: int
+    studies: int = Field(description="Of each world.")
+    units: int
+    unit: Literal["document", "segment"] = Field(description="What studies draw.")
+    exchanged: Literal["within", "between"] = Field(description="Where systems change places: in units, or between.")
+    systems: list[str]
+    rates: list[KeptRate]
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationResult]:
+    given = recipe_input(session, about[0], options)
+    # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
+    rows = select(given.rows, given.recipe).ratings
+    population = Population.of(rows, given.documents)
+    validation = Validation.of(population, replace(given.recipe, exclude=()), given.recipe.seed)
+    if len(validation.truth.systems) < 2:
+        return whole(partial(_result, given, validation, options.studies, {world: [] for world in TWO}))
+    work = _Studies(validation, options.studies, _worlds(validation, options))
+    return Work(work.n_chunks, work.run, partial(_finish, given, work))
+
+
+def _worlds(validation: Validation, options: ValidationOptions) -> tuple[World, ...]:
+    """Those that are asked for and apply, in their order."""
+    applies = {*TWO, *(validation.own.worlds() if options.worlds else ())}
+    return tuple(world for world in WORLDS if world in applies)
+
+
+@dataclass(frozen=True, slots=True)
+class _Studies:
+    """The chunks: some studies of one world each, all of the first world before those of the next."""
+
+    validation: Validation
+    studies: int
+    worlds: tuple[World, ...]
+
+    @property
+    def of_world(self) -> int:
+        """Chunks of one world."""
+        return -(-self.studies // AT_ONCE)
+
+    @property
+    def n_chunks(self) -> int:
+        """All of them."""
+        return self.of_world * len(self.worlds)
+
+    def run(self, number: int) -> bytes:
+        """What the studies of a chunk find."""
+        world, part = divmod(number, self.of_world)
+        some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
+        return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
+
+
+def _finish(given: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationResult:
+    studies, n = [study for part in parts for study in _STUDIES.validate_json(part)], work.studies
+    by_world = {world: studies[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
+    return _result(given, work.validation, n, by_world)
+
+
+def _result(
+    given: RecipeInput,
+    validation: Validation,
+    studies: int,
+    found: Mapping[World, Sequence[Mapping[str, float]]],
+) -> ValidationResult:
+    recipe, population = validation.recipe, validation.population
+    shares = rates(validation, found)
+    return ValidationResult(
+        **given.head(select(given.rows, given.recipe).dropped, _warnings(validation, shares)),
+        recipe=given.recipe.name,
+        recipe_hash=given.hash_of(given.recipe),
+        normalize=recipe.normalize,
+        test=f"{recipe.test} by {recipe.unit}",
+        adjust=recipe.adjust,
+        alpha=recipe.alpha,
+        seed=validation.seed,
+        studies=studies,
+        units=population.units,
+        unit="document" if population.rows.documents_known else "segment",
+        exchanged="within" if population.units and population.together else "between",
+        systems=[row.system for row in validation.truth.systems],
+        rates=list(shares),
+    )
+
+
+def _warnings(validation: Validation, shares: Sequence[KeptRate]) -> list[str]:
+    systems = len(validation.truth.systems)
+    if systems < 2:
+        alone = ["only one system is ranked: there is nothing to claim"]
+        return alone if systems else list(validation.truth.warnings)
+    warnings = []
+    if not validation.population.rows.documents_known:
+        warnings.append("documents are unknown: studies draw segments, so dependence within documents is not seen")
+    warnings += _broken(shares)
+    open_rates = [rate.meaning for rate in shares if rate.rate is None]
+    if open_rates:
+        warnings.append(f"nothing can be said of: {'; '.join(dict.fromkeys(open_rates))}")
+    return warnings
+
+
+def _broken(shares: Sequence[KeptRate]) -> list[str]:
+    """What is not kept: on the campaign's own scores, and in each world beyond them."""
+    own = [rate.meaning for rate in shares if rate.kept is False and rate.world in TWO]
+    warnings = (
+        [f"promises that this recipe does not keep on this design: {'; '.join(dict.fromkeys(own))}"] if own else []
+    )
+    for world in dict.fromkeys(rate.world for rate in shares if rate.world not in TWO):
+        broken = [_broken_promise(rate) for rate in shares if rate.world == world and rate.kept is False]
+        if broken:
+            warnings.append(f"not kept {WHERE[world]}: {'; '.join(broken)}")
+    return warnings
+
+
+def _promised(rate: KeptRate) -> str:
+    return NONE if rate.expected is None else f"{rate.bound} {captions.number(rate.expected, 3)}"
+
+
+def _broken_promise(rate: KeptRate) -> str:
+    return f"{rate.meaning} {captions.number(rate.rate, 3)}, {_promised(rate)} promised"
+
+
+def _bounds(rate: KeptRate) -> str:
+    if rate.low is None or rate.high is None:
+        return NONE
+    return f"{captions.number(rate.low, 3)} to {captions.number(rate.high, 3)}"
+
+
+def _kept(rate: KeptRate) -> str:
+    if rate.exact and rate.kept:
+        return "by construction"
+    return {None: NONE, True: "yes", False: "no"}[rate.kept]
+
+
+COLUMNS: Sequence[Column[KeptRate]] = (
+    Column(key="world"),
+    Column(key="what"),
+    Column(heading="Share of", value=attrgetter("meaning")),
+    Column(heading="Promised", text=_promised),
+    Column(key="expected"),
+    Column(key="bound"),
+    Column(heading="Found", key="rate", digits=3),
+    Column(key="error"),
+    Column(heading="Bounds", text=_bounds),
+    Column(heading="Studies", key="n", digits=0),
+    Column(heading="Kept", key="kept", text=_kept),
+    Column(key="low"),
+    Column(key="high"),
+    Column(key="exact"),
+)
+
+
+def _by_world(result: ValidationResult) -> Mapping[str, Sequence[KeptRate]]:
+    """The rates of each world, by its title."""
+    rates_of = {world: [rate for rate in result.rates if rate.world == world] for world in TITLES}
+    return {TITLES[world]: rows for world, rows in rates_of.items() if rows}
+
+
+def _tables(result: ValidationResult) -> Sequence[Section]:
+    """One table a world."""
+    return [section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
+
+
+def _caption(result: ValidationResult) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(result.campaigns.values()))
+    place = "of each {} change places" if result.exchanged == "within" else "of whole {}s change hands"
+    drawn = f"{result.units:,} {result.unit}s drawn from the campaign's with all their ratings"
+    recipe = f"{result.recipe} (normalization {result.normalize}, {result.test}, adjustment {result.adjust}"
+    return (
+        f"{result.studies:,} studies of each kind, each of {drawn}; where no system is better, the systems "
+        f"{place.format(result.unit)} at random. Bounds are one-sided and exact, 99 % each: a promise counts as broken "
+        f"where one excludes it. Recipe {recipe}, level {result.alpha:g}), data version {version}, seed {result.seed}, "
+        f"method {result.method_version}."
+    )
+
+
+def _chart(result: ValidationResult) -> bytes:
+    """Every rate with its bounds, beside the promise."""
+    notes = [*map(captions.sentence, result.warnings), _caption(result)]
+    title = f"What recipe {result.recipe} promises on {', '.join(result.campaigns)}"
+    return rates_chart(title, _by_world(result), notes)
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ende": 2},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "recipe_hash": "sha256:" + "5e" * 32,
+    "normalize": "z",
+    "test": "permutation by document",
+    "adjust": "holm",
+    "alpha": 0.05,
+    "seed": 20261120,
+    "studies": 200,
+    "units": 30,
+    "unit": "document",
+    "exchanged": "within",
+    "systems": ["new", "old"],
+    "rates": [
+        {
+            "world": "null",
+            "what": "any_claim",
+            "meaning": "studies with any claim",
+            "expected": 0.05,
+            "bound": "at most",
+            "rate": 0.045,
+            "error": 0.015,
+            "n": 200,
+            "kept": True,
+            "low": 0.0183,
+            "high": 0.0893,
+            "exact": True,
+        }
+    ],
+}
+REPORT: Report[ValidationOptions, ValidationResult] = Report(
+    name="validation",
+    title="What the recipe promises, and keeps",
+    summary="Type I error and coverage of a recipe by simulation on the campaign's own documents and raters.",
+    options=ValidationOptions,
+    result=ValidationResult,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=_tables,
+    csv=file(COLUMNS, lambda result: result.rates, ORIGIN),
+    charts={"default": _chart},
+    caption=_caption,
+    long=True,
+)
