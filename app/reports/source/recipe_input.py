@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -68,7 +68,7 @@ class RecipeInput:
         """The campaign with the data version that was read."""
         return {self.about.campaign.key: self.about.version}
 
-    def head(self, dropped: Sequence[Dropped], warnings: Sequence[str], data_hash: str = "") -> dict[str, Any]:
+    def head(self, dropped: Iterable[Dropped], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
         """What every report says of itself, as fields of a `ReportHead`.
 
         data_hash: of the rows that were used, where these are others than the recipe's.

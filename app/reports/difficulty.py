@@ -1,0 +1,318 @@
+"""Which documents are hard, for which systems, and whether the systems were judged on the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.reports.kit import captions
+from app.reports.kit.charts.heat import Cell, Map, heat_map
+from app.reports.kit.columns import NONE, Column, file, section
+from app.reports.kit.report import Report, ReportHead, Section, Work, whole
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.segment_scores import SegmentScores, metric_scores, ranked_scores
+from app.reports.source.snapshot import Snapshot
+from app.stats.difficulty import Difficulty, difficulty
+from app.stats.plain import number
+from app.storage.db import Session
+
+Z_OF_METRIC = "z-scores are by rater, and a metric is none"
+NOTHING_SCORED = "no output that this recipe counts has a score of this metric"
+MOST_COLUMNS = 12
+"""Systems up to which the table of cells is one for people."""
+
+
+class DifficultyOptions(RecipeOptions):
+    """By which recipe rows are taken (its normalization is not used), and of which scores the means are."""
+
+    normalize: Literal["none", "z"] = Field("none", description="z: every rater with mean 0 and SD 1 over these rows.")
+    metric: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
+        None,
+        description="Name of an automatic metric whose scores of outputs are in the cells instead of raters' ones.",
+        examples=["comet-22"],
+    )
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class JudgedDocument(_Row):
+    """One document. means: by system, in the order of `systems`; null where it was not judged."""
+
+    document: str
+    domain: str | None
+    segments: int
+    n: int = Field(description="Segment scores.")
+    mean: float
+    means: list[float | None]
+    counts: list[int]
+
+
+class JudgedOnDocuments(_Row):
+    """One system over the documents that it was judged on."""
+
+    system: str
+    kind: str
+    n: int
+    documents: int
+    mean: float
+    expected: float = Field(
+        description="Its mean if it got on every document what all systems together got there: differs between systems "
+        "that were judged on documents of different difficulty."
+    )
+
+
+class DifficultyResult(ReportHead):
+    """Documents against systems: which are hard, and for whom."""
+
+    recipe: str
+    normalize: str
+    metric: str | None = Field(None, description="Whose scores of outputs are in the cells; null for those of raters.")
+    higher_is_better: bool
+    coverage: float | None = Field(description="Share of the cells that hold a score.")
+    same_documents: bool
+    document_sd: float | None = Field(description="SD (n − 1) of the means of documents.")
+    system_sd: float | None = Field(description="SD (n − 1) of the means of systems.")
+    systems: list[JudgedOnDocuments] = Field(description="Best first.")
+    documents: list[JudgedDocument] = Field(description="Easiest first.")
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyResult]:
+    if options.metric is not None and options.normalize == "z":
+        raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
+    given = recipe_input(session, about[0], options)
+    scores = None if options.metric is None else metric_scores(session, given, options.metric)
+    return whole(lambda: _result(given, options, scores or ranked_scores(given, options.normalize)))
+
+
+def _result(given: RecipeInput, options: DifficultyOptions, scores: SegmentScores) -> DifficultyResult:
+    means = difficulty(scores.rows)
+    done = "judged" if options.metric is None else "scored"
+    systems = _systems(means, given, scores)
+    return DifficultyResult(
+        **given.head(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
+        recipe=given.recipe.name,
+        normalize=options.normalize,
+        metric=options.metric,
+        higher_is_better=scores.rows.higher_is_better,
+        coverage=number(means.coverage),
+        same_documents=means.same_documents,
+        document_sd=number(means.document_sd),
+        system_sd=number(means.system_sd),
+        systems=systems,
+        documents=list(_documents(means, scores)),
+    )
+
+
+def _systems(means: Difficulty, given: RecipeInput, scores: SegmentScores) -> list[JudgedOnDocuments]:
+    names = scores.rows.labels.systems
+    return [
+        JudgedOnDocuments(
+            system=names[code],
+            kind="human" if names[code] in given.humans else "mt",
+            n=int(means.system_n[j]),
+            documents=int((means.n[:, j] > 0).sum()),
+            mean=float(means.system_mean[j]),
+            expected=float(means.expected[j]),
+        )
+        for j, code in enumerate(means.systems.tolist())
+    ]
+
+
+def _documents(means: Difficulty, scores: SegmentScores) -> Iterator[JudgedDocument]:
+    for i, code in enumerate(means.documents.tolist()):
+        yield JudgedDocument(
+            document=scores.rows.labels.documents[code],
+            domain=scores.documents.domain[code],
+            segments=int(scores.documents.segments[code]),
+            n=int(means.document_n[i]),
+            mean=float(means.document_mean[i]),
+            means=[number(mean) for mean in means.cell[i].tolist()],
+            counts=means.n[i].tolist(),
+        )
+
+
+def _warnings(means: Difficulty, scores: SegmentScores, systems: list[JudgedOnDocuments], done: str) -> Iterator[str]:
+    yield from scores.warnings
+    if not means.documents.size:
+        yield NOTHING if done == "judged" else NOTHING_SCORED
+        return
+    if not scores.rows.documents_known:
+        yield "documents are not known here: each row is what was imported as one"
+    if means.documents.size == 1:
+        yield f"only one document was {done}: nothing can be said about differences between documents"
+    if not np.ptp(scores.rows.score):
+        yield "all scores are alike: no document is harder than another"
+    if means.systems.size == 1:
+        yield f"only one system was {done}: a hard document cannot be told from a system that fails on it"
+    if not means.same_documents:
+        ends = [row.expected for row in systems]
+        yield (
+            f"systems were not {done} on the same documents ({100 * means.coverage:.1f} % of the cells are filled): "
+            f"from the difficulty of their documents alone their means would differ by {max(ends) - min(ends):.3g}"
+        )
+
+
+def _tables(result: DifficultyResult) -> Sequence[Section]:
+    """Systems; documents with their cells where these fit a page."""
+    if not result.documents:
+        return []
+    digits = captions.decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
+    systems: list[Column[JudgedOnDocuments]] = [
+        Column(heading="System", key="system", names=True),
+        Column(heading="Kind", key="kind"),
+        Column(heading="Scores", key="n", digits=0),
+        Column(heading="Documents", key="documents", digits=0),
+        Column(heading="Mean", key="mean", digits=digits),
+        Column(heading="Expected from its documents", key="expected", digits=digits),
+    ]
+    documents: list[Column[JudgedDocument]] = [
+        Column(heading="Document", key="document", names=True),
+        Column(heading="Domain", text=lambda row: row.domain or NONE),
+        Column(heading="Segments", key="segments", digits=0),
+        Column(heading="Scores", key="n", digits=0),
+        Column(heading="Mean", key="mean", digits=digits),
+        *(
+            Column(heading=row.system, value=partial(_mean, i), digits=digits)
+            for i, row in enumerate(result.systems[:MOST_COLUMNS])
+        ),
+    ]
+    return [section("Systems", systems, result.systems), section("Documents", documents, result.documents)]
+
+
+def _mean(system: int, document: JudgedDocument) -> float | None:
+    return document.means[system]
+
+
+class _Cell(NamedTuple):
+    """One system on one document; without scores it has no mean."""
+
+    document: JudgedDocument
+    system: JudgedOnDocuments
+    mean: float | None
+    n: int
+
+
+CELLS: Sequence[Column[_Cell]] = (
+    Column(key="document", value=attrgetter("document.document")),
+    Column(key="domain", value=attrgetter("document.domain")),
+    Column(key="system", value=attrgetter("system.system")),
+    Column(key="mean"),
+    Column(key="n"),
+    Column(key="document_mean", value=attrgetter("document.mean")),
+    Column(key="system_mean", value=attrgetter("system.mean")),
+)
+
+
+def _cells(result: DifficultyResult) -> Iterator[_Cell]:
+    for document in result.documents:
+        for each in zip(result.systems, document.means, document.counts, strict=True):
+            yield _Cell(document, *each)
+
+
+def _caption(result: DifficultyResult) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(result.campaigns.values()))
+    scores = "z-scores by rater" if result.normalize == "z" else "scores as given"
+    taken = f"{scores}, rows of recipe {result.recipe}"
+    if result.metric is not None:
+        taken = f"scores of metric {result.metric}"
+    spread = ""
+    if result.document_sd is not None and result.system_sd is not None:
+        places = captions.decimals([result.document_sd, result.system_sd])
+        spread = (
+            f" SD between documents {captions.number(result.document_sd, places)}, "
+            f"between systems {captions.number(result.system_sd, places)}."
+        )
+    cover = "" if result.coverage is None else f"; {100 * result.coverage:.1f} % of the cells are filled"
+    return (
+        f"Mean segment score of {captions.plural(len(result.systems), 'system')} on "
+        f"{captions.plural(len(result.documents), 'document')}, {taken}{cover}."
+        f"{spread} Data version {version}, method {result.method_version}."
+    )
+
+
+def _map(result: DifficultyResult) -> bytes:
+    """The map: the darker, the better the score."""
+    values = [mean for row in result.documents for mean in row.means if mean is not None]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    worst, best = (low, high) if result.higher_is_better else (high, low)
+    places = captions.decimals(values)
+
+    def cell(mean: float | None) -> Cell | None:
+        if mean is None:
+            return None
+        share = 0.5 if best == worst else (mean - worst) / (best - worst)
+        return Cell(share, captions.number(mean, min(places, 2)))
+
+    drawn = Map(
+        title=f"Documents and systems of {next(iter(result.campaigns))}",
+        below="Mean segment score; documents from the easiest down, systems from the best on the left",
+        rows=[row.document for row in result.documents],
+        columns=[row.system for row in result.systems],
+        cells=[[cell(mean) for mean in row.means] for row in result.documents],
+        ends=(f"worst {captions.number(worst, places)}", f"best {captions.number(best, places)}"),
+        told=[*map(captions.sentence, result.warnings), _caption(result)],
+        nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
+    )
+    return heat_map(drawn)
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"newstest2021": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "normalize": "none",
+    "metric": None,
+    "higher_is_better": True,
+    "coverage": 0.75,
+    "same_documents": False,
+    "document_sd": 21.2,
+    "system_sd": 24.7,
+    "systems": [
+        {"system": "A", "kind": "mt", "n": 20, "documents": 2, "mean": 75.0, "expected": 70.0},
+        {"system": "B", "kind": "mt", "n": 10, "documents": 1, "mean": 40.0, "expected": 50.0},
+    ],
+    "documents": [
+        {
+            "document": "d2",
+            "domain": "news",
+            "segments": 10,
+            "n": 10,
+            "mean": 90.0,
+            "means": [90.0, None],
+            "counts": [10, 0],
+        },
+        {
+            "document": "d1",
+            "domain": "news",
+            "segments": 10,
+            "n": 20,
+            "mean": 50.0,
+            "means": [60.0, 40.0],
+            "counts": [10, 10],
+        },
+    ],
+}
+REPORT: Report[DifficultyOptions, DifficultyResult] = Report(
+    name="difficulty",
+    title="Difficulty of documents",
+    summary="Mean segment score of each system on each document, how many cells are filled, and what follows from it.",
+    options=DifficultyOptions,
+    result=DifficultyResult,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=_tables,
+    csv=file(CELLS, _cells),
+    charts={"default": _map},
+    caption=_caption,
+)
