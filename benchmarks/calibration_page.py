@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from app.reports.kit.charts.rates import RateLine, rates_picture
+from app.reports.kit.charts.rates import rates_chart
 from app.stats.validation.counted import Counted
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import MEASURED, OURS, Cell, shape
@@ -104,24 +104,34 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
+class _Rate(NamedTuple):
+    """A cell as the chart reads it."""
+
+    meaning: str
+    expected: float | None
+    bound: str
+    rate: float | None
+    low: float
+    high: float
+    kept: bool | None
+
+    @classmethod
+    def of(cls, cell: Cell) -> _Rate:
+        counted = Counted(cell.found, cell.n)
+        bound = "at most" if cell.kind == "size" else "at least"
+        return cls(
+            cell.claim.replace("`", ""), cell.nominal, bound, cell.rate, counted.low, counted.high, kept=cell.kept
+        )
+
+
 def picture(cells: Sequence[Cell]) -> bytes:
     """The default recipe and the gate as SVG, a row a claim and world."""
-    lines = [
-        RateLine(
-            world=cell.world.replace("_", " "),
-            name=cell.claim.replace("`", ""),
-            expected=cell.nominal,
-            bound="at most" if cell.kind == "size" else "at least",
-            rate=cell.rate,
-            ends=(Counted(cell.found, cell.n).low, Counted(cell.found, cell.n).high),
-            kept=cell.kept,
-        )
-        for world in WORLDS
-        for cell in cells
-        if cell.world == world and cell.claim.startswith(PICTURED)
-    ]
-    told = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
-    return rates_picture("Measured size and coverage", lines, told)
+    drawn = [cell for cell in cells if cell.claim.startswith(PICTURED)]
+    groups = {world: [_Rate.of(cell) for cell in drawn if cell.world == world] for world in WORLDS}
+    notes = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
+    return rates_chart(
+        "Measured size and coverage", {world.replace("_", " "): rows for world, rows in groups.items() if rows}, notes
+    )
 
 
 def read(path: Path = MEASURED) -> list[Cell]:

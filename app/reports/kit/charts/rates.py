@@ -1,19 +1,38 @@
-"""What a recipe promises and keeps: simulated rates with their errors beside the promised ones."""
+"""Simulated rates with their bounds, beside the promised ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
-from app.stats.validation.rates import KeptRate
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
 
-def rates_chart(title: str, groups: Mapping[str, Sequence[KeptRate]], notes: Sequence[str]) -> bytes:
+class PromisedRate(Protocol):
+    """One rate: what it counts, what is promised, what simulation found with its bounds, and whether it is kept."""
+
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def expected(self) -> float | None: ...
+    @property
+    def bound(self) -> str: ...
+    @property
+    def rate(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def kept(self) -> bool | None: ...
+
+
+def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12
@@ -35,7 +54,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[KeptRate]], notes: Seq
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _row(sheet: Sheet, rate: KeptRate, left: float, y: float) -> None:
+def _row(sheet: Sheet, rate: PromisedRate, left: float, y: float) -> None:
     middle = y + ROW / 2
     sheet.text(left - 8, middle, rate.meaning, ha="right")
     sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)
