@@ -70,7 +70,7 @@ class JudgedOnDocuments(_Row):
     )
 
 
-class DifficultyResult(ReportHead):
+class DifficultyView(ReportHead):
     """Documents against systems: which are hard, and for whom."""
 
     recipe: str
@@ -85,7 +85,7 @@ class DifficultyResult(ReportHead):
     documents: list[JudgedDocument] = Field(description="Easiest first.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyResult]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
     given = recipe_input(session, about[0], options)
@@ -93,11 +93,11 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyO
     return whole(lambda: _result(given, options, scores or ranked_scores(given, options.normalize)))
 
 
-def _result(given: RecipeInput, options: DifficultyOptions, scores: SegmentScores) -> DifficultyResult:
+def _result(given: RecipeInput, options: DifficultyOptions, scores: SegmentScores) -> DifficultyView:
     means = difficulty(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, given, scores)
-    return DifficultyResult(
+    return DifficultyView(
         **given.head(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
         recipe=given.recipe.name,
         normalize=options.normalize,
@@ -161,7 +161,7 @@ def _warnings(means: Difficulty, scores: SegmentScores, systems: list[JudgedOnDo
         )
 
 
-def _tables(result: DifficultyResult) -> Sequence[Section]:
+def _tables(result: DifficultyView) -> Sequence[Section]:
     """Systems; documents with their cells where these fit a page."""
     if not result.documents:
         return []
@@ -212,13 +212,13 @@ CELLS: Sequence[Column[_Cell]] = (
 )
 
 
-def _cells(result: DifficultyResult) -> Iterator[_Cell]:
+def _cells(result: DifficultyView) -> Iterator[_Cell]:
     for document in result.documents:
         for each in zip(result.systems, document.means, document.counts, strict=True):
             yield _Cell(document, *each)
 
 
-def _caption(result: DifficultyResult) -> str:
+def _caption(result: DifficultyView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(result.campaigns.values()))
     scores = "z-scores by rater" if result.normalize == "z" else "scores as given"
@@ -240,7 +240,7 @@ def _caption(result: DifficultyResult) -> str:
     )
 
 
-def _map(result: DifficultyResult) -> bytes:
+def _map(result: DifficultyView) -> bytes:
     """The map: the darker, the better the score."""
     values = [mean for row in result.documents for mean in row.means if mean is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
@@ -303,12 +303,12 @@ EXAMPLE: dict[str, Any] = {
         },
     ],
 }
-REPORT: Report[DifficultyOptions, DifficultyResult] = Report(
+REPORT: Report[DifficultyOptions, DifficultyView] = Report(
     name="difficulty",
     title="Difficulty of documents",
     summary="Mean segment score of each system on each document, how many cells are filled, and what follows from it.",
     options=DifficultyOptions,
-    result=DifficultyResult,
+    result=DifficultyView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,

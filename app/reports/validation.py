@@ -57,7 +57,7 @@ class ValidationOptions(RecipeOptions):
     )
 
 
-class ValidationResult(ReportHead):
+class ValidationView(ReportHead):
     """Type I error and coverage of a recipe on a campaign's own design."""
 
     recipe: str
@@ -75,7 +75,7 @@ class ValidationResult(ReportHead):
     rates: list[KeptRate]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationResult]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationView]:
     given = recipe_input(session, about[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select(given.rows, given.recipe).ratings
@@ -118,7 +118,7 @@ class _Studies:
         return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
 
 
-def _finish(given: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationResult:
+def _finish(given: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
     studies, n = [study for part in parts for study in _STUDIES.validate_json(part)], work.studies
     by_world = {world: studies[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
     return _result(given, work.validation, n, by_world)
@@ -129,10 +129,10 @@ def _result(
     validation: Validation,
     studies: int,
     found: Mapping[World, Sequence[Mapping[str, float]]],
-) -> ValidationResult:
+) -> ValidationView:
     recipe, population = validation.recipe, validation.population
     shares = rates(validation, found)
-    return ValidationResult(
+    return ValidationView(
         **given.head(select(given.rows, given.recipe).dropped, _warnings(validation, shares)),
         recipe=given.recipe.name,
         recipe_hash=given.hash_of(given.recipe),
@@ -216,18 +216,18 @@ COLUMNS: Sequence[Column[KeptRate]] = (
 )
 
 
-def _by_world(result: ValidationResult) -> Mapping[str, Sequence[KeptRate]]:
+def _by_world(result: ValidationView) -> Mapping[str, Sequence[KeptRate]]:
     """The rates of each world, by its title."""
     rates_of = {world: [rate for rate in result.rates if rate.world == world] for world in TITLES}
     return {TITLES[world]: rows for world, rows in rates_of.items() if rows}
 
 
-def _tables(result: ValidationResult) -> Sequence[Section]:
+def _tables(result: ValidationView) -> Sequence[Section]:
     """One table a world."""
     return [section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
 
 
-def _caption(result: ValidationResult) -> str:
+def _caption(result: ValidationView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(result.campaigns.values()))
     place = "of each {} change places" if result.exchanged == "within" else "of whole {}s change hands"
@@ -241,7 +241,7 @@ def _caption(result: ValidationResult) -> str:
     )
 
 
-def _chart(result: ValidationResult) -> bytes:
+def _chart(result: ValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
     notes = [*map(captions.sentence, result.warnings), _caption(result)]
     title = f"What recipe {result.recipe} promises on {', '.join(result.campaigns)}"
@@ -281,12 +281,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ValidationOptions, ValidationResult] = Report(
+REPORT: Report[ValidationOptions, ValidationView] = Report(
     name="validation",
     title="What the recipe promises, and keeps",
     summary="Type I error and coverage of a recipe by simulation on the campaign's own documents and raters.",
     options=ValidationOptions,
-    result=ValidationResult,
+    result=ValidationView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,

@@ -1,0 +1,1 @@
+"""Charts as SVG: matplotlib draws them, on first use and not before."""

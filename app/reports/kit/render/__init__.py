@@ -1,0 +1,1 @@
+"""Representations: CSV, LaTeX, Markdown, Parquet."""
