@@ -10,7 +10,7 @@ from types import ModuleType
 from app import protocols
 from app.protocols._forms import LEVEL_SAYS, RESTS_ON
 from app.reports.kit import captions
-from app.services import kinds, ranking_tables, side_by_side_renderings, stability_renderings
+from app.services import kinds, ranking_captions, ranking_tables, side_by_side_renderings, stability_renderings
 from app.services.gate import GATE
 from app.ui.manager_forms import fields
 from app.ui.manager_stability import StabilityAsked
@@ -20,8 +20,8 @@ KINDS = (*kinds.ALL.values(), GATE)
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {
-    "manager/ranking": (ranking_tables, captions),
-    "manager/print": (ranking_tables, captions),
+    "manager/ranking": (ranking_tables, ranking_captions, captions),
+    "manager/print": (ranking_tables, ranking_captions, captions),
     "manager/recipes": (side_by_side_renderings,),
     "manager/series": (side_by_side_renderings,),
     "manager/stability": (stability_renderings,),
