@@ -21,7 +21,8 @@ def told_of_documents(found: Decision, rule: Rule) -> list[str]:
         told.append(
             f"{n} documents can hide rare failures: where {RARE:.0%} of all fail, none of {n} does with a chance of "
             f"{missed(n):.2f}, and a candidate that is as good only with them is let through in {let} of simulated "
-            f"campaigns of 6 to 30 documents; judge {enough}, or ask for `max_critical`"
+            f"campaigns of 6 to 30 documents; judge {enough}, or bound the share "
+            "of documents with a critical error (`max_critical`)"
         )
     if found.skewness is not None and n < (needed := documents_needed(found.skewness)):
         told.append(

@@ -157,7 +157,8 @@ def _control_warnings(found: Checks) -> Iterator[str]:
         if places.guessable:
             told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
             why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"
-            yield f"{told}: {why}; lower min_distance, or let each rater have more tasks, or more documents in one"
+            what = "let repeats stand nearer to what they repeat"
+            yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 
 
 def picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:

@@ -26,9 +26,13 @@ FEW_RATERS = 5
 """Raters below which a ranking warns that its claims are of these raters."""
 LARGE_SHARE = 0.2
 """Share of the segments from which one document is warned of."""
+_UNDIRECTED = (
+    "Stouffer's combination of two-sided p-values loses direction, so domains that contradict each other add up to a "
+    "claim: compare the p-value that keeps the direction"
+)
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "stouffer": ("Stouffer's combination of two-sided p-values loses direction: compare p_signed",),
+        "stouffer": (_UNDIRECTED,),
         "wmt26_or": ("the smaller p of two tests has two chances to reject: more false claims than alpha",),
     }
 )
@@ -173,15 +177,17 @@ def _few_raters(ratings: Ratings) -> list[str]:
     if n >= FEW_RATERS:
         return []
     why = "where raters favour different systems, other raters would reverse many of these claims"
-    return [f"{n} raters: tests and intervals are of these raters; {why}: read new_raters_interval, or add raters"]
+    what = f"{n} raters: tests and intervals are of these raters"
+    return [f"{what}; {why}: go by the interval for new raters, or add raters"]
 
 
 def _few_domains(panel: Panel) -> list[str]:
     n = 0 if panel.domain is None else np.unique(panel.domain).size
     if not 2 <= n < FEW_EFFECTIVE:
         return []
-    why = "where a domain favours one system in all of its documents, tests by document claim too much"
-    return [f"{n} domains: {why} about other domains: read new_domains_interval"]
+    what = f"{n} domains: tests and intervals are of documents from these domains"
+    why = "where a domain favours one system in all of its documents, other domains would reverse many of these claims"
+    return [f"{what}; {why}: go by the interval for new domains, or add domains"]
 
 
 def _documents(panel: Panel, recipe: Recipe) -> list[str]:

@@ -57,7 +57,7 @@ def of_segments(panel: Panel, recipe: Recipe) -> list[str]:
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
         return []
     what = f"at 30 documents of 10 segments such tests claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
-    return [f"{what} in simulation, because segments of a document are alike: test=permutation&unit=document does not"]
+    return [f"{what} in simulation, because segments of a document are alike: test whole documents by permutation"]
 
 
 def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:

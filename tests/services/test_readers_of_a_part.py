@@ -90,13 +90,14 @@ def found_in(structure: str, seed: int, documents: int) -> tuple[set[str], set[s
     return beyond & set(READERS), beyond - set(READERS)
 
 
-def test_who_reads_the_first_part_of_tasks_alone_is_found() -> None:
-    assert found_in("sr_dc", 1, 48) == (set(READERS), set())
+@pytest.mark.parametrize(("structure", "seed", "documents"), [("sr_dc", 1, 48), ("alternate_2018", 4, 96)])
+def test_who_reads_the_first_part_of_tasks_alone_is_found(structure: str, seed: int, documents: int) -> None:
+    assert found_in(structure, seed, documents) == (set(READERS), set())
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_who_reads_the_first_part_of_tasks_alone_is_found_in_every_structure(structure: str) -> None:
-    found = [found_in(structure, seed, 96) for seed in range(2, 5)]
-    assert sum(len(readers) for readers, _ in found) >= 5, "of six"
-    assert sum(len(honest) for _, honest in found) <= 1, "of thirty"
+    found = [found_in(structure, seed, 96) for seed in range(2, 8)]
+    assert [readers for readers, _ in found] == [set(READERS)] * 6
+    assert sum(len(honest) for _, honest in found) <= 2, "of sixty"

@@ -129,7 +129,10 @@ def test_the_median_over_raters_is_averaged_over_segments(raters: int) -> None:
 
 
 def test_legacy_tests_say_what_is_wrong_with_them() -> None:
-    lost = "Stouffer's combination of two-sided p-values loses direction: compare p_signed"
+    lost = (
+        "Stouffer's combination of two-sided p-values loses direction, so domains that contradict each other add up "
+        "to a claim: compare the p-value that keeps the direction"
+    )
     twice = "the smaller p of two tests has two chances to reject: more false claims than alpha"
     ratings = campaign()
     assert lost in rank(ratings, WMT24, documents()).warnings

@@ -15,6 +15,7 @@ from app.stats.quality.controls import MOST_EXACT, control_tests, worse
 from app.stats.quality.outlying import outlying
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import Cells, cells_of
+from app.stats.quality.panel_tests import beside_usual
 from app.stats.quality.repeats import _agreement, compared, default_tolerance, repeats
 from app.stats.quality.report import QualityReport, quality
 from app.stats.quality.simulated import Tally, refined
@@ -181,12 +182,29 @@ def test_a_task_that_ends_without_care_is_seen_and_its_cut_told() -> None:
     rng = np.random.default_rng(7)
     task, document = np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5)
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
-    honest = np.abs(rng.normal(0, 1, 120))
+    honest = rng.normal(0, 1, 120)
     careless = np.where(place > 0.4, 3 * honest, honest)
     found = within_tasks({0: Steps(task, document, place, honest), 1: Steps(task, document, place, careless)})
     assert (found[0].p_value > 0.05, found[1].q_value < 0.001, found[1].cut) == (True, True, 0.4)
-    assert found[1].early == pytest.approx(careless[place < 0.4].mean())
-    assert found[1].late == pytest.approx(careless[place > 0.4].mean())
+    level = careless[place < 0.4].mean()
+    assert found[1].early == pytest.approx(np.abs(careless[place < 0.4] - level).mean())
+    assert found[1].late == pytest.approx(np.abs(careless[place > 0.4] - level).mean())
+
+
+def test_a_rater_is_beside_their_level_where_they_read() -> None:
+    """Answers without reading lie 4 below; the mean of all would put the careful ones nearly as far from it."""
+    place = np.tile((np.arange(20) + 0.5) / 20, 6)
+    given = np.where(place > 0.4, -4.0, np.tile([0.5, -0.5], 60))
+    found = within_tasks({0: Steps(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, given)})[0]
+    assert (found.cut, found.early, found.late) == (0.4, 0.5, 4.0)
+    assert found.q_value < 0.001
+
+
+def test_what_is_usual_is_what_trusted_raters_gave_to_a_system() -> None:
+    """Of two systems trusted raters gave 60 and 80, and 10 and 10; nobody who is trusted judged the third."""
+    score, group = np.array([60.0, 80, 100, 10, 10, 30, 5, 7]), np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    trusted = np.array([True, True, False, True, True, False, False, False])
+    assert beside_usual(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
 
 
 def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
@@ -194,7 +212,7 @@ def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
     rng = np.random.default_rng(9)
     task, document = np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5)
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
-    honest = np.abs(rng.normal(0, 1, (100, 120)))
+    honest = rng.normal(0, 1, (100, 120))
     honest[0] = np.where(place > 0.4, 4 * honest[0], honest[0])
     found = within_tasks({r: Steps(task, document, place, distance) for r, distance in enumerate(honest)})
     assert [r for r, one in found.items() if one.q_value < 0.01] == [0]
@@ -221,9 +239,7 @@ def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_ma
 def test_careful_ends_are_no_fault() -> None:
     rng = np.random.default_rng(7)
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
-    steps = Steps(
-        np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, np.abs(rng.normal(0, 1, 120)) * (2 - place)
-    )
+    steps = Steps(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, rng.normal(0, 1, 120) * (2 - place))
     assert within_tasks({0: steps})[0].p_value > 0.2
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats import design_checks, recipe_caveats
+from app.stats import design_checks, ranking, recipe_caveats
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings
 
@@ -92,3 +95,22 @@ def test_a_ranking_says_which_shapes_its_test_takes_for_granted(name: str) -> No
     notes = " ".join(recipe_caveats.of_shapes(NAMED[name]))
     word = said.get(NAMED[name].test)
     assert (word in notes) if word else not notes
+
+
+CAVEATS = sorted(path for path in (Path(design_checks.__file__).parents[1]).rglob("*caveats.py"))
+FIELD = re.compile(r"(?<!`)\b(?:[a-z]+_[a-z_]+|[a-z]+=[a-z]+)")
+
+
+@pytest.mark.parametrize("path", [*CAVEATS, Path(ranking.__file__)], ids=lambda path: path.stem)
+def test_what_is_said_beside_a_result_names_no_field(path: Path) -> None:
+    """A reader of a page was sent to a name that stands in files alone; a setting is named in backticks."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = [
+        node.value
+        for parent in ast.walk(tree)
+        if not isinstance(parent, ast.Expr)  # a docstring
+        for node in ast.iter_child_nodes(parent)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 3
+    ]
+    assert told
+    assert [text for text in told if FIELD.search(text)] == []

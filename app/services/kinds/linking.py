@@ -111,7 +111,7 @@ def _told(base: Parted, part: Parted, anchored: Anchored, linked: Linked, asked:
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
     if asked.method == "mean" and part.found.scale != base.found.scale:
-        yield f"{part.key} scores on another scale: method=mean moves its mean only, mean_sigma its spread"
+        yield f"{part.key} scores on another scale: a link by the mean keeps its spread; mean and SD move both"
     if linked.n > 1:
         for one, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):

@@ -122,7 +122,7 @@ def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
     if over:
         said.append(
             f"the test counts documents only, so of new raters it claims up to {max(over):.3f} of equal pairs where "
-            f"{each:.2g} is said: power is that of such a test; ask for more raters, or with `fixed_panel` about these"
+            f"{each:.2g} is said: power is that of such a test; ask for more raters, or about these raters alone"
         )
     return said
 

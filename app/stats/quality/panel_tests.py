@@ -12,7 +12,7 @@ from app.stats.quality.outlying import MIN_RATERS, NORMAL, TINY, outlying
 from app.stats.quality.panel import MIN_ITEMS, Against, Cells, spearman
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
-from app.stats.ratings import Floats, Ratings
+from app.stats.ratings import Bools, Floats, Ratings
 
 RUN_SPREAD = 0.35
 ROUND_SPREAD = 0.5
@@ -21,6 +21,7 @@ RANK_SPREAD = 0.15
 """SDs that raters have at least: of the log of a run over its expectation, of the logit of a share, of log pace, and of
 a correlation by Fisher's transformation. Paces of WMT's raters have .3 to .5."""
 SAME = 1e-9
+Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 
 
@@ -116,15 +117,28 @@ def _constant(rows: Ratings, order: Orders, rater: int) -> float:
     return float(((given + 1) / (met + 2)) ** documents * ((stayed + 1) / (followed + 2)) ** (n - documents))
 
 
-def usual_distance(score: Floats, group: np.ndarray, trusted: np.ndarray) -> Floats:
-    """How far each score lies from the mean of its group, as a multiple of how far scores of the group lie on average.
+def beside_usual(score: Floats, group: Ints, trusted: Bools) -> Floats:
+    """How far each score lies above the mean of its group, as a multiple of how far scores of the group lie from it on
+    average.
 
-    Means are over the rows where `trusted` is true; a group without such rows, or without any distance, has ones.
+    What others gave to the same output stays out of it: one who stops reading would take their partners along.
+
+    Parameters
+    ----------
+    group : codes by row. trusted : rows from which mean and distance are taken. A group without such rows is measured
+        by all of its own.
+
+    Returns
+    -------
+    By row; 0 where no scores of the group differ.
     """
     n = int(group.max(initial=0)) + 1
-    size = np.bincount(group[trusted], minlength=n)
-    mean = np.bincount(group[trusted], weights=score[trusted], minlength=n) / np.maximum(size, 1)
-    distance = np.abs(score - mean[group])
-    average = np.bincount(group[trusted], weights=distance[trusted], minlength=n) / np.maximum(size, 1)
-    known = average[group] > 0
-    return np.asarray(np.where(known, distance / np.where(known, average[group], 1.0), 1.0))
+    kept = trusted | (np.bincount(group[trusted], minlength=n) == 0)[group]
+    beside = score - _means(score, group, kept, n)[group]
+    average = _means(np.abs(beside), group, kept, n)[group]
+    return np.asarray(np.where(average > 0, beside / np.where(average > 0, average, 1.0), 0.0))
+
+
+def _means(value: Floats, code: Ints, kept: Bools, n: int) -> Floats:
+    size = np.bincount(code[kept], minlength=n)
+    return np.asarray(np.bincount(code[kept], weights=value[kept], minlength=n) / np.maximum(size, 1))

@@ -324,7 +324,7 @@ def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict
     degraded = rows.role == Role.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(beside.of_rater)[rows.rater])
-    distance = panel_tests.usual_distance(rows.score - level, group, trusted[rows.rater])
+    usual = panel_tests.beside_usual(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
     found = {}
     for r, at in order.items():
@@ -333,7 +333,7 @@ def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict
         first = np.searchsorted(task, task, "left")
         size = np.searchsorted(task, task, "right") - first
         place = (np.arange(task.size) - first + 0.5) / size
-        found[r] = Steps(task, units[by_task], place, distance[by_task])
+        found[r] = Steps(task, units[by_task], place, usual[by_task])
     return found
 
 

@@ -22,9 +22,9 @@ class WithinTasks:
     """One rater from the beginnings of their tasks to the ends.
 
     n: judgments. cut: share of a task after which the difference is clearest. early, late: how far the scores before
-    and after it lie from what is usual for the system (or for degraded outputs), as multiples of what it is on average
-    over all raters. p_value: one-sided, of a difference as clear if the documents had stood in another order; q_value:
-    over all raters (Benjamini–Hochberg).
+    and after it lie from what is usual for the system (or for degraded outputs), once the rater's level before the cut
+    is taken out, as multiples of what it is on average over all raters. p_value: one-sided, of a difference as clear if
+    the documents had stood in another order; q_value: over all raters (Benjamini–Hochberg).
     """
 
     n: int
@@ -39,13 +39,13 @@ class WithinTasks:
 class Steps:
     """Judgments of one rater in the order of work, task after task; all of shape (judgments,).
 
-    task, document: codes. place: from 0 to 1 within the task. distance: from what is usual.
+    task, document: codes. place: from 0 to 1 within the task. beside: the score less what is usual, signed.
     """
 
     task: Codes
     document: Codes
     place: Floats
-    distance: Floats
+    beside: Floats
 
 
 def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
@@ -56,7 +56,7 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
 
     Source: the cumulative sum for a change at an unknown place (Page 1954), with chances from drawn orders.
     """
-    able = {r: steps for r, steps in raters.items() if steps.distance.size >= MIN_JUDGMENTS}
+    able = {r: steps for r, steps in raters.items() if steps.beside.size >= MIN_JUDGMENTS}
     chances = refined(
         {r: _tally(steps, r) for r, steps in able.items()},
         lambda r, part: _reached(able[r], DRAWS, (SEED, r, part)),
@@ -75,7 +75,7 @@ def _tally(steps: Steps, rater: int) -> Tally:
 
 def _reached(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:
     """Drawn orders whose clearest cut is as clear as that of the given one."""
-    clearest = (_orders(steps, draws, seed) @ _contrast(steps, _late(steps))).max(axis=1)
+    clearest = _contrasts(_orders(steps, draws, seed), _late(steps), steps.task).max(axis=1)
     return int((clearest[1:] >= clearest[0] - 1e-9).sum())
 
 
@@ -85,24 +85,37 @@ def _late(steps: Steps) -> Bools:
 
 def _clearest(steps: Steps) -> tuple[int, float, float, float]:
     late = _late(steps)
-    contrast = _contrast(steps, late)
-    best = int((steps.distance @ contrast).argmax())
-    early, after = (float(steps.distance[at].mean()) if at.any() else 0.0 for at in (~late[:, best], late[:, best]))
-    return steps.distance.size, CUTS[best], early, after
+    best = int(_contrasts(steps.beside[None, :], late, steps.task)[0].argmax())
+    after = late[:, best]
+    distance = _distances(steps.beside[None, :], after)[0]
+    early, late_ones = (float(distance[at].mean()) if at.any() else 0.0 for at in (~after, after))
+    return steps.beside.size, CUTS[best], early, late_ones
 
 
-def _contrast(steps: Steps, late: Bools) -> Floats:
+def _distances(orders: Floats, late: Bools) -> Floats:
+    """How far each score lies from the level of those before the cut; shape (orders, judgments)."""
+    level = orders @ (~late / max(int((~late).sum()), 1))
+    return np.asarray(np.abs(orders - level[:, None]))
+
+
+def _contrasts(orders: Floats, late: Bools, task: Codes) -> Floats:
+    """Distances after each cut less those before it, within tasks; shape (orders, cuts)."""
+    weights = _contrast(task, late)
+    return np.stack([_distances(orders, late[:, i]) @ weights[:, i] for i in range(late.shape[1])], axis=1)
+
+
+def _contrast(task: Codes, late: Bools) -> Floats:
     """By cut the weights of late minus early within each task, of length 1; shape (judgments, cuts)."""
-    task = np.unique(steps.task, return_inverse=True)[1]
-    n = np.bincount(task)
-    share = np.stack([np.bincount(task, weights=late[:, i]) / n for i in range(late.shape[1])], axis=1)
-    weights = late - share[task]
+    code = np.unique(task, return_inverse=True)[1]
+    n = np.bincount(code)
+    share = np.stack([np.bincount(code, weights=late[:, i]) / n for i in range(late.shape[1])], axis=1)
+    weights = late - share[code]
     length = np.sqrt((weights**2).sum(axis=0))
     return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
 
 def _orders(steps: Steps, draws: int, seed: tuple[int, ...]) -> Floats:
-    """Distances in drawn orders, the given one first, shape (draws + 1, judgments)."""
+    """What lies beside the usual in drawn orders, the given one first, shape (draws + 1, judgments)."""
     rng = np.random.default_rng(seed)
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
     block = np.unique(np.stack((steps.task, steps.document)), axis=1, return_inverse=True)[1].ravel()
@@ -112,5 +125,5 @@ def _orders(steps: Steps, draws: int, seed: tuple[int, ...]) -> Floats:
     start = np.cumsum(n) - n
     turned = rng.integers(0, n, (draws, n.size))[:, task]
     within = (np.arange(task.size) - start[task] + turned) % n[task]
-    mixed = np.take_along_axis(steps.distance[order], start[task] + within, axis=1)
-    return np.concatenate((steps.distance[None, :], mixed))
+    mixed = np.take_along_axis(steps.beside[order], start[task] + within, axis=1)
+    return np.concatenate((steps.beside[None, :], mixed))
