@@ -1,4 +1,4 @@
-"""A ranking as tables for people: which columns, how many digits, where a rule goes. `tables_csv` is for machines."""
+"""A ranking as tables for people: which columns, how many digits, where a rule goes. `ranking_csv` is for machines."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def ranking(database: Database, campaign: str, *, recipe: Recipe, as_of: int | d
 
 
 def located(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> Wanted:
-    """What a ranking is about, and its bytes where it is stored. Raises as `question`."""
+    """What a ranking is about, and its bytes where it is stored. Raises as `snapshot`."""
     about = snapshot(session, campaign, as_of)
     key = _key(about, recipe, texts.names_digest(session, about.campaign_id))
     return Wanted(about, recipe, key, reports.find(session, key))

@@ -48,8 +48,8 @@ class StoredReport:
 class Work(Generic[Output]):
     """What remains to be done once the data are read: chunks, in any order and on any machine, then their end.
 
-    chunk: the bytes of the nth part, a pure function of the data, the question and its number. finish: makes the view
-    of all parts, in order, or its bytes. Whatever is random is seeded by the question and the number of the chunk.
+    chunk: the bytes of the nth part, a pure function of the data, the options and its number. finish: makes the result
+    of all parts, in order, or its bytes. Whatever is random is seeded by the options and the number of the chunk.
     """
 
     n_chunks: int

@@ -82,15 +82,15 @@ class RecipeInput:
         }
 
 
-def recipe_input(session: Session, about: Snapshot, asked: RecipeOptions) -> RecipeInput:
+def recipe_input(session: Session, about: Snapshot, options: RecipeOptions) -> RecipeInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
-    recipe = named_recipes.find(session, about.campaign.key, asked.recipe)
-    if asked.seed:
-        recipe = replace(recipe, seed=asked.seed)
-    if scoring := getattr(asked, "scoring", ""):
+    recipe = named_recipes.find(session, about.campaign.key, options.recipe)
+    if options.seed:
+        recipe = replace(recipe, seed=options.seed)
+    if scoring := getattr(options, "scoring", ""):
         recipe = from_options(recipe, {"scoring": [scoring]})
     found = load_marked(session, about, recipe)
     rows = found.rows

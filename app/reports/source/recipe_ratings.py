@@ -17,25 +17,25 @@ from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
 
-def load(session: Session, asked: Snapshot, recipe: Recipe) -> Ratings:
+def load(session: Session, about: Snapshot, recipe: Recipe) -> Ratings:
     """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
-    return load_with_ids(session, asked, recipe)[0]
+    return load_with_ids(session, about, recipe)[0]
 
 
-def load_with_ids(session: Session, asked: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
+def load_with_ids(session: Session, about: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
     """The same as `load`, with the id of the judgment behind each row, and what scores are read by."""
-    read = reading(asked.campaign, recipe.scoring)
+    read = reading(about.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
-    profile = derive(session, asked.campaign_id, read)
+    profile = derive(session, about.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
-        documents_known=asked.campaign.documents_known,
+        documents_known=about.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    found = ratings.load(session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame)
+    found = ratings.load(session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame)
     rows, ids = found.ratings, found.judgment_ids
     if read.protocol.level == "document":
         rows, ids = rows.documents_as_segments(), ids[rows.kind == Kind.DOCUMENT]
@@ -57,10 +57,10 @@ class MarkedRatings:
     unweighed: Unweighed | None
 
 
-def load_marked(session: Session, asked: Snapshot, recipe: Recipe) -> MarkedRatings:
+def load_marked(session: Session, about: Snapshot, recipe: Recipe) -> MarkedRatings:
     """The same as `loaded`, with the errors that its weights do not know."""
-    rows, ids, scores = load_with_ids(session, asked, recipe)
+    rows, ids, scores = load_with_ids(session, about, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
         return MarkedRatings(rows, ids, scores, None)
-    unknown = unweighed.load(session, asked.campaign_id, rows.judgment, ids, scores.options.profile)
+    unknown = unweighed.load(session, about.campaign_id, rows.judgment, ids, scores.options.profile)
     return MarkedRatings(rows, ids, scores, unknown)

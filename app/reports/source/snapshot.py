@@ -26,9 +26,9 @@ class Snapshot:
         """What a campaign without data may still change without a data version; empty once each change is one."""
         if self.version:
             return ""
-        one = self.campaign
-        told = [one.protocol, dict(one.options), one.source_language, one.target_language, one.basis]
-        return "+" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        now = self.campaign
+        choices = [now.protocol, dict(now.options), now.source_language, now.target_language, now.basis]
+        return "+" + hashlib.sha256(json.dumps(choices, sort_keys=True).encode()).hexdigest()
 
 
 def snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:

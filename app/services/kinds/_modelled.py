@@ -93,7 +93,7 @@ class Modelled:
 
 
 def modelled(session: Session, about: Snapshot, asked: RecipeOptions, draws: int | None) -> Modelled:
-    """Read what a recipe counts. Raises as `material`."""
+    """Read what a recipe counts. Raises as `recipe_input`."""
     given = recipe_input(session, about, asked)
     selection = select(given.rows, given.recipe)
     ratings = selection.ratings.where(selection.ranked)
