@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app import reports
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
 from app.services import campaign_settings, campaigns, guidelines, job_work, jobs, kinds, report_requests
@@ -19,7 +20,7 @@ from tests.services.kinds.languages import PLANTED, lines
 from tests.spine import Spine, fresh
 
 CAMPAIGNS = tuple(f"en-{world.language}" for world in PLANTED)
-KINDS = Path(kinds.__file__).parent
+MODULES = [*Path(kinds.__file__).parent.glob("*.py"), *Path(reports.__file__).parent.rglob("*.py")]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_settings_that_modules_of_kinds_read_are_named_by_a_kind() -> None:
     named = frozenset().union(*(kind.settings for kind in kinds.ALL.values()))
     read = {
         name
-        for path in KINDS.glob("*.py")
+        for path in MODULES
         for name in re.findall(r"settings\.get\(\"(\w+)\"\)|settings\[\"(\w+)\"\]", path.read_text())
         for name in name
         if name
