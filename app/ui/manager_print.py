@@ -13,7 +13,7 @@ from app.reports.kit import captions, store
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.request import ReportRequest
 from app.reports.source import named_recipes
-from app.services import campaigns, kinds, ranking_tables, rankings
+from app.services import campaigns, kinds, ranking_captions, ranking_tables, rankings
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.tokens import Caller
 from app.storage.db import Database
@@ -45,7 +45,13 @@ def printable(
             wanted = named_recipes.find(session, campaign, recipe)
         except named_recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
-    values: dict[str, object] = {"captions": captions, "view": None, "why": "", "job": None}
+    values: dict[str, object] = {
+        "captions": captions,
+        "ranking_captions": ranking_captions,
+        "view": None,
+        "why": "",
+        "job": None,
+    }
     values |= {"picture": address(campaign, ".svg", recipe), "matrix": matrix(campaign, recipe)}
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:

@@ -16,7 +16,7 @@ from app.reports.kit.redact import without_raters
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
 from app.reports.source.campaign import CampaignView
-from app.services import campaigns, ranking_tables, ranking_view, rankings, recipes
+from app.services import campaigns, ranking_captions, ranking_tables, ranking_view, rankings, recipes
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.ranking_view import RankingView
 from app.services.tokens import Caller
@@ -118,6 +118,7 @@ def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, obj
     return {
         "view": view,
         "captions": captions,
+        "ranking_captions": ranking_captions,
         "warnings": together(view.warnings),
         "mixed": MIXED,
         "systems": ranking_tables.systems_table(view),
