@@ -124,7 +124,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     names = tuple(f"t{int(key[1:]) % topics}" for key in rows.labels.documents)
     ones = np.ones(len(names), dtype=np.int32)
     found = rank(rows, PLAIN, Documents(names, ("test",) * len(names), ones, ones))
-    assert any("domains: where a domain favours" in one for one in found.warnings) == told
+    assert any("go by the interval for new domains" in one for one in found.warnings) == told
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)
     if topics == 5:
