@@ -27,9 +27,9 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
+from app.reports.forecast.report import rare_failures
 from app.services.gate_caveats import told_of_documents
 from app.services.gate_looks import Looks
-from app.services.kinds.forecast import rare_failures
 from app.stats import caveats
 from app.stats.aggregate import panel, segment_scores
 from app.stats.design_checks import connected_systems

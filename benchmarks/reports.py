@@ -27,10 +27,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
+from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
 from app.reports.source import recipe_ratings, snapshot
-from app.services import kinds
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from benchmarks import reports_asked, reports_data
@@ -124,7 +124,7 @@ def cold(
 
 def kinds_timed(database: Database, wanted: Asked) -> list[Cold]:
     """Every kind that is asked for, on the campaigns that fit it, at each size."""
-    return [timed(database, name, kinds.ALL[name], wanted) for name in wanted.names]
+    return [timed(database, name, registry.ALL[name], wanted) for name in wanted.names]
 
 
 def timed(database: Database, name: str, kind: Report[Any, Any], wanted: Asked) -> Cold:

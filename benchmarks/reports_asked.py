@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from app.reports import registry
 from app.reports.kit.report import Report
-from app.services import kinds
 
 ROWS: Final = 140_000
 REQUESTS: Final = 200
@@ -51,7 +51,7 @@ class Asked:
     @property
     def names(self) -> list[str]:
         """Every kind that the table names."""
-        return sorted(self.only or kinds.ALL)
+        return sorted(self.only or registry.ALL)
 
     def left_out(self, name: str, kind: Report[Any, Any]) -> str | None:
         """Why a kind is not timed; None where it is."""
@@ -72,7 +72,7 @@ class Asked:
         """Campaigns that are needed, by size: those of the kinds that are timed, and that of the stored reports."""
         found: dict[int, set[str]] = {}
         for name in self.names:
-            if self.left_out(name, kinds.ALL[name]) is None:
+            if self.left_out(name, registry.ALL[name]) is None:
                 for size in self.sizes(name):
                     found.setdefault(size, set()).update(about(name))
         if not self.only:
@@ -99,9 +99,9 @@ def read(arguments: Sequence[str] | None, description: str | None) -> Asked:
     parser.add_argument("--write", type=Path, help="page to put the tables into, between its marks")
     given = parser.parse_args(arguments)
     at_most = dict(given.at_most)
-    unknown = sorted({*given.only, *given.without, *at_most} - set(kinds.ALL))
+    unknown = sorted({*given.only, *given.without, *at_most} - set(registry.ALL))
     if unknown:
-        parser.error(f"no such kind: {', '.join(unknown)}; there are {', '.join(sorted(kinds.ALL))}")
+        parser.error(f"no such kind: {', '.join(unknown)}; there are {', '.join(sorted(registry.ALL))}")
     if given.rows < LEAST or any(not LEAST <= rows <= given.rows for rows in at_most.values()):
         parser.error(f"a campaign has {LEAST} judgments or more, and one of --at-most no more than --rows")
     if given.only and given.write:

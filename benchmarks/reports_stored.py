@@ -15,8 +15,9 @@ import numpy as np
 from sqlalchemy import text
 
 from app.domain.recipe import NAMED
+from app.reports import registry
 from app.reports.kit import request, store
-from app.services import answers, kinds, reports, tokens
+from app.services import answers, reports, tokens
 from app.storage.db import Database
 from benchmarks.hot import serving
 
@@ -113,7 +114,7 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
     """The addresses of reports, each computed and stored."""
     paths = {}
     for name in STORED:
-        kind = kinds.ALL[f"campaign/{name}"]
+        kind = registry.ALL[f"campaign/{name}"]
         query = {"bootstrap": "0"} if name == "agreement" else {}
         store.find_or_compute(database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query)))
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")

@@ -11,8 +11,8 @@ from app.api._recipe import Key
 from app.api._side_by_side import VerdictOut, verdict
 from app.api._times import Time
 from app.domain.recipe import Exclusion, Subject
+from app.reports.ranking.view import SystemLine
 from app.services.exclusions import Effect, ExclusionView
-from app.services.ranking_view import SystemLine
 from app.web.bodies import Input
 
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]

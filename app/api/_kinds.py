@@ -17,9 +17,9 @@ from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, campaigns_of
+from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import report_requests
 from app.services.jobs import JobView
-from app.services.renderings import MEDIA_TYPES
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Manager, Viewer, all_seen

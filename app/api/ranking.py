@@ -20,10 +20,10 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import without_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
+from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.reports.source import named_recipes
 from app.services import rankings, recipes, reports
 from app.services.jobs import JobView
-from app.services.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Public, Viewer

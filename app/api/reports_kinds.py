@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.api._kinds import add_routes
-from app.services import kinds
+from app.reports import registry
 from app.web.remembering import Remembering
 
 router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
-add_routes(router, kinds.ALL.values())
+add_routes(router, registry.ALL.values())

@@ -11,12 +11,12 @@ from pydantic import Field
 from app.api._choices import AsOf, moment
 from app.api._rater_reports import QUALITY, REVISIONS, TIMING
 from app.reports.kit.report import StoredReport
+from app.reports.ranking.renderings import MEDIA_TYPES
+from app.reports.source.judged_ratings import On
 from app.services import quality, quality_verdicts, timing_report
-from app.services.judged import On
 from app.services.quality import QualityView
 from app.services.quality_verdicts import VerdictsView
 from app.services.rater_renderings import About, render
-from app.services.renderings import MEDIA_TYPES
 from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
 from app.stats.quality.report import Choices
 from app.web.access import Coordinator, Manager

@@ -17,9 +17,9 @@ from app.api._side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.reports.kit.report import StoredReport
+from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import side_by_side_jobs
 from app.services.jobs import JobView
-from app.services.renderings import MEDIA_TYPES
 from app.services.side_by_side import Column, SideBySide
 from app.services.side_by_side_renderings import render
 from app.services.tokens import Caller

@@ -15,8 +15,8 @@ from app.cli._kinds import write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
+from app.reports.source.judged_ratings import On
 from app.services import quality, rater_renderings, timing_report
-from app.services.judged import On
 from app.services.rater_renderings import About
 from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
 from app.stats.quality.report import Choices

@@ -10,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from app.reports.kit import table
-from app.services import ranking_captions, ranking_tables, ranking_view
-from app.services.ranking_view import RankingView
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView
 
 LEFT_TO_CAPTION = frozenset({"Segments", "Documents", "Effective"})
 SHORT = {"Rank": "#", "Cluster": "Cl.", "Raw score": "Raw", "Rank range": "Ranks", "Ratings": "n"}

@@ -22,9 +22,9 @@ from app.cli.report import When
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
 from app.reports.kit.render import parquet
+from app.reports.ranking.renderings import TABLES, render, segments
 from app.reports.source.named_recipes import find
 from app.services import reports
-from app.services.renderings import TABLES, render, segments
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 

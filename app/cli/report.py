@@ -18,11 +18,12 @@ from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
+from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render.representations import PICTURE, render, title
 from app.reports.kit.report import Report
 from app.reports.kit.request import Over, ReportRequest
-from app.services import kinds, report_requests
+from app.services import report_requests
 
 AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]
@@ -80,7 +81,7 @@ def _command(argument: Any, run: Callable[[list[str], Options, How], None]) -> C
 
 
 def _lines(over: Over) -> list[str]:
-    there = [kind for kind in kinds.ALL.values() if kind.over == over]
+    there = [kind for kind in registry.ALL.values() if kind.over == over]
     return [f"{kind.name}: {kind.summary} {_options(kind)}" for kind in there]
 
 
@@ -112,7 +113,7 @@ def compare(names: list[str], options: Options, how: How) -> None:
 
 def _there() -> tuple[str, ...]:
     """The kinds of report on one campaign."""
-    of_kinds = [kind.name for kind in kinds.ALL.values() if kind.over == "campaign"]
+    of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
     return tuple(sorted({*of_kinds, side_by_side.RECIPES, *_rater_reports.KINDS}))
 
 

@@ -18,8 +18,8 @@ from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli._show import plain_table
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
+from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import series as all_series
-from app.services.renderings import MEDIA_TYPES
 from app.services.side_by_side import SideBySide, by_recipes
 from app.services.side_by_side_renderings import render
 from app.storage.db import Database

@@ -17,13 +17,14 @@ from app import formats
 from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.formats._base import Contents, RaterRow, Record, VoidRow
+from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
+from app.reports.ranking.renderings import render
 from app.reports.source import snapshot
 from app.reports.source.registration import applied, registered
-from app.services import campaigns, exports, kinds, recipes, reports
+from app.services import campaigns, exports, recipes, reports
 from app.services.archives import tar
-from app.services.renderings import render
 from app.stats.result import METHOD_VERSION
 from app.storage.db import Database, Session
 
@@ -130,7 +131,7 @@ def renderings(path: str, body: bytes) -> Iterator[File]:
         yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
     elif folder == "papers" and name != file:
         for shape in ("csv", "tex", "md", "svg"):
-            yield f"papers/{name}.{shape}", (representations.render(kinds.ALL[f"campaign/{name}"], body, shape),)
+            yield f"papers/{name}.{shape}", (representations.render(registry.ALL[f"campaign/{name}"], body, shape),)
 
 
 def _recipes(making: _Making) -> Sequence[Recipe]:
@@ -147,7 +148,7 @@ def _recipes(making: _Making) -> Sequence[Recipe]:
 def _papers(making: _Making) -> Iterator[File]:
     """Data card and data sheet in every shape."""
     for name in PAPERS:
-        kind = kinds.ALL.get(f"campaign/{name}")
+        kind = registry.ALL.get(f"campaign/{name}")
         if kind is None:
             continue
         asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)

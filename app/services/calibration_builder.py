@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.calibration import Parted, ScoredAsked, parted, units_of
 from app.reports.source.snapshot import snapshot
 from app.services.calibration_sets import Pair
-from app.services.kinds._calibrated import Parted, ScoredAsked, parted, units_of
 from app.stats.agreement.units import Units
 from app.stats.calibration.choosing import Chosen, agreed, choose, edges
 from app.stats.ratings import Scale

@@ -8,11 +8,12 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.source import snapshot
-from app.services import audit, ranking_view, reports
+from app.services import audit, reports
 from app.services.exclusions_stability import Stabilities, forecasts
 from app.services.flips import Flip, flips
-from app.services.ranking_view import RankingView, SystemLine
 from app.services.reports import Wanted
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from app.services.ranking_view import RankingView
+from app.reports.ranking.view import RankingView
 
 Kind = Literal["reversed", "significance", "order"]
 

@@ -1,59 +1,18 @@
-"""What reports on raters read: ratings with their times and the words behind them; and keeping such a report."""
+"""Keeping a report on raters: from the store, or made and stored."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-from app.domain.errors import Invalid, Place
-from app.domain.recipe import Scoring
 from app.reports.kit.report import StoredReport
-from app.reports.source.data_hash import data_hash
-from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.services.active_times import timed
-from app.stats.ratings import Floats, Ratings
 from app.stats.result import METHOD_VERSION
-from app.stats.side_tables import Documents, Events
-from app.storage import ratings, reports, side_tables, texts
+from app.storage import reports
 from app.storage.db import Database, Session
-from app.storage.walking import walking
-
-On = Literal["score", "errors"]
-
-
-class Head(BaseModel):
-    """Which data a report on raters speaks about."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-    campaign: str
-    data_version: int
-    data_hash: str = Field(description="Of the ratings that were read.")
-    method_version: str
-    protocol: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Ratings with what is known beside them. words: of the source of each row, as its document's mean; NaN unknown.
-
-    judgment_ids: of each row, as they are stored.
-    """
-
-    head: Head
-    rows: Ratings
-    events: Events
-    documents: Documents
-    words: Floats
-    judgment_ids: npt.NDArray[np.int64]
 
 
 def kept(
@@ -80,64 +39,3 @@ def kept(
             reports.store(session, key, body)
             body = reports.find(session, key) or body
     return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], about.version)
-
-
-def judged(session: Session, about: Snapshot, *, on: On = "score", activity: bool = True) -> Judged:
-    """The ratings of a campaign as they were given, with times and words.
-
-    on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
-    took that have no beginning of their own. Raises Invalid where the protocol marks none.
-    """
-    loaded, profile = _loaded(session, about, ratings.LOAD)
-    rows = loaded.ratings
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
-    head = Head(
-        campaign=about.campaign.key,
-        data_version=about.version,
-        data_hash=data_hash(rows, documents, texts.system_words(session, about.campaign_id)),
-        method_version=METHOD_VERSION,
-        protocol=about.campaign.protocol,
-    )
-    events = side_tables.events(session, about.campaign_id, profile, loaded.judgment_ids)
-    if activity:
-        events = timed(session, about, events, loaded.judgment_ids)
-    rows = _counted(rows) if on == "errors" else rows
-    return Judged(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
-
-
-def of_controls(session: Session, about: Snapshot) -> tuple[Ratings, bool]:
-    """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
-    with walking(session):
-        loaded, profile = _loaded(session, about, ratings.CONTROLS)
-    of_segments = ratings.scores_segments(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version
-    )
-    return loaded.ratings, of_segments
-
-
-def _loaded(session: Session, about: Snapshot, statement: str) -> tuple[ratings.Loaded, int]:
-    """Ratings as they were given, and the profile that scored them."""
-    read = reading(about.campaign, Scoring())
-    frame = ratings.Frame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None,
-        documents_known=about.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    profile = derive(session, about.campaign_id, read)
-    keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
-    return ratings.load(session, **keys, frame=frame, statement=statement), profile
-
-
-def _counted(rows: Ratings) -> Ratings:
-    if (rows.n_errors < 0).any():
-        what = "this protocol marks no errors"
-        raise Invalid("the question does not fit the campaign", places=(Place(("query", "on"), what),))
-    return replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
-
-
-def _words(rows: Ratings, documents: Documents) -> Floats:
-    known = (documents.words >= 0) & (documents.segments > 0)
-    mean = np.where(known, documents.words / np.maximum(documents.segments, 1), np.nan)
-    return np.asarray(mean[rows.document], dtype=np.float64)

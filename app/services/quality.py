@@ -12,9 +12,10 @@ from pydantic import Field
 from app.domain.recipe import Scoring
 from app.protocols._base import Spans
 from app.reports.kit.report import StoredReport
+from app.reports.source.judged_ratings import Head, Judged, On, judged
 from app.reports.source.scores import reading
 from app.reports.source.snapshot import Snapshot
-from app.services.judged import Head, Judged, On, judged, kept
+from app.services.judged import kept
 from app.stats.quality.report import AlikePair, Choices, RaterQuality, quality
 from app.stats.quality.seeded import attention, span_hits
 from app.storage import seeded

@@ -9,10 +9,10 @@ from __future__ import annotations
 import secrets
 
 from app.domain.errors import Invalid
+from app.reports.source.judged_ratings import judged, of_controls
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.services import audit, tasks
 from app.services.campaigns import get
-from app.services.judged import judged, of_controls
 from app.services.quality_settings import CODE, QualitySettings, quality_settings
 from app.services.raters import ActingRater
 from app.stats.quality.flags import Check

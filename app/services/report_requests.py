@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.errors import NotFound
+from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.kit.store import find, find_or_compute
-from app.services import jobs, kinds
+from app.services import jobs
 from app.services.gate import GATE
 from app.services.jobs import JobView
 from app.storage import jobs_queue
@@ -23,16 +24,16 @@ class NoSuchReport(NotFound):
 
 def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
     """The report of that name. Raises NoSuchReport."""
-    found = kinds.ALL.get(f"{over}/{name}")
+    found = registry.ALL.get(f"{over}/{name}")
     if found is None:
-        there = sorted(report.name for report in kinds.ALL.values() if report.over == over)
+        there = sorted(report.name for report in registry.ALL.values() if report.over == over)
         raise NoSuchReport(f"there are: {', '.join(there)}")
     return found
 
 
 def report_of_job(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
-    return GATE if name == f"{GATE.over}/{GATE.name}" else kinds.ALL[name]
+    return GATE if name == f"{GATE.over}/{GATE.name}" else registry.ALL[name]
 
 
 def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:

@@ -12,11 +12,11 @@ from typing import Any
 from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.kit.report import StoredReport
+from app.reports.ranking.captions import HUMANS_COUNT
 from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load_marked
 from app.reports.source.registration import Registration, against_lock, applied, as_asked, registered
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.services.ranking_captions import HUMANS_COUNT
 from app.stats.pair_tests import DRAWN_TESTS
 from app.stats.ranking import rank
 from app.stats.ratings import Ratings

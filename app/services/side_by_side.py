@@ -12,11 +12,12 @@ from types import MappingProxyType
 
 from app.domain.errors import Invalid
 from app.reports.kit import report
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
-from app.services import ranking_view, reports
+from app.services import reports
 from app.services.flips import Flip, flips
-from app.services.ranking_view import RankingView, SystemLine
 from app.services.reports import Wanted
 from app.storage.db import Database, Session
 from app.storage.staging import json_text

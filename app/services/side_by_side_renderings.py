@@ -5,8 +5,10 @@ from __future__ import annotations
 from app.reports.kit import captions
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Alignment, Cell, Table
-from app.services import pictures, ranking_tables
-from app.services.ranking_view import SystemLine
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking.view import SystemLine
+from app.services.pictures.rank_grid import rank_grid
+from app.services.pictures.recipes import bump_chart
 from app.services.side_by_side import SideBySide
 
 
@@ -16,7 +18,7 @@ def render(shown: SideBySide, kind: str) -> bytes:
     The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
     """
     if kind == "svg":
-        return pictures.bump_chart(shown) if shown.same_systems else pictures.rank_grid(shown)
+        return bump_chart(shown) if shown.same_systems else rank_grid(shown)
     if kind == "csv":
         return _csv(shown)
     if kind == "md":

@@ -8,8 +8,9 @@ from datetime import datetime
 import numpy as np
 
 from app.reports.kit.report import StoredReport
+from app.reports.source.judged_ratings import Head, Judged, judged
 from app.reports.source.snapshot import Snapshot
-from app.services.judged import Head, Judged, judged, kept
+from app.services.judged import kept
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows

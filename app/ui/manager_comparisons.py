@@ -10,12 +10,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import is_key
+from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.source.campaign import CampaignView
-from app.services import campaigns, kinds, report_requests
+from app.services import campaigns, report_requests
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.report_requests import MOST_CAMPAIGNS
 from app.services.tokens import Caller
@@ -41,7 +42,7 @@ def comparisons(request: Request, caller: Reader, campaign: CampaignKey, databas
     """Every kind of comparison that the reader may see, with what it answers."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    offered = [kind for kind in kinds.ALL.values() if kind.over == "campaigns" and caller.may(kind.role)]
+    offered = [kind for kind in registry.ALL.values() if kind.over == "campaigns" and caller.may(kind.role)]
     return desk(request, "manager/comparisons.html", about, caller, {"kinds": offered})
 
 

@@ -9,11 +9,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
+from app.reports import registry
 from app.reports.kit import captions, store
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.request import ReportRequest
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
 from app.reports.source import named_recipes
-from app.services import campaigns, kinds, ranking_captions, ranking_tables, rankings
+from app.services import campaigns, rankings
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.tokens import Caller
 from app.storage.db import Database
@@ -73,7 +76,7 @@ def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -
 
 def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[str, object]:
     """A report of a kind: its title, tables and picture, or why there is none."""
-    kind = kinds.ALL[f"campaign/{name}"]
+    kind = registry.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
         found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))

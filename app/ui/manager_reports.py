@@ -9,11 +9,12 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import AppError, Conflict, Invalid
+from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
-from app.services import campaigns, kinds, report_requests
+from app.services import campaigns, report_requests
 from app.services.gate import GATE
 from app.services.jobs import JobView, NotBegun, under_way
 from app.services.tokens import Caller
@@ -40,7 +41,7 @@ def reports_list(request: Request, caller: Reader, campaign: CampaignKey, databa
     """Every kind of report that the reader may see, with what it answers."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    offered = [kind for kind in kinds.ALL.values() if kind.over == "campaign" and caller.may(kind.role)]
+    offered = [kind for kind in registry.ALL.values() if kind.over == "campaign" and caller.may(kind.role)]
     return desk(request, "manager/reports.html", about, caller, {"kinds": offered})
 
 

@@ -13,7 +13,8 @@ from pydantic import Field as Asks
 
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
-from app.services import campaigns, renderings, stability, stability_renderings
+from app.reports.ranking import renderings
+from app.services import campaigns, stability, stability_renderings
 from app.services.jobs import JobView, NotBegun, NotDone, under_way
 from app.services.stability import Asked
 from app.services.stability_view import StabilityView

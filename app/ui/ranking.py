@@ -14,11 +14,14 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit import captions
 from app.reports.kit.redact import without_raters
 from app.reports.kit.report import StoredReport
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView
 from app.reports.source import named_recipes
 from app.reports.source.campaign import CampaignView
-from app.services import campaigns, ranking_captions, ranking_tables, ranking_view, rankings, recipes
+from app.services import campaigns, rankings, recipes
 from app.services.jobs import JobView, NotBegun, under_way
-from app.services.ranking_view import RankingView
 from app.services.tokens import Caller
 from app.storage.db import Session
 from app.ui.access import Reader

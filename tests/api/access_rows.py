@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.services import kinds
+from app.reports import registry
 from app.services.tokens import ROLES
 
 ROLE_SETS: dict[str, frozenset[str]] = {
@@ -234,6 +234,6 @@ EXPECTED |= {
         if kind.over == "campaign"
         else f"GET /v1/comparisons/{kind.name}{suffix}"
     ): kind.role
-    for kind in kinds.ALL.values()
+    for kind in registry.ALL.values()
     for suffix in ("", ".{kind}")
 }

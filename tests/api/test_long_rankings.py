@@ -11,10 +11,10 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.main import create_app
+from app.reports.ranking.renderings import segments
 from app.reports.source import snapshot
 from app.services import job_work, jobs, rankings, reports, side_by_side, side_by_side_jobs, tokens
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
-from app.services.renderings import segments
 from app.stats.pair_tests import draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient

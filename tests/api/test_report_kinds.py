@@ -14,17 +14,18 @@ import pytest
 
 from app.api import _kinds, reports_kinds
 from app.main import create_app
+from app.reports import registry
 from app.reports.kit.report import Report
-from app.services import kinds, tokens
+from app.services import tokens
 from app.storage import embedded
 from tests.api.conftest import MQM, OPTIONS, TestClient
 from tests.described import parameters
+from tests.reports.toy_reports import BOTH
 from tests.services.test_imports import DA
 from tests.spine import fresh
-from tests.toy_kinds import BOTH
 from tests.working import draining
 
-ALL = {**kinds.ALL, **BOTH}
+ALL = {**registry.ALL, **BOTH}
 SHAPES = {
     "csv": "text/csv",
     "tex": "application/x-tex",
@@ -58,9 +59,9 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
-    before, real = list(reports_kinds.router.routes), kinds.ALL
+    before, real = list(reports_kinds.router.routes), registry.ALL
     _kinds.add_routes(reports_kinds.router, BOTH.values())
-    kinds.ALL = MappingProxyType(ALL)
+    registry.ALL = MappingProxyType(ALL)
     try:
         with fresh(postgres, migrated_template) as spine, draining(spine.database):
             for campaign, (format, text) in FILLED.items():
@@ -79,7 +80,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
                 yield Asked(client, given)
     finally:
         reports_kinds.router.routes[:] = before
-        kinds.ALL = real
+        registry.ALL = real
 
 
 def path_of(kind: Report[Any, Any], campaign: str) -> str:

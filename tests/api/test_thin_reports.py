@@ -16,9 +16,10 @@ import pytest
 
 from app.domain.errors import AppError
 from app.main import create_app
+from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
-from app.services import kinds, tokens
+from app.services import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import OPTIONS, TestClient
@@ -112,9 +113,9 @@ def questions(kind: Report[Any, Any], thin: str) -> Iterator[tuple[str, dict[str
 
 
 @pytest.mark.parametrize("thin", THIN)
-@pytest.mark.parametrize("name", kinds.ALL)
+@pytest.mark.parametrize("name", registry.ALL)
 def test_thin_data_have_a_statement_in_every_shape_and_never_nan(world: World, name: str, thin: str) -> None:
-    kind = kinds.ALL[name]
+    kind = registry.ALL[name]
     for n, (at, query) in enumerate(questions(kind, thin)):
         answer = world.made(kind, at, query)
         if kind.name in REFUSED and not REFUSED[kind.name].keys() <= query.keys():
@@ -145,5 +146,5 @@ def test_rankings_and_reports_on_raters_hold_no_nan_either(world: World, report:
 
 
 def test_kinds_that_need_no_warning_are_kinds_and_none_does_without_where_nothing_is_left() -> None:
-    assert set(TELLS) <= set(kinds.ALL)
+    assert set(TELLS) <= set(registry.ALL)
     assert not any("all-missing" in thin for thin in TELLS.values())

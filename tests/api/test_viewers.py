@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services.kinds import ALL as REPORTS
+from app.reports.registry import ALL as REPORTS
 from app.storage.db import Database
 from tests.judged_demo import load_judged
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.services import kinds
+from app.reports import registry
 from tests.browser.desk import sign_in
 from tests.browser.test_safe_and_blind import CORPUS, VIOLATED
 from tests.collecting import Collecting, collect
@@ -22,7 +22,7 @@ NEVER = ", ".join(
     for element in ("script", "style", "iframe", "[onerror]", "[onload]", "[onmouseover]", "a[href^='javascript:']")
 )
 SPACE = re.compile(r"\s+")
-QUICK = [kind.name for kind in kinds.ALL.values() if kind.over == "campaign" and not kind.long]
+QUICK = [kind.name for kind in registry.ALL.values() if kind.over == "campaign" and not kind.long]
 SERVED = """([ways, never]) => Promise.all(ways.map(async (way) => {
     const answer = await fetch(way, { headers: { Accept: "text/html" } });
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");

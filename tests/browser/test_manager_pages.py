@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from app.services import kinds
+from app.reports import registry
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
@@ -16,7 +16,7 @@ from tests.working import draining
 
 OK, FORBIDDEN = 200, 403
 HOSTILE = "<img src=x onerror=window.hacked=1>"
-QUICK = [kind.name for kind in kinds.ALL.values() if kind.over == "campaign" and not kind.long]
+QUICK = [kind.name for kind in registry.ALL.values() if kind.over == "campaign" and not kind.long]
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import pytest
 
-from app.services import kinds
+from app.reports import registry
 from app.storage import embedded
 from tests.api.conftest import MQM
 from tests.cli.conftest import Command
+from tests.reports.toy_reports import BOTH
 from tests.spine import Spine, fresh
-from tests.toy_kinds import BOTH
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "ALL", MappingProxyType({**kinds.ALL, **BOTH}))
+    monkeypatch.setattr(registry, "ALL", MappingProxyType({**registry.ALL, **BOTH}))
 
 
 def test_a_report_is_asked_in_either_order_with_options_in_either_way(spine: Spine, command: Command) -> None:
@@ -83,4 +83,4 @@ def test_every_report_has_a_line_in_the_help(spine: Spine, command: Command) -> 
     shown = (
         command(spine.url, "report", "--help").stdout.decode() + command(spine.url, "compare", "--help").stdout.decode()
     )
-    assert all(f"{kind.name}:" in shown for kind in kinds.ALL.values())
+    assert all(f"{kind.name}:" in shown for kind in registry.ALL.values())

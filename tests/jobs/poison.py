@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from app.jobs import computing
+from app.reports import registry
 from app.reports.kit.report import Work
 from app.reports.source.snapshot import Snapshot
-from app.services import kinds
 from app.storage.db import Session
-from tests.toy_kinds import TOY, ToyAsked, ToyView
+from tests.reports.toy_reports import TOY, ToyAsked, ToyView
 
 TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.compute
@@ -39,5 +39,5 @@ KINDS: MappingProxyType[str, Any] = MappingProxyType({"campaign/poison": POISON}
 
 def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool) -> None:
     """In the child."""
-    kinds.ALL = KINDS
+    registry.ALL = KINDS
     compute_as_ever(line, url, role, name, yielding)

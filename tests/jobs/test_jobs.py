@@ -14,8 +14,9 @@ import sqlalchemy as sa
 
 from app.jobs import computing, queue
 from app.jobs import worker as loop
+from app.reports import registry
 from app.reports.kit.request import ReportRequest
-from app.services import jobs, kinds, report_requests
+from app.services import jobs, report_requests
 from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.tokens import THE_OPERATOR
 from app.storage import embedded, jobs_queue, migrate
@@ -23,9 +24,9 @@ from app.storage.jobs_queue import LANES, Entry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
 from tests.patience import soon
+from tests.reports.toy_reports import ToyAsked
 from tests.spine import opened
 from tests.stats.stability.worlds import as_mqm, made_up
-from tests.toy_kinds import ToyAsked
 from tests.working import LIMIT, drained, started, stopped, until, working
 
 SLACK = 10.0  # seconds, beside the limit for stalled workers: a look every two, a start of a process, a busy machine
@@ -203,7 +204,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     traces = tmp_path / "traces"
     monkeypatch.setenv(poison.TRACES, str(traces))
     monkeypatch.setattr(computing, "compute", poison.compute)
-    monkeypatch.setattr(kinds, "ALL", poison.KINDS)
+    monkeypatch.setattr(registry, "ALL", poison.KINDS)
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
     job = report_requests.find_or_queue(bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyAsked(parts=4)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services import kinds
+from app.reports import registry
 from benchmarks import reports, reports_asked
 from benchmarks.reports import Cold, Page
 from benchmarks.reports_stored import FIRST, NEW
@@ -31,7 +31,7 @@ def test_every_kind_stands_in_the_table_and_stored_reports_beside_an_empty_reque
     assert text.endswith("after\n")
     assert "old" not in text
     by_name = cells(text)
-    for name, kind in kinds.ALL.items():
+    for name, kind in registry.ALL.items():
         assert by_name[name][-1] or float(by_name[name][1]) > 0
         assert not kind.long or "job" in by_name[name][-1]
     assert float(by_name["empty: /livez"][0]) > 0
@@ -67,7 +67,7 @@ def test_all_kinds_need_all_campaigns_at_both_sizes() -> None:
     every = ("da_sqm", "da_sqm-2", "mqm2", "postedit", "xsts", "xsts-2")
     assert set(every) == set(reports.IMPORTED)
     assert asked("--with-jobs").needed() == {14_000: every, 140_000: every}
-    assert asked("--with-jobs").names == sorted(kinds.ALL)
+    assert asked("--with-jobs").names == sorted(registry.ALL)
 
 
 def test_a_part_needs_no_more_than_its_own_campaigns_and_no_stored_reports() -> None:
@@ -76,12 +76,12 @@ def test_a_part_needs_no_more_than_its_own_campaigns_and_no_stored_reports() -> 
     )
     assert part.names == ["campaign/postediting", "campaigns/xsts"]
     assert part.needed() == {50: ("xsts",), 500: ("postedit", "xsts"), 5000: ("postedit",)}
-    whole = asked("--rows", "5000", "--without", *(name for name in kinds.ALL if name != "campaigns/xsts"))
+    whole = asked("--rows", "5000", "--without", *(name for name in registry.ALL if name != "campaigns/xsts"))
     assert whole.needed() == {500: ("xsts",), 5000: ("da_sqm", "xsts")}
 
 
 def test_a_job_is_timed_where_jobs_are_asked_for_or_it_is_named() -> None:
-    name, kind = next((name, kind) for name, kind in kinds.ALL.items() if kind.long)
+    name, kind = next((name, kind) for name, kind in registry.ALL.items() if kind.long)
     assert asked().left_out(name, kind) == "a job with progress: not timed here"
     assert asked("--with-jobs").left_out(name, kind) is None
     assert asked("--only", name).left_out(name, kind) is None

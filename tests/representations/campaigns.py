@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.api.thin_data import campaign as thin
 from tests.judged_demo import load_judged
-from tests.services.kinds.languages import PLANTED, lines
+from tests.reports.languages import PLANTED, lines
 from tests.spine import BN_HI, CS_EN, TED, Spine, shared
 
 Fill = Callable[[Spine], object]

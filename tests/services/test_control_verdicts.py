@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from app.reports.source.judged_ratings import judged, of_controls
 from app.reports.source.snapshot import snapshot
-from app.services.judged import judged, of_controls
 from app.stats.quality.controls import TESTS
 from app.stats.quality.report import Choices, quality
 from app.stats.quality.verdicts import verdicts

@@ -9,8 +9,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.reports.kit import captions
-from app.services import ranking_captions, ranking_view
-from app.services.ranking_captions import HUMANS_COUNT
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.captions import HUMANS_COUNT
 from app.storage import embedded
 from tests.services.test_imports import DA, MQM
 from tests.spine import Spine, fresh

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import AppError, Invalid
+from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.kit.request import ReportRequest
-from app.services import jobs, kinds, report_requests, stability
+from app.services import jobs, report_requests, stability
 from app.services.job_work import Computer
 from app.services.jobs import MOST_BEGUN, MOST_TRIES, STALLED_AFTER, JobView
 from app.services.stability import Asked, prepared
@@ -22,9 +23,9 @@ from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue
 from app.storage import jobs as stored
 from app.storage.jobs_queue import Entry
+from tests.reports.toy_reports import BOTH, ToyAsked
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
-from tests.toy_kinds import BOTH, ToyAsked
 from tests.working import drained
 
 DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
@@ -265,7 +266,7 @@ def test_a_report_that_was_deleted_is_made_anew_by_the_same_job(spine: Spine) ->
 def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
     spine: Spine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kinds, "ALL", MappingProxyType(BOTH))
+    monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
     for parts in (0, 3):
         asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(parts=parts))
         job = report_requests.find_or_queue(spine.database, asking)
@@ -282,7 +283,7 @@ def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
 def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
     spine: Spine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kinds, "ALL", MappingProxyType(BOTH))
+    monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
     asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(rater="nobody"))
     with pytest.raises(Invalid) as at_once:
         store.find_or_compute(spine.database, asking)

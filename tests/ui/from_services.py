@@ -9,14 +9,17 @@ from types import ModuleType
 
 from app import protocols
 from app.protocols._forms import LEVEL_SAYS, RESTS_ON
+from app.reports import registry
 from app.reports.kit import captions
-from app.services import kinds, ranking_captions, ranking_tables, side_by_side_renderings, stability_renderings
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
+from app.services import side_by_side_renderings, stability_renderings
 from app.services.gate import GATE
 from app.ui.manager_forms import fields
 from app.ui.manager_stability import StabilityAsked
 from app.ui.messages import WITH_WIDGETS
 
-KINDS = (*kinds.ALL.values(), GATE)
+KINDS = (*registry.ALL.values(), GATE)
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {

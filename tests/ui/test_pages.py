@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.reports.registry import ALL as REPORTS
 from app.services import locks, rankings, recipes
 from app.services.campaigns import NewCampaign, create
 from app.services.demo import PLANTED_ORDER
-from app.services.kinds import ALL as REPORTS
 from app.ui import assets
 from app.ui.ranking import address
 from tests.services.test_imports import MQM

@@ -13,7 +13,8 @@ from fastapi.routing import APIRoute
 from sqlalchemy import text
 
 from app import ui
-from app.services import campaigns, gate, kinds, rankings
+from app.reports import registry
+from app.services import campaigns, gate, rankings
 from app.services.campaigns import NewCampaign
 from app.storage.db import Database
 from app.ui.pages import PageRoute
@@ -23,7 +24,7 @@ from tests.working import drained
 # What a parameter of an address can be, beside any of the program's own reports and forms of files.
 VALUES = {
     "campaign": ["demo"],
-    "kind": sorted({kind.name for kind in kinds.ALL.values()}),
+    "kind": sorted({kind.name for kind in registry.ALL.values()}),
     "shape": ["csv", "svg"],
 }
 # Questions that are in an address, where there is no report without one.
@@ -81,7 +82,9 @@ def test_no_page_begins_a_job_and_each_button_begins_one(
             starts[address] = answer.text
     ours = {f"/campaigns/{demo}", f"/campaigns/{demo}/recipes", f"/campaigns/{demo}/print"}
     ours |= {
-        f"/campaigns/{demo}/reports/{kind.name}" for kind in kinds.ALL.values() if kind.long and kind.over == "campaign"
+        f"/campaigns/{demo}/reports/{kind.name}"
+        for kind in registry.ALL.values()
+        if kind.long and kind.over == "campaign"
     }
     assert ours <= set(starts)
     assert any("/stability?" in address for address in starts)

@@ -6,7 +6,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
-from app.services.pictures._labels import label
+from app.reports.ranking.labels import label
 from app.services.pictures.recipes import name_of, sentences
 from app.services.side_by_side import Column, SideBySide
 

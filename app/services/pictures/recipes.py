@@ -9,8 +9,8 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
-from app.services.pictures._labels import label
-from app.services.ranking_view import RankingView
+from app.reports.ranking.labels import label
+from app.reports.ranking.view import RankingView
 from app.services.side_by_side import Column, SideBySide
 
 ROW = 19.0

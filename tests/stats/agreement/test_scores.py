@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.services.kinds import document_scores
+from app.reports.document_scores import report as document_scores
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.document_scores import both, correlations, pearson_of_documents
 from app.stats.agreement.units import averaged_units, segment_units

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.kinds._ui_match import Side, matched
+from app.reports.ui.matching import Side, matched
 from app.stats.arms.spread import counted, spreads
 from app.stats.ratings import Ratings, Role
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from app.services.kinds._components_lines import pairs
+from app.reports.components.lines import pairs
 from app.stats.components.fit import fit
 from tests.stats.components.worlds import crossed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.services.kinds._components_lines import pairs
+from app.reports.components.lines import pairs
 from app.stats.components import degrees
 from app.stats.components.bootstrap import interval
 from app.stats.components.fit import Fit, fit

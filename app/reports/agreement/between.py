@@ -1,0 +1,273 @@
+"""How far several campaigns on the same outputs agree: each campaign's mean over raters as the word of one rater."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, StringConstraints
+
+from app.reports.agreement import work
+from app.reports.agreement.between_charts import between_plot
+from app.reports.agreement.between_repeated import repeated
+from app.reports.agreement.between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
+from app.reports.agreement.plan import Choices, One, level_plan
+from app.reports.agreement.report import NUMBERS, choices_of
+from app.reports.agreement.view import Statistic
+from app.reports.kit.report import Report, Work
+from app.reports.source.raw_ratings import NOTHING, Drawn, Rated, RatedAsked, of_asked_raters, rated
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement import pairs, rankings
+from app.stats.agreement.units import Units, segment_units
+from app.stats.plain import number
+from app.storage.db import Session
+from app.storage.segment_words import source_digests
+
+Address = tuple[str, int, str]
+NOTHING_SHARED = "no segment of a system is rated in two of these campaigns: documents are matched by key"
+
+
+class BetweenAsked(RatedAsked, Drawn):
+    """What is compared, and how intervals are drawn."""
+
+    tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
+        None, description="Scores at most so far apart agree, several with commas between."
+    )
+    levels: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
+        None, description="Values behind the closed form of chance; the scale's own by default, 100 as published."
+    )
+    bins: Annotated[int, Field(ge=2, le=50)] | None = None
+    complete: bool = Field(default=False, description="Only units that all of the campaigns have.")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
+    systems: names of the codes of the units."""
+
+    units: Units
+    differing: int
+    turned: bool
+    systems: tuple[str, ...] = ()
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: BetweenAsked) -> Work[BetweenView]:
+    found = [of_asked_raters(rated(session, one, asked), asked) for one in about]
+    texts = [source_digests(session, one.campaign_id) for one in about]
+    joined = _joined(found, texts, asked)
+    same = len({one.scale for one in found}) == 1 and not joined.turned
+    choices = choices_of(found[0], asked.tolerance, asked.levels, asked.bins)
+
+    @cache
+    def statistics() -> tuple[One, ...]:
+        return _statistics(joined.units, choices, same_scale=same)
+
+    def spread() -> work.Spread:
+        return work.Spread(((joined.units, tuple(one.drawn for one in statistics())),), asked.bootstrap, asked.seed)
+
+    def finish(done: Sequence[bytes]) -> BetweenView:
+        ends = spread().intervals(done, asked.level)[0]
+        drawn = asked.level if asked.bootstrap else None
+        shown = [work.statistic_view(one, e, joined.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
+        return _view(found, joined, shown, asked, choices.levels if same else None)
+
+    return Work(work.n_chunks([joined.units], asked.bootstrap), lambda part: spread().chunk(part), finish)
+
+
+def _joined(found: Sequence[Rated], texts: Sequence[dict[tuple[str, int], str]], asked: BetweenAsked) -> Joined:
+    """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
+    turned = len({one.rows.higher_is_better for one in found}) > 1
+    means = [_means(one, asked, turn=turned and not one.rows.higher_is_better) for one in found]
+    counts: dict[Address, int] = {}
+    for each in means:
+        for address in each:
+            counts[address] = counts.get(address, 0) + 1
+    least = len(found) if asked.complete else 2
+    shared = sorted(address for address, n in counts.items() if n >= least)
+    held = [address for address in shared if _one_text(address, texts)]
+    rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(found)) if a in means[c]]
+    unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
+    documents, document = _coded([a[0] for a in held])
+    systems, system = _coded([a[2] for a in held])
+    _, place = _coded([f"{a[0]}\0{a[1]}" for a in held])
+    units = Units(
+        unit=np.array(unit, dtype=np.int32),
+        rater=np.array(rater, dtype=np.int32),
+        value=np.array(value, dtype=np.float64),
+        document=document,
+        system=system,
+        place=place,
+        n_documents=len(documents),
+        raters=tuple(one.about.campaign.key for one in found),
+    )
+    return Joined(units, len(shared) - len(held), turned, tuple(systems))
+
+
+def _coded(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
+    names = sorted(set(keys))
+    code = {name: i for i, name in enumerate(names)}
+    return names, np.array([code[key] for key in keys], dtype=np.int32)
+
+
+def _one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> bool:
+    known = {digests[address[:2]] for digests in texts if address[:2] in digests}
+    return len(known) < 2
+
+
+def _means(found: Rated, asked: BetweenAsked, *, turn: bool) -> dict[Address, float]:
+    units = segment_units(found.rows, repeated=asked.repeats)
+    labels = found.rows.labels
+    mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
+    mean = np.round(-mean if turn else mean, 10) + 0.0
+    addresses = zip(
+        (labels.documents[d] for d in units.document.tolist()),
+        labels.segment_position[units.place].tolist(),
+        (labels.systems[s] for s in units.system.tolist()),
+        strict=True,
+    )
+    return dict(zip(addresses, mean.tolist(), strict=True))
+
+
+def _statistics(units: Units, choices: Choices, *, same_scale: bool) -> tuple[One, ...]:
+    """All coefficients where the campaigns have one scale, else those that no scale matters to."""
+    if not units.n_units:
+        return ()
+    if same_scale:
+        return level_plan("segments", units, choices).statistics
+    return (
+        One("mean_pearson", pairs.mean_pearson(units)),
+        One("tau_single_documents", rankings.mean_single(units)),
+        One("tau_all_documents", rankings.mean_shared(units), jackknife=True),
+    )
+
+
+def _view(
+    found: Sequence[Rated], joined: Joined, statistics: list[Statistic], asked: BetweenAsked, levels: int | None
+) -> BetweenView:
+    dropped = [{**one, "campaign": each.about.campaign.key} for each in found for one in each.dropped]
+    if joined.differing:
+        dropped.append({"reason": "unit whose source differs between campaigns", "n": joined.differing})
+    same = len({one.scale for one in found}) == 1 and not joined.turned
+    return BetweenView(
+        campaigns={one.about.campaign.key: one.about.version for one in found},
+        data_hash=" ".join(one.data_hash for one in found),
+        basis=", ".join(sorted({one.about.campaign.basis for one in found})),
+        dropped=dropped,
+        warnings=_warnings(found, joined, same_scale=same),
+        complete=asked.complete,
+        n_units=joined.units.n_units,
+        n_documents=np.unique(joined.units.document).size,
+        same_scale=same,
+        chance_levels=levels,
+        draws=asked.bootstrap,
+        interval_level=asked.level,
+        seed=asked.seed,
+        each=[_campaign_line(one, joined) for one in found],
+        statistics=statistics,
+        pairs=_pairs(joined.units, same_scale=same),
+        repeated=repeated(joined.units, joined.systems, found[0].scale) if same else [],
+    )
+
+
+def _campaign_line(found: Rated, joined: Joined) -> CampaignLine:
+    rows = found.rows.segments()
+    return CampaignLine(
+        campaign=found.about.campaign.key,
+        protocol=found.about.campaign.protocol,
+        n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
+        n_raters=np.unique(rows.rater).size,
+        mean=number(float(rows.score.mean())) if len(rows) else None,
+        turned=joined.turned and not rows.higher_is_better,
+    )
+
+
+def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
+    if not units.n_units:
+        return []
+    ranked = rankings.pair_rankings(units)
+    matched = pairs.matched(units)
+    lines = []
+    for g, (a, b) in enumerate(matched.raters.tolist()):
+        x, y = matched.first[matched.pair == g], matched.second[matched.pair == g]
+        names = (units.raters[a], units.raters[b])
+        lines.append(
+            CampaignPair(
+                campaign=names,
+                n_units=x.size,
+                pearson=number(pairs.pearson(x, y)),
+                tau_b=number(pairs.kendall(x, y)),
+                tau_c=number(pairs.kendall(x, y, variant="c")),
+                tau_systems=ranked[names].shared,
+                absolute=float(np.abs(x - y).mean()) if same_scale else None,
+            )
+        )
+    return lines
+
+
+def _warnings(found: Sequence[Rated], joined: Joined, *, same_scale: bool) -> list[str]:
+    if not any(len(one.rows) for one in found):
+        return [NOTHING]
+    if not joined.units.n_units:
+        return [NOTHING_SHARED]
+    said = []
+    if not same_scale:
+        said.append("the scales differ: only correlations and rankings are compared")
+    if joined.turned:
+        said.append("penalties are turned round, so that higher is better throughout")
+    if np.unique(joined.units.document).size < work.FEW_DOCUMENTS:
+        said.append("few documents for intervals")
+    return said
+
+
+_STATISTIC = {"statistic": "mean_pearson", "value": 0.48, "interval": [0.4, 0.55], "expected": 0.5}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"esa-1": 3, "esa-2": 3},
+    "data_hash": "sha256:" + "5e" * 32 + " sha256:" + "5f" * 32,
+    "basis": "source",
+    "complete": False,
+    "n_units": 2691,
+    "n_documents": 71,
+    "same_scale": True,
+    "chance_levels": 101,
+    "draws": 1000,
+    "interval_level": 0.95,
+    "seed": 0,
+    "each": [
+        {"campaign": "esa-1", "protocol": "esa", "n_units": 2691, "n_raters": 8, "mean": 83.1, "turned": False},
+        {"campaign": "esa-2", "protocol": "esa", "n_units": 2691, "n_raters": 10, "mean": 85.5, "turned": False},
+    ],
+    "statistics": [_STATISTIC],
+    "pairs": [
+        {
+            "campaign": ["esa-1", "esa-2"],
+            "n_units": 2691,
+            "pearson": 0.48,
+            "tau_b": 0.28,
+            "tau_c": 0.26,
+            "tau_systems": 0.8,
+            "absolute": 13.0,
+        }
+    ],
+    "repeated": [
+        {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
+    ],
+}
+REPORT: Report[BetweenAsked, BetweenView] = Report(
+    name="agreement",
+    title="Agreement of campaigns",
+    summary="Several campaigns on the same outputs, each as one rater: correlations, κ with tolerance, α, rankings.",
+    options=BetweenAsked,
+    result=BetweenView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": between_plot},
+    caption=caption,
+    over="campaigns",
+    long=True,
+)

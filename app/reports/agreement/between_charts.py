@@ -1,0 +1,14 @@
+"""Agreement of campaigns: coefficients with their intervals."""
+
+from __future__ import annotations
+
+from app.reports.agreement.between_view import BetweenView, caption
+from app.reports.agreement.charts import coefficients
+from app.reports.kit import captions
+
+
+def between_plot(view: BetweenView) -> bytes:
+    """One line a coefficient over all campaigns as SVG."""
+    group = (f"{captions.plural(view.n_units, 'unit')} that campaigns share", view.statistics)
+    said = [caption(view), *map(captions.sentence, view.warnings)]
+    return coefficients(f"Agreement of {', '.join(view.campaigns)}", [group], said)

@@ -1,0 +1,70 @@
+"""Campaigns as repetitions of one measurement: how much the score of each system varies from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.agreement.view import Line
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.table import Table
+from app.stats.agreement.units import Units
+from app.stats.plain import number
+from app.stats.ratings import Scale
+from app.stats.reproducibility import cv_star
+
+
+class RepeatedLine(Line):
+    """One system, measured in several campaigns on the same units."""
+
+    system: str
+    n_campaigns: int
+    n_units: int = Field(description="Units of the system that all of these campaigns have.")
+    scores: dict[str, float] = Field(description="Mean over these units, by campaign.")
+    cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
+
+
+def repeated(units: Units, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
+    """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
+
+    systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
+    """
+    if scale is None and (units.value < 0).any():
+        return []
+    minimum = 0.0 if scale is None else scale.minimum
+    found = (_line(units, code, name, minimum) for code, name in enumerate(systems))
+    return [line for line in found if line is not None]
+
+
+def _line(units: Units, code: int, name: str, minimum: float) -> RepeatedLine | None:
+    mine = units.where((units.system == code)[units.unit])
+    campaigns = np.unique(mine.rater)
+    shared = mine.where((mine.counts() == campaigns.size)[mine.unit])
+    if campaigns.size < 2 or not shared.n_units:
+        return None
+    means = shared.value.reshape(shared.n_units, campaigns.size).mean(axis=0)
+    names = [units.raters[c] for c in campaigns.tolist()]
+    return RepeatedLine(
+        system=name,
+        n_campaigns=int(campaigns.size),
+        n_units=shared.n_units,
+        scores=dict(zip(names, means.tolist(), strict=True)),
+        cv=number(cv_star(means, minimum=minimum)),
+    )
+
+
+def repeated_table(lines: Sequence[RepeatedLine]) -> Table:
+    """One row a system."""
+    heads = ("System", "Campaigns", "Units", "Least", "Most", "CV*")
+    rows = [
+        (
+            *(one.system, str(one.n_campaigns), f"{one.n_units:,}"),
+            *(captions.number(end(one.scores.values()), 2) for end in (min, max)),
+            "–" if one.cv is None else f"{one.cv:.1f} %",
+        )
+        for one in lines
+    ]
+    return table(heads, rows, 1)

@@ -1,0 +1,124 @@
+"""A report on the agreement of campaigns, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.agreement.between_repeated import RepeatedLine, repeated_table
+from app.reports.agreement.tables import NONE, PLACES, named
+from app.reports.agreement.view import Line, Statistic
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+
+
+class CampaignLine(Line):
+    """One campaign: of its units, means over its raters."""
+
+    campaign: str
+    protocol: str
+    n_units: int
+    n_raters: int
+    mean: float | None
+    turned: bool = Field(description="The sign was turned so that higher is better, because another campaign's is.")
+
+
+class CampaignPair(Line):
+    """Two campaigns on the units that both have."""
+
+    campaign: tuple[str, str]
+    n_units: int
+    pearson: float | None
+    tau_b: float | None
+    tau_c: float | None = Field(description="Stuart's.")
+    tau_systems: float | None = Field(description="τ-b between the rankings of systems on these units.")
+    absolute: float | None = Field(description="Mean difference; null where the scales differ.")
+
+
+class BetweenView(ReportHead):
+    """How far campaigns on the same outputs agree."""
+
+    complete: bool
+    n_units: int = Field(description="Segments of one system that at least two campaigns have (with complete: all).")
+    n_documents: int
+    same_scale: bool
+    chance_levels: int | None
+    draws: int
+    interval_level: float
+    seed: int
+    each: list[CampaignLine]
+    statistics: list[Statistic]
+    pairs: list[CampaignPair]
+    repeated: list[RepeatedLine] = Field(
+        default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
+    )
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def tables(view: BetweenView) -> Sequence[Section]:
+    """Every two campaigns, then the coefficients over all of them."""
+    shown = []
+    if view.pairs:
+        shown.append(Section("Every two campaigns", _pairs(view), frozenset({0, 1})))
+    if view.statistics:
+        shown.append(Section("Campaigns as raters", _statistics(view), frozenset()))
+    if view.repeated:
+        shown.append(Section("Campaigns as repetitions", repeated_table(view.repeated)))
+    return shown
+
+
+def _pairs(view: BetweenView) -> Table:
+    heads = ("Campaign", "Campaign", "Units", "Pearson", "τ-b", "τ-c", "τ of systems", "Difference")
+    rows = []
+    for one in view.pairs:
+        figures = (one.pearson, one.tau_b, one.tau_c, one.tau_systems, one.absolute)
+        rows.append((*one.campaign, f"{one.n_units:,}", *map(_figure, figures)))
+    return table(heads, rows, 2)
+
+
+def _statistics(view: BetweenView) -> Table:
+    heads = ("Coefficient", "Value", f"{view.interval_level:.0%} interval", "Expected", "Chance")
+    rows = []
+    for one in view.statistics:
+        ends = "–" if one.interval is None else "[{}, {}]".format(*map(_figure, one.interval))
+        rows.append((named(one), _figure(one.value), ends, _figure(one.expected), _figure(one.chance)))
+    return table(heads, rows, 1)
+
+
+CSV = (
+    *("what", "campaign", "other_campaign", "statistic", "tolerance", "value", "interval_low", "interval_high"),
+    *("expected", "chance", "n_units"),
+)
+
+
+def csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure."""
+    rows: list[tuple[Cell, ...]] = []
+    for pair in view.pairs:
+        found = pair.model_dump(exclude={"campaign", "n_units"})
+        for name, value in found.items():
+            rows.append(("pair", *pair.campaign, name, None, value, *NONE, None, None, pair.n_units))
+    for one in view.statistics:
+        ends = one.interval or NONE
+        head = ("coefficient", *NONE, one.statistic, one.tolerance, one.value)
+        rows.append((*head, *ends, one.expected, one.chance, view.n_units))
+    rows += [
+        ("system", one.system, None, "cv_star", None, one.cv, *NONE, None, None, one.n_units) for one in view.repeated
+    ]
+    return CSV, rows
+
+
+def caption(view: BetweenView) -> str:
+    """What the figures are, and from which data."""
+    versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
+    return (
+        f"{captions.plural(view.n_units, 'unit')} of {captions.plural(view.n_documents, 'document')}, matched by key, "
+        f"position and source; the score of a campaign is the mean over its raters. Data versions: {versions}; "
+        f"method {view.method_version}."
+    )

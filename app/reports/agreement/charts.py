@@ -1,0 +1,177 @@
+"""Agreement as pictures: coefficients with their intervals, and every pair of raters as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+
+from app.reports.agreement.tables import LEVEL_NAMES, caption, named
+from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, Statistic
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+
+ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
+LEFT = 300.0
+CELL, SMALL = 34.0, 16.0
+MOST_RATERS = 60
+LONGEST_NAME = 22
+SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
+NEGATIVE = "#f3c39b"
+ALL_TOLERANCES = frozenset({"kappa"})
+NOT_COEFFICIENTS = frozenset({"mean_difference"})
+Group = tuple[str, list["Statistic"]]
+
+
+def statistics_plot(view: AgreementView) -> bytes:
+    """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
+    groups = [(f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _drawn(one, view)) for one in view.levels]
+    title = f"Agreement of raters in {next(iter(view.campaigns))}"
+    return coefficients(title, groups, [caption(view), *map(captions.sentence, view.warnings)])
+
+
+def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
+    """Of what there is for every tolerance only the main one, but for κ by the closed form."""
+    ts = view.tolerances
+    main = None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
+    return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
+
+
+def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> bytes:
+    """One line a coefficient under the heading of its group, as SVG."""
+    groups = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in given]
+    top = HEAD + 24
+    bottom = top + max(1, sum(len(found) + 1 for _, found in groups)) * ROW
+    width = LEFT + PLOT + FIGURES + MARGIN
+    told = wrapped(said, width)
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
+        sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
+        low = _lowest([one for _, found in groups for one in found])
+        _axis(sheet, low, top, bottom)
+        y = top
+        for heading, found in groups:
+            sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
+            y += ROW
+            for one in found:
+                sheet.text(LEFT - 8, y + ROW / 2, named(one), ha="right", size=8)
+                _mark(sheet, one, y + ROW / 2, low)
+                y += ROW
+        if not any(found for _, found in groups):
+            sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
+        sheet.caption(told, bottom + 34)
+        return canvas.to_svg(sheet.figure, title=title)
+
+
+def _lowest(statistics: Sequence[Statistic]) -> float:
+    """The left end of the axis: 0, or the next lower fifth of what is drawn, −1 at least."""
+    values = [v for one in statistics for v in (one.value, one.expected, *(one.interval or ())) if v is not None]
+    lowest: float = min([0.0, *values])
+    return max(-1.0, floor(lowest * 5) / 5)
+
+
+def _at(value: float, low: float) -> float:
+    return LEFT + (min(max(value, low), 1.0) - low) / (1 - low) * PLOT
+
+
+def _axis(sheet: Sheet, low: float, top: float, bottom: float) -> None:
+    n = round((1 - low) * 5)
+    for i in range(n + 1):
+        value = low + i / 5
+        x = _at(value, low)
+        sheet.line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
+        sheet.text(x, bottom + 10, captions.number(value, 1), ha="center", size=7.5, color=QUIET)
+
+
+def _mark(sheet: Sheet, one: Statistic, y: float, low: float) -> None:
+    text = captions.number(one.value, 2)
+    if one.interval is not None:
+        ends = tuple(_at(v, low) for v in one.interval)
+        sheet.line(ends, (y, y), color=BLUE, thick=1.4)
+        text += f"  [{captions.number(one.interval[0], 2)}, {captions.number(one.interval[1], 2)}]"
+    if one.expected is not None:
+        x = _at(one.expected, low)
+        sheet.line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
+    if one.value is not None:
+        x = _at(one.value, low)
+        sheet.line((x, x), (y, y), color=BLUE, marker="o")
+    else:
+        text = "not defined"
+    sheet.text(LEFT + PLOT + 10, y, text, size=8, color=QUIET)
+
+
+def heat_map(view: AgreementView) -> bytes:
+    """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
+    names = sorted({rater for pair in view.pairs for rater in pair.rater})
+    shown = names[:MOST_RATERS]
+    cell = CELL if len(shown) <= 20 else SMALL
+    longest = max((len(canvas.shortened(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
+    left, top = MARGIN + longest + 8, HEAD + longest + 8
+    bottom = top + max(1, len(shown)) * cell
+    width = max(left + len(shown) * cell + MARGIN, 520.0)
+    told = wrapped(_said(view, len(names)), width)
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 56 + len(told) * LINE + MARGIN)
+        campaign = next(iter(view.campaigns))
+        sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
+        _names(sheet, shown, left, top, cell)
+        reach = max((pair.absolute for pair in view.pairs), default=0.0)
+        place = {name: i for i, name in enumerate(shown)}
+        for pair in view.pairs:
+            if pair.rater[0] in place and pair.rater[1] in place:
+                _cells(sheet, pair, (place[pair.rater[0]], place[pair.rater[1]]), (left, top, cell), reach)
+        if not shown:
+            sheet.text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
+        _legend(sheet, bottom + 20)
+        sheet.caption(told, bottom + 48)
+        return canvas.to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
+
+
+def _said(view: AgreementView, n: int) -> list[str]:
+    level: LevelView | None = next((one for one in view.levels if one.n_units), None)
+    said = [] if level is None else [f"On {level.level} that both rated; empty where two raters share none."]
+    if n > MOST_RATERS:
+        said.append(f"The first {MOST_RATERS} of {n} raters; the table has all.")
+    return said + [captions.sentence(w) for w in view.warnings]
+
+
+def _names(sheet: Sheet, names: list[str], left: float, top: float, cell: float) -> None:
+    for i, name in enumerate(names):
+        short = canvas.shortened(name, LONGEST_NAME)
+        sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
+        sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
+        sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)
+
+
+def _cells(
+    sheet: Sheet, pair: RaterPairLine, at: tuple[int, int], grid: tuple[float, float, float], reach: float
+) -> None:
+    left, top, cell = grid
+    low, high = min(at), max(at)
+    for (row, column), value, share, places in (
+        ((low, high), pair.pearson, pair.pearson, 2),
+        ((high, low), pair.absolute, pair.absolute / reach if reach else 0.0, 1),
+    ):
+        x, y = left + column * cell, top + row * cell
+        shade = GROUND if share is None else NEGATIVE if share < 0 else SHADES[min(int(share * 6), 5)]
+        sheet.box(x, y, cell, cell, fill=shade, edge=FAINT, thick=0.6)
+        if cell >= CELL:
+            ink = GROUND if share is not None and share >= 0.66 else INK
+            sheet.text(x + cell / 2, y + cell / 2, _short(value, places), ha="center", size=7, color=ink)
+
+
+def _short(value: float | None, places: int) -> str:
+    text = captions.number(value, places)
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
+
+
+def _legend(sheet: Sheet, y: float) -> None:
+    x = MARGIN
+    for shade, text in ((NEGATIVE, "below 0"), *((s, f"from {i / 6:.2f}") for i, s in enumerate(SHADES))):
+        sheet.box(x, y - 5, 10, 10, fill=shade, edge=FAINT, thick=0.6)
+        sheet.text(x + 14, y, text, size=7.5, color=QUIET)
+        x += 70
+    sheet.text(MARGIN, y + 14, "Differences are shaded by their share of the largest.", size=7.5, color=QUIET)

@@ -1,0 +1,231 @@
+"""How far raters agree: on segments, documents and means of segments, pair by pair, with themselves, and on spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.reports.agreement import work
+from app.reports.agreement.charts import heat_map, statistics_plot
+from app.reports.agreement.plan import Choices, LevelPlan, categories, level_plan
+from app.reports.agreement.spans import marked
+from app.reports.agreement.tables import caption, csv, tables
+from app.reports.agreement.view import AgreementView, blinded
+from app.reports.kit.report import Report, Work
+from app.reports.source.raw_ratings import Drawn, Rated, RatedAsked, errors_of, rated, spans_field
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement.distributions import complete_raters
+from app.stats.agreement.units import LEVELS, Level, OfDocuments, Units, averaged_units, document_units, segment_units
+from app.stats.ratings import Scale
+from app.stats.side_tables import Errors
+from app.storage.db import Session
+
+FINE = 50
+STANDARDIZED = "0.5,1"
+"""Usual tolerances of z-scores."""
+SLIDER = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
+"""Tolerances of Grundkiewicz et al. 2021, Table 4, for scales of at least `FINE` values."""
+NUMBERS = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6}(\.\d{1,6})?){0,19}$"
+
+
+class AgreementAsked(RatedAsked, Drawn):
+    """Which agreement, of which numbers."""
+
+    units: Literal["all", "segments", "documents", "averaged"] = Field(
+        "all", description="Segments, whole documents, means of a document's segments by rater, or each that there is."
+    )
+    tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
+        None,
+        description="Scores at most so far apart agree, several with commas between. By default 5 to 30 on a slider, "
+        "0 and 1 steps on a scale of few levels, 0, 1 and 5 without bounds.",
+        examples=["5,10,15"],
+    )
+    levels: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
+        None, description="Values behind the closed form of chance; the scale's own by default, 100 as published."
+    )
+    bins: Annotated[int, Field(ge=2, le=50)] | None = Field(
+        None,
+        description="Equal parts of the scale that make categories for Fleiss, weighted κ, AC1 and AC2; of counts 0, "
+        "1, 2 … and the last for all above.",
+    )
+    normalize: Literal["none", "z"] = Field(
+        "none", description="z: every rater with mean 0 and standard deviation 1 over the units of a level."
+    )
+    same: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(
+        None, description="Systems that are one and the same translation, with commas between: rated twice by a rater."
+    )
+
+
+class _Planned:
+    """What was read, and what follows from it, worked out once and after the reading is over."""
+
+    def __init__(self, found: Rated, errors: Errors | None, asked: AgreementAsked) -> None:
+        self.found, self.errors, self.asked = found, errors, asked
+        self.same = tuple(filter(None, (asked.same or "").split(",")))
+        work.systems_of(found, self.same)
+        self.choices = _choices(found, asked)
+        self.units = _units(found, asked)
+
+    @cached_property
+    def plans(self) -> list[LevelPlan]:
+        return [level_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units]
+
+    @cached_property
+    def marks(self) -> work.SpanPlan | None:
+        if self.errors is None or "segments" not in self.units:
+            return None
+        return work.span_plan(marked(self.found, self.errors))
+
+    @cached_property
+    def spread(self) -> work.Spread:
+        owners: list[tuple[Units, tuple[OfDocuments, ...]]]
+        owners = [(plan.units, tuple(one.drawn for one in plan.statistics)) for plan in self.plans]
+        if self.marks is not None:
+            owners.append((self.plans[0].units, tuple(self.marks.of.values())))
+        return work.Spread(tuple(owners), self.asked.bootstrap, self.asked.seed)
+
+    def chunk(self, part: int) -> bytes:
+        return self.spread.chunk(part)
+
+    def finish(self, done: Sequence[bytes]) -> AgreementView:
+        found, asked, choices = self.found, self.asked, self.choices
+        ends = self.spread.intervals(done, asked.level)
+        length, drawn = found.documents.segments, asked.level if asked.bootstrap else None
+        levels = [work.level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
+        pairs, told = _pairs(self.plans, choices)
+        head = {
+            "on": asked.on,
+            "scoring": asked.scoring,
+            "protocol": found.about.campaign.protocol,
+            "repeats": asked.repeats,
+            "normalize": asked.normalize,
+            "tolerances": list(choices.tolerances),
+            "chance_levels": choices.levels,
+            "draws": asked.bootstrap,
+            "interval_level": asked.level,
+            "seed": asked.seed,
+            "warnings": [*work.warnings(found, self.plans, choices), *told],
+        }
+        as_given = choices_of(found, asked.tolerance, asked.levels, asked.bins)
+        own = work.own_lines(found, as_given, self.same)
+        spans = None if self.marks is None else work.span_view(self.marks, ends[-1])
+        return work.agreement_view(found, head, levels, pairs, own, spans)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: AgreementAsked) -> Work[AgreementView]:
+    found = rated(session, about[0], asked)
+    errors = errors_of(session, found) if _has_spans(found, asked) else None
+    planned = _Planned(found, errors, asked)
+    return Work(work.n_chunks(planned.units.values(), asked.bootstrap), planned.chunk, planned.finish)
+
+
+def _has_spans(found: Rated, asked: AgreementAsked) -> bool:
+    return spans_field(found) is not None and asked.units in {"all", "segments"}
+
+
+def _pairs(plans: Sequence[LevelPlan], choices: Choices) -> tuple[list[Any], list[str]]:
+    """Rater pairs of the first level that has any."""
+    plan = next((p for p in plans if p.units.n_units), None)
+    if plan is None:
+        return [], []
+    return work.pair_lines(plan, categories(plan.units, choices) if plan.level != "averaged" else None)
+
+
+def _units(found: Rated, asked: AgreementAsked) -> dict[Level, Units]:
+    """By level, those that have a value."""
+    rows = found.rows
+    made: dict[Level, Callable[[], Units]] = {
+        "segments": lambda: segment_units(rows, repeated=asked.repeats),
+        "documents": lambda: document_units(rows, repeated=asked.repeats),
+        "averaged": lambda: averaged_units(rows, repeated=asked.repeats),
+    }
+    units = {level: make() for level, make in made.items() if asked.units in {"all", level}}
+    if asked.raters == "complete":
+        units = {level: complete_raters(one) for level, one in units.items()}
+    if asked.normalize == "z":
+        units = {level: one.standardized() for level, one in units.items()}
+    return {level: one for level, one in units.items() if one.n_units}
+
+
+def _choices(found: Rated, asked: AgreementAsked) -> Choices:
+    if asked.normalize == "none":
+        return choices_of(found, asked.tolerance, asked.levels, asked.bins)
+    free = replace(found, scale=None)
+    return replace(choices_of(free, asked.tolerance or STANDARDIZED, None, None), step=0.0)
+
+
+def choices_of(found: Rated, tolerance: str | None, levels: int | None, bins: int | None) -> Choices:
+    """Tolerances, levels of chance and bins as asked for, else the usual ones of the scale."""
+    scale = found.scale
+    step = (scale.step if scale else None) or 1.0
+    own = None if scale is None else _values(scale)
+    tolerances = tuple(sorted({float(t) for t in tolerance.split(",")})) if tolerance else _usual(own, step)
+    return Choices(tolerances, levels or own, step, bins, scale)
+
+
+def _values(scale: Scale) -> int | None:
+    wide = scale.maximum - scale.minimum
+    return round(wide / (scale.step or 1.0)) + 1 if np.isfinite(wide) else None
+
+
+def _usual(levels: int | None, step: float) -> tuple[float, ...]:
+    if levels is None:
+        return (0.0, 1.0, 5.0)
+    return SLIDER if levels >= FINE else (0.0, step)
+
+
+_STATISTIC = {"statistic": "kappa", "tolerance": 15.0, "value": 0.41, "interval": [0.35, 0.47], "expected": 0.4}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"wmt22-en-cs": 4},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "on": "score",
+    "scoring": "score",
+    "protocol": "da_sqm",
+    "repeats": "average",
+    "normalize": "none",
+    "tolerances": [15.0],
+    "chance_levels": 101,
+    "draws": 1000,
+    "interval_level": 0.95,
+    "seed": 0,
+    "levels": [
+        {
+            "level": "segments",
+            "n_units": 93,
+            "n_single": 0,
+            "n_values": 186,
+            "n_pairs": 93,
+            "n_raters": 2,
+            "n_documents": 9,
+            "categories": None,
+            "statistics": [{**_STATISTIC, "observed": 0.58, "chance": 0.28, "word": "moderate"}],
+            "by_length": [],
+            "components": {"unit": 120.0, "rater": 30.0, "residual": 200.0},
+            "block": {"n_units": 93, "rater": ["ana", "bo"]},
+        }
+    ],
+    "pairs": [],
+    "own": [],
+    "spans": None,
+}
+REPORT: Report[AgreementAsked, AgreementView] = Report(
+    name="agreement",
+    title="Agreement of raters",
+    summary="Agreement by every usual coefficient, with intervals over documents and what a model expects.",
+    options=AgreementAsked,
+    result=AgreementView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": statistics_plot, "raters": heat_map},
+    caption=caption,
+    long=True,
+    redact=blinded,
+)

@@ -1,0 +1,59 @@
+"""Marked errors as the statistics of spans want them: by text, and by rater."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.reports.source.raw_ratings import GRAVE, Rated
+from app.stats.agreement.spans import MAJOR, MINOR, Marked
+from app.stats.ratings import Kind
+from app.stats.side_tables import Errors
+
+SIDES = 2
+
+
+def marked(found: Rated, errors: Errors) -> Marked:
+    """Every judgment of a segment as two, of its source and of its output; of repeats the first.
+
+    Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,
+    major nor critical are skipped and counted.
+    """
+    rows = found.rows
+    cell = rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system
+    order = np.lexsort((rows.nth, rows.rater, cell))
+    order = order[rows.kind[order] == Kind.SEGMENT]
+    same = np.zeros(order.size, dtype=np.bool_)
+    same[1:] = (cell[order][1:] == cell[order][:-1]) & (rows.rater[order][1:] == rows.rater[order][:-1])
+    order = order[~same]
+    shared = np.isin(cell[order], _twice(cell[order]))
+    order = order[shared]
+    _, unit = np.unique(cell[order], return_inverse=True)
+    n = order.size
+    judgment = np.full(len(rows), -1, dtype=np.int64)
+    judgment[order] = np.arange(n)
+    # Sources first, then outputs: within each the judgments stand by text and rater.
+    n_units = int(unit.max(initial=-1)) + 1
+    grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
+    weight = grave[errors.severity] if errors.row.size else np.empty(0)
+    ours = judgment[errors.row] >= 0
+    placed = ours & (weight > 0) & (errors.start >= 0) & (errors.end >= errors.start)
+    row = judgment[errors.row[placed]] + n * (errors.side[placed] == 1)
+    by_row = np.argsort(row, kind="stable")
+    return Marked(
+        unit=np.concatenate((unit, unit + n_units)).astype(np.int32),
+        rater=np.tile(rows.rater[order], SIDES),
+        document=np.tile(rows.document[order], SIDES),
+        row=row[by_row].astype(np.int32),
+        start=errors.start[placed][by_row],
+        end=errors.end[placed][by_row],
+        grave=np.where(weight[placed][by_row] > GRAVE["minor"], MAJOR, MINOR).astype(np.int32),
+        category=errors.category[placed][by_row],
+        n_documents=len(rows.labels.documents),
+        raters=rows.labels.raters,
+        skipped=int((ours & ~placed).sum()),
+    )
+
+
+def _twice(cells: np.ndarray) -> np.ndarray:
+    values, n = np.unique(cells, return_counts=True)
+    return values[n > 1]

@@ -1,0 +1,215 @@
+"""A report on agreement as tables for people and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, SelfLine, Statistic
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import Section
+from app.reports.kit.table import Cell, Table
+from app.reports.ranking.tables import interval
+
+PLACES = 3
+NAMES = {
+    "kappa": "κ with tolerance, closed form of chance",
+    "kappa_pooled": "κ with tolerance, chance from the scores",
+    "alpha_interval": "Krippendorff's α, interval",
+    "alpha_ordinal": "Krippendorff's α, ordinal",
+    "alpha_ratio": "Krippendorff's α, ratio",
+    "alpha_nominal": "Krippendorff's α, nominal",
+    "mean_pearson": "Pearson, mean of rater pairs",
+    "tau_single_documents": "Kendall's τ of rankings, single documents",
+    "tau_all_documents": "Kendall's τ of rankings, all shared documents",
+    "mean_difference": "mean difference of two raters",
+    "icc_1": "ICC(1)",
+    "icc_a1": "ICC(A,1)",
+    "icc_c1": "ICC(C,1)",
+    "icc_k": "ICC(k), mean of the raters",
+    "icc_ak": "ICC(A,k), mean of the raters",
+    "icc_ck": "ICC(C,k), mean of the raters",
+    "fleiss": "Fleiss' κ",
+    "weighted_kappa": "weighted κ, quadratic, pooled margins",
+    "ac1": "Gwet's AC1",
+    "ac2": "Gwet's AC2, quadratic",
+}
+LEVEL_NAMES = {"segments": "Segments", "documents": "Documents", "averaged": "Means of segments by document"}
+SPAN_NAMES = {
+    "character_f1": "F1 of characters, by severity",
+    "overlap": "marks that overlap one of the other rater",
+    "same_severity": "of these, with the same severity",
+    "same_category": "of these, with the same category",
+}
+OWN_NAMES = {
+    "repeats": "the same output again",
+    "same_output": "one output under two names",
+    "same_output_other_rater": "the same, by two raters",
+}
+
+
+def named(one: Statistic) -> str:
+    """A coefficient with its tolerance, in words."""
+    name = NAMES.get(one.statistic, one.statistic)
+    return name if one.tolerance is None else f"{name}, t = {one.tolerance:g}"
+
+
+def tables(view: AgreementView) -> Sequence[Section]:
+    """By level its coefficients and documents by length; then raters pair by pair, with themselves, and marks."""
+    shown: list[Section] = []
+    for level in view.levels:
+        shown.append(Section(_level_title(level), _statistics(view, level), frozenset()))
+        if len(level.by_length) > 1:
+            shown.append(
+                Section(f"{LEVEL_NAMES[level.level]}, by length of the document", _lengths(level), frozenset())
+            )
+    if view.pairs:
+        shown.append(Section("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
+    if view.own:
+        shown.append(Section("Raters with themselves", _own(view.own), frozenset({1})))
+    if view.spans:
+        shown.append(Section("Marked errors", _spans(view), frozenset()))
+    return shown
+
+
+def _level_title(level: LevelView) -> str:
+    told = [
+        captions.plural(level.n_units, "unit"),
+        captions.plural(level.n_pairs, "pair"),
+        captions.plural(level.n_raters, "rater"),
+        captions.plural(level.n_documents, "document"),
+    ]
+    single = f"; {captions.plural(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
+    return f"{LEVEL_NAMES[level.level]}: {', '.join(told)}{single}"
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def _statistics(view: AgreementView, level: LevelView) -> Table:
+    ends = f"{view.interval_level:.0%} interval"
+    heads = ("Coefficient", "Value", ends, "Expected", "Observed", "Chance", "Landis & Koch")
+    rows = [
+        (
+            named(one),
+            _figure(one.value),
+            interval(one.interval, PLACES),
+            _figure(one.expected),
+            _figure(one.observed),
+            _figure(one.chance),
+            one.word or "–",
+        )
+        for one in level.statistics
+    ]
+    return table(heads, rows)
+
+
+def _lengths(level: LevelView) -> Table:
+    t = level.by_length[0].tolerance
+    name = "κ" if t is None else f"κ, t = {t:g}"
+    heads = ("Segments of the document", "Units", "Pairs", name, "α, interval", "Mean difference")
+    rows = [
+        (
+            one.segments,
+            f"{one.n_units:,}",
+            f"{one.n_pairs:,}",
+            _figure(one.kappa),
+            _figure(one.alpha),
+            _figure(one.absolute),
+        )
+        for one in level.by_length
+    ]
+    return table(heads, rows)
+
+
+def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
+    heads = ("Rater", "Rater", "Units", "Documents", "Pearson", "τ-b", "τ single", "τ all", "Difference")
+    ordered = any(one.kappa is not None for one in pairs)
+    rows = []
+    for one in pairs:
+        taus = (one.tau_b, one.tau_single_documents, one.tau_all_documents)
+        cells = [*map(captions.printable, one.rater), f"{one.n_units:,}", f"{one.n_documents:,}"]
+        cells += [_figure(one.pearson), *map(_figure, taus), _figure(one.absolute)]
+        rows.append((*cells, _figure(one.kappa), _figure(one.weighted_kappa)) if ordered else tuple(cells))
+    return table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
+
+
+def _own(lines: Sequence[SelfLine]) -> Table:
+    heads = ("What", "Rater", "Pairs", "Difference", "Equal", f"Within {lines[0].tolerance:g}", "κ", "Pearson", "τ-b")
+    rows = [
+        (
+            OWN_NAMES[one.what],
+            "all" if one.rater is None else captions.printable(one.rater),
+            f"{one.n:,}",
+            *map(_figure, (one.absolute, one.identical, one.within, one.kappa, one.pearson, one.tau_b)),
+        )
+        for one in lines
+    ]
+    return table(heads, rows, left=2)
+
+
+def _spans(view: AgreementView) -> Table:
+    figures = view.spans.figures if view.spans else []
+    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), interval(one.interval, PLACES)) for one in figures]
+    return table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
+
+
+CSV = (
+    *("what", "level", "statistic", "tolerance", "value", "interval_low", "interval_high", "expected", "observed"),
+    *("chance", "n_units", "n_pairs", "rater", "other_rater", "campaign", "data_version"),
+)
+NONE: tuple[Cell, ...] = (None, None)
+
+
+def csv(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure: of a level, of a length, of a pair of raters, of a rater with themself, of marks."""
+    campaign, version = next(iter(view.campaigns.items()))
+    return CSV, [(*row, campaign, version) for row in _rows(view)]
+
+
+def _rows(view: AgreementView) -> Iterator[tuple[Cell, ...]]:
+    for level in view.levels:
+        yield from _level_rows(level)
+    for pair in view.pairs:
+        found = pair.model_dump(exclude={"rater", "n_units", "n_documents"})
+        for name, value in found.items():
+            yield ("pair", None, name, None, value, *NONE, None, None, None, pair.n_units, None, *pair.rater)
+    for own in view.own:
+        found = own.model_dump(include={"absolute", "identical", "within", "kappa", "pearson", "tau_b"})
+        for name, value in found.items():
+            t = own.tolerance if name in {"within", "kappa"} else None
+            yield (own.what, None, name, t, value, *NONE, None, None, None, None, own.n, own.rater, None)
+    for figure in view.spans.figures if view.spans else ():
+        n = view.spans.n_pairs if view.spans else None
+        head = ("marks", None, figure.statistic, None, figure.value)
+        yield (*head, *(figure.interval or NONE), None, None, None, None, n, *NONE)
+
+
+def _level_rows(level: LevelView) -> Iterator[tuple[Cell, ...]]:
+    counts = (level.n_units, level.n_pairs)
+    for s in level.statistics:
+        figures = (s.value, *(s.interval or NONE), s.expected, s.observed, s.chance)
+        yield ("coefficient", level.level, s.statistic, s.tolerance, *figures, *counts, *NONE)
+    for one in level.by_length:
+        for name, value in (("kappa", one.kappa), ("alpha_interval", one.alpha), ("mean_difference", one.absolute)):
+            t = one.tolerance if name == "kappa" else None
+            empty = (*NONE, None, None, None)
+            yield (f"length {one.segments}", level.level, name, t, value, *empty, one.n_units, one.n_pairs, *NONE)
+
+
+def caption(view: AgreementView) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    chance = (
+        f"chance of two uniform scores on {view.chance_levels} values"
+        if view.chance_levels
+        else "chance from the scores"
+    )
+    drawn = (
+        f"intervals from {view.draws:,} draws of documents (seed {view.seed})" if view.draws else "no intervals drawn"
+    )
+    return (
+        f"Every pair of raters of a unit counts once; κ against {chance}; {drawn}. Expected: what a model of units and "
+        f"raters, fitted to the same scores, gives. Data version {version}, method {view.method_version}."
+    )

@@ -1,0 +1,310 @@
+"""From what was read to the report on agreement: the plan, chunks of draws, and the view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.reports.agreement.plan import MOST_LEFT_OUT, WITH_WORDS, Choices, LevelPlan, One, closed_chance, pair_count
+from app.reports.agreement.view import (
+    AgreementView,
+    Block,
+    Components,
+    Interval,
+    LengthLine,
+    LevelView,
+    RaterPairLine,
+    SelfLine,
+    SpanLine,
+    SpanView,
+    Statistic,
+)
+from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, Rated
+from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
+from app.stats.agreement.units import Units
+from app.stats.agreement.words import landis_koch
+from app.stats.plain import between, number
+from app.stats.ratings import Codes, Floats
+
+DRAWS_A_CHUNK = 100
+LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
+"""Document lengths in segments (Grundkiewicz et al. 2021, Fig. 3)."""
+MOST_LINES = 2_000
+FEW_DOCUMENTS = 10
+ONE_RATER = "no text was rated by two raters: nothing can be said about their agreement"
+
+
+def n_chunks(units: Iterable[Units], draws: int) -> int:
+    """Chunks of draws; none where nothing was rated twice."""
+    return -(-draws // DRAWS_A_CHUNK) if any(one.paired().n_units for one in units) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
+
+    owners: tuple[tuple[Units, tuple[Any, ...]], ...]
+    draws: int
+    seed: int
+
+    def chunk(self, part: int) -> bytes:
+        """Draws of one chunk, all statistics side by side."""
+        n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
+        found = [
+            bootstrap.drawn(ones, bootstrap.weights(units, n, seed=self.seed, part=part)) for units, ones in self.owners
+        ]
+        return np.hstack(found).astype("<f8").tobytes()
+
+    def intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
+        """Of every statistic by owner; None without draws."""
+        sizes = [len(ones) for _, ones in self.owners]
+        if not done:
+            return [[None] * size for size in sizes]
+        values = np.vstack([np.frombuffer(part, dtype="<f8").reshape(-1, sum(sizes)) for part in done])
+        ends = [between(*bootstrap.ends(column, level)) for column in values.T]
+        at = np.cumsum([0, *sizes])
+        return [ends[a:b] for a, b in pairwise(at.tolist())]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanPlan:
+    """Agreement of marked errors."""
+
+    marked: spans.Marked
+    characters: spans.Characters
+    of: dict[str, Any]
+
+
+def span_plan(marked: spans.Marked) -> SpanPlan | None:
+    """None where no text was judged twice or nothing is marked on one."""
+    found = spans.characters(marked)
+    if not found.first.size or not marked.row.size:
+        return None
+    of = {"character_f1": spans.character_f1(marked, found), **spans.shares(spans.overlaps(marked))}
+    return SpanPlan(marked, found, of)
+
+
+def level_view(
+    plan: LevelPlan, intervals: Sequence[Interval | None], choices: Choices, length: Codes, level: float | None
+) -> LevelView:
+    """One level as it is shown."""
+    units, size = plan.units, plan.units.counts()
+    block, model = plan.block, plan.components
+    return LevelView(
+        level=plan.level,
+        n_units=units.n_units,
+        n_single=plan.n_single,
+        n_values=units.value.size,
+        n_pairs=int((size * (size - 1) // 2).sum()),
+        n_raters=np.unique(units.rater).size,
+        n_documents=np.unique(units.document).size,
+        categories=plan.categories,
+        statistics=[
+            statistic_view(one, ends, units, level) for one, ends in zip(plan.statistics, intervals, strict=True)
+        ],
+        by_length=_by_length(plan, choices, length),
+        components=model
+        and Components(unit=float(model.unit), rater=float(model.rater), residual=float(model.residual)),
+        block=block and Block(n_units=block.units.n_units, rater=list(block.raters)),
+    )
+
+
+def statistic_view(one: One, ends: Interval | None, units: Units, level: float | None) -> Statistic:
+    """One coefficient as it is shown. level: of intervals, None where none are asked for."""
+    value = number(float(one.of(units.once())[0]))
+    if one.jackknife and level is not None:
+        raters, documents = np.unique(units.rater).size, np.unique(units.document).size
+        few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
+        ends = between(*bootstrap.jackknife(one.of, units, level)) if few else None
+    return Statistic(
+        statistic=one.key,
+        tolerance=one.tolerance,
+        value=value,
+        interval=ends if value is not None else None,
+        expected=None if one.expected is None else number(one.expected),
+        observed=None if one.observed is None else number(float(one.observed(units.once())[0])),
+        chance=one.chance,
+        word=landis_koch(value) if value is not None and one.key in WITH_WORDS else None,
+    )
+
+
+def _by_length(plan: LevelPlan, choices: Choices, length: Codes) -> list[LengthLine]:
+    """Only buckets that have units; the tolerance is the one that the report shows first (15 of a slider)."""
+    units = plan.units
+    if not units.n_units:
+        return []
+    t = main_tolerance(choices)
+    chance = None if t is None else closed_chance(choices, t)
+    of = {one.key: one.of for one in plan.statistics if one.tolerance is None}
+    of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
+    count, lines = pair_count(units), []
+    for low, high in LENGTHS:
+        inside = (length >= low) & (length <= (high or np.iinfo(np.int32).max))
+        weights = inside[None, :].astype(np.float64)
+        n = int(inside[units.document].sum())
+        if n:
+            lines.append(
+                LengthLine(
+                    segments=f"{low}–{high}" if high else f"{low} and more",
+                    n_units=n,
+                    n_pairs=int(count(weights)),
+                    tolerance=t,
+                    kappa=None if of_kappa is None else number(float(of_kappa(weights)[0])),
+                    alpha=number(float(alpha.krippendorff(units, "interval")(weights)[0])),
+                    absolute=number(float(of["mean_difference"](weights)[0])),
+                )
+            )
+    return lines
+
+
+def main_tolerance(choices: Choices) -> float | None:
+    """15 where it is asked for (G: one of the most reasonable), else the middle one."""
+    ts = choices.tolerances
+    return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
+
+
+def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[list[RaterPairLine], list[str]]:
+    """Rater pairs, those who share most first where there are too many; and what was left out."""
+    units = plan.units
+    if pairs.n_matched(units) > pairs.MOST_PAIRS:
+        return [], ["too many pairs of ratings for statistics by rater pair: those are left out"]
+    found = pairs.rater_pairs(units)
+    sorted_out = {} if categories is None else _categorical(*categories)
+    ranked = rankings.pair_rankings(units) if plan.level == "segments" else {}
+    lines = [_pair_line(one, ranked, sorted_out) for one in found]
+    if len(lines) <= MOST_LINES:
+        return lines, []
+    most = sorted(lines, key=lambda line: (-line.n_units, line.rater))[:MOST_LINES]
+    told = f"{len(lines) - MOST_LINES} rater pairs that share least are not listed; means are over all"
+    return sorted(most, key=lambda line: line.rater), [told]
+
+
+def _categorical(units: Units, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
+    return {(one.first, one.second): one for one in pairs.rater_pairs(units, levels=n)}
+
+
+def _pair_line(
+    one: pairs.RaterPair,
+    ranked: dict[tuple[str, str], rankings.PairRanking],
+    categorical: dict[tuple[str, str], pairs.RaterPair],
+) -> RaterPairLine:
+    key = (one.first, one.second)
+    order, sorted_out = ranked.get(key), categorical.get(key)
+    return RaterPairLine(
+        rater=key,
+        n_units=one.n_units,
+        n_documents=one.n_documents,
+        pearson=one.pearson,
+        tau_b=one.tau_b,
+        tau_single_documents=order and order.single,
+        undefined_documents=order and order.undefined,
+        tau_all_documents=order and order.shared,
+        mean_difference=one.mean_difference,
+        absolute=one.absolute,
+        identical=one.identical,
+        kappa=sorted_out and sorted_out.kappa,
+        weighted_kappa=sorted_out and sorted_out.weighted,
+    )
+
+
+def own_lines(found: Rated, choices: Choices, same: tuple[str, ...]) -> list[SelfLine]:
+    """Repeats of every rater and of all, and a translation that was judged under several names."""
+    t = main_tolerance(choices)
+    t = 0.0 if t is None else t
+    chance = closed_chance(choices, t)
+    again = intra.consecutive(found.rows)
+    names = found.rows.labels.raters
+    lines = [_self_line("repeats", None, again, t, chance)]
+    lines += [
+        _self_line("repeats", names[code], again.of(again.rater == code), t, chance)
+        for code in np.unique(again.rater).tolist()
+    ]
+    for one, other in pairwise(systems_of(found, same)):
+        own, between_raters = intra.across(found.rows, one, other)
+        lines.append(_self_line("same_output", None, own, t, chance))
+        lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
+    return [line for line in lines if line is not None]
+
+
+def systems_of(found: Rated, keys: Sequence[str]) -> list[int]:
+    """The codes of systems. Raises Invalid for one that there is not."""
+    systems = found.rows.labels.systems
+    unknown = [key for key in keys if key not in systems]
+    if unknown:
+        what = f"there is no system {unknown[0]!r} here"
+        raise Invalid("the query is not valid", places=(Place(("query", "same"), what),))
+    return [systems.index(key) for key in keys]
+
+
+def _self_line(what: Any, rater: str | None, again: intra.Again, t: float, chance: float | None) -> SelfLine | None:
+    found = intra.self_agreement(again, tolerance=t, chance=chance)
+    if found is None:
+        return None
+    return SelfLine(
+        what=what,
+        rater=rater,
+        n=found.n,
+        absolute=found.absolute,
+        identical=found.identical,
+        tolerance=t,
+        within=found.within,
+        kappa=found.kappa,
+        pearson=found.pearson,
+        tau_b=found.tau_b,
+    )
+
+
+def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
+    """Marked errors as they are shown."""
+    once: Floats = np.ones((1, plan.marked.n_documents))
+    values = {name: number(float(of(once)[0])) for name, of in plan.of.items()}
+    empty = (plan.characters.of_first == 0) & (plan.characters.of_second == 0)
+    return SpanView(
+        n_pairs=plan.characters.first.size,
+        n_marks=plan.marked.row.size,
+        n_skipped=plan.marked.skipped,
+        n_both_empty=int(empty.sum()),
+        figures=[
+            SpanLine(statistic=name, value=values[name], interval=ends)
+            for name, ends in zip(plan.of, intervals, strict=True)
+        ],
+    )
+
+
+def warnings(found: Rated, plans: Sequence[LevelPlan], choices: Choices) -> list[str]:
+    """What a reader has to know."""
+    if not len(found.rows):
+        return [NOTHING]
+    if not any(plan.units.n_units for plan in plans):
+        return [ONE_RATER]
+    said = []
+    if not found.rows.documents_known:
+        said.append(UNKNOWN_DOCUMENTS)
+    for plan in plans:
+        documents = np.unique(plan.units.document).size
+        if 0 < documents < FEW_DOCUMENTS:
+            said.append(f"{plan.level}: {documents} documents are few for intervals")
+        missing = sorted({one.key for one in plan.statistics if np.isnan(one.of(plan.units.once())[0])})
+        if missing:
+            said.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
+    left = [t for t in choices.tolerances if choices.levels is not None and closed_chance(choices, t) is None]
+    if left:
+        said.append(f"all scores of the scale are within {', '.join(f'{t:g}' for t in left)}: no κ with these")
+    return said
+
+
+def agreement_view(
+    found: Rated,
+    head: dict[str, Any],
+    levels: list[LevelView],
+    pairs_found: list[RaterPairLine],
+    own: list[SelfLine],
+    marks: SpanView | None,
+) -> AgreementView:
+    """The report."""
+    return AgreementView(**found.head, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

@@ -1,0 +1,157 @@
+"""What reports on conditions read: judgments with their times, and the condition under which each was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.source.data_hash import data_hash
+from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.snapshot import Snapshot
+from app.stats.arms.pace import Paced
+from app.stats.arms.times import Work
+from app.stats.quality.pairing import first_rows
+from app.stats.quality.report import of_rows
+from app.stats.ratings import Bools, Codes, Kind, Ratings
+from app.stats.side_tables import Documents, Events
+from app.storage import texts
+from app.storage.arms import TaskArm, not_done, task_arms, unfinished
+from app.storage.db import Session
+
+REJECTED = "task rejected by quality control"
+UNFINISHED = "rater with work that is not finished"
+ALL = "all"
+
+
+class WhoAsked(BaseModel):
+    """Whose judgments count. Source of the choices: Grundkiewicz et al. 2021, §4 and §5.2."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rejected: bool = Field(default=False, description="Count tasks that quality control rejected, too.")
+    raters: Literal["all", "complete"] = Field(
+        "all",
+        description="complete: only raters who finished every task that they began or that was dealt to them.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition: its name, and how screens show their items, None where that is unknown."""
+
+    name: str
+    presentation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """A campaign's judgments that count. of: condition of each row. documents: by code.
+
+    dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
+    """
+
+    about: Snapshot
+    data_hash: str
+    names: tuple[Condition, ...]
+    of: Codes
+    work: Work
+    events: Events
+    documents: Documents
+    dropped: dict[str, int]
+    with_arms: bool
+    judgment_ids: npt.NDArray[np.int64]
+
+    def where(self, condition: int) -> tuple[Work, Events]:
+        """The rows of one condition."""
+        mine = self.of == condition
+        return self.work.where(mine), of_rows(self.events, mine)
+
+    def paced(self) -> Paced:
+        """Timed judgments of segments with words, of all conditions."""
+        work, rows = self.work, self.work.rows
+        keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.words) > 0)
+        keep &= np.nan_to_num(work.seconds) > 0
+        pace = np.log(work.seconds[keep] / work.words[keep])
+        return Paced(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
+
+
+def conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
+    """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
+    read = judged(session, about)
+    told = task_arms(session, about.campaign_id, read.rows.labels.tasks)
+    done = np.array([one.done for one in told], dtype=np.bool_)
+    accepted = read.rows.accepted | asked.rejected
+    keep = accepted.copy()
+    if asked.raters == "complete":
+        keep &= _complete(read.rows, done, unfinished(session, about.campaign_id))
+    once = first_rows(read.rows)
+    counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
+    rows, events = read.rows.where(keep), of_rows(read.events, keep)
+    names, of_task = _named(told, np.unique(rows.task))
+    work = Work(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
+    return Conditions(
+        about=about,
+        data_hash=_hash(session, about, rows, read),
+        names=names,
+        of=of_task[rows.task],
+        work=work,
+        events=events,
+        documents=read.documents,
+        dropped={reason: n for reason, n in counts.items() if n},
+        with_arms=any(one.arm is not None for one in told),
+        judgment_ids=read.judgment_ids[keep],
+    )
+
+
+def states_beside(session: Session, about: Snapshot) -> list[object]:
+    """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
+    return [sorted(unfinished(session, about.campaign_id)), not_done(session, about.campaign_id)]
+
+
+def dropped_of(found: Sequence[Conditions]) -> dict[str, int]:
+    """Judgments that do not count, of all campaigns together."""
+    reasons = dict.fromkeys(reason for one in found for reason in one.dropped)
+    return {reason: sum(one.dropped.get(reason, 0) for one in found) for reason in reasons}
+
+
+def _hash(session: Session, about: Snapshot, rows: Ratings, read: Judged) -> str:
+    """Of the rows that count."""
+    if len(rows) == len(read.rows):
+        return read.head.data_hash
+    return data_hash(rows, read.documents, texts.system_words(session, about.campaign_id))
+
+
+def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:
+    """Rows of raters without a task that is begun and not done, and for whom none waits."""
+    complete = np.array([key not in waited_for for key in rows.labels.raters], dtype=np.bool_)
+    complete[rows.rater[~_of(done, rows.task)]] = False
+    return _of(complete, rows.rater)
+
+
+def _of(values: Bools, code: Codes) -> Bools:
+    return np.asarray(values[code] if code.size else np.empty(0), dtype=np.bool_)
+
+
+def _seconds(read: Judged) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    known = (read.events.started >= 0) & (read.events.submitted > read.events.started)
+    return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
+
+
+def _named(told: list[TaskArm], used: Codes) -> tuple[tuple[Condition, ...], Codes]:
+    """Conditions in the order of their plan, and by task code its condition."""
+    order: dict[str, tuple[int, Condition]] = {}
+    of = np.zeros(len(told), dtype=np.int32)
+    label = [one.arm or one.presentation or ALL for one in told]
+    for code in used.tolist():
+        one = told[code]
+        order[label[code]] = (one.n, Condition(label[code], one.presentation))
+    names = sorted(order, key=lambda name: (order[name][0], name))
+    place = {name: i for i, name in enumerate(names)}
+    for code in used.tolist():
+        of[code] = place[label[code]]
+    return tuple(order[name][1] for name in names), of

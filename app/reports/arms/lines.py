@@ -1,0 +1,316 @@
+"""Conditions side by side as lines: volumes, times, pace and revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.agreement.view import Interval, Line
+from app.reports.arms.judgments import Condition
+from app.reports.kit import captions
+from app.reports.kit.table import Alignment, Table
+from app.reports.ranking.tables import interval
+from app.stats.arms.pace import Paced, Slope, fatigue, learning
+from app.stats.arms.times import Measured, Work, measured, ratio, shown
+from app.stats.quality.pairing import first_rows
+from app.stats.quality.report import of_rows
+from app.stats.ratings import Kind
+from app.stats.side_tables import Events
+from app.stats.timing import change, in_clock, revisions, trimmed, words_per_hour
+
+Times = Sequence[Mapping[tuple[str, str], Measured]]
+KINDS = {
+    "segment": "one segment score",
+    "per_word": "one word of the source",
+    "first_third": "segment in the first third",
+    "last_third": "segment in the last third",
+    "between_starts": "from one beginning to the next",
+    "document_score": "one document score",
+    "document": "document",
+    "task": "task",
+}
+DOCUMENTS = {"all": "", "short": "of at most 10 segments", "long": "of at least 20 segments"}
+NOTHING = "nothing is judged yet"
+NO_TIMES = "no judgment tells when it was begun and handed in"
+FEW_RATERS = 5
+
+
+class ArmVolume(Line):
+    """How much was judged under a condition, and how fast."""
+
+    arm: str
+    presentation: str | None
+    n_raters: int
+    tasks: int
+    documents: int
+    segments: int = Field(description="Different source segments.")
+    judgments: int
+    timed: int = Field(description="Judgments that tell how long they took.")
+    hours: float | None = Field(description="Of the timed ones.")
+    words_per_hour: float | None = Field(description="Words of the sources, all over all.")
+
+
+class ArmTime(Line):
+    """Durations of one kind of unit under one condition, in seconds (of a word: seconds a word).
+
+    Values outside the 10th to 90th percentile of the same kind and condition are left out of mean and SD.
+    """
+
+    arm: str
+    what: str
+    documents: str = Field(description="all, short, long, or a range of segments.")
+    n: int
+    kept: int
+    low: float
+    high: float
+    mean: float
+    sd: float | None
+    median: float | None = Field(None, description="Of all, nothing left out.")
+    change: float | None = Field(description="Percent, against the mean of the first condition.")
+    ratio: float | None = Field(
+        description="Geometric mean over raters of how many times as long it takes as in the first condition."
+    )
+    ratio_interval: Interval | None
+    ratio_raters: int | None
+    ratio_design: Literal["within", "between"] | None = Field(
+        description="Raters who worked in both conditions, or those of one against those of the other."
+    )
+
+
+class ArmPace(Line):
+    """Change of log seconds a word over a hundred judgments, mean over raters; negative is faster."""
+
+    arm: str
+    what: Literal["learning", "fatigue"] = Field(description="Over all of a rater's work; within a task.")
+    slope: float
+    interval: Interval | None
+    n_raters: int
+
+
+class ArmRevisions(Line):
+    """Answers that were changed under a condition."""
+
+    arm: str
+    segments: int
+    changed_segments: int
+    segment_rate: float | None
+    segment_change: float | None = Field(description="Percent, against the first condition.")
+    documents: int
+    changed_documents: int
+    document_rate: float | None
+    document_change: float | None
+
+
+def volume(condition: Condition, work: Work) -> ArmVolume:
+    """Count what one condition holds."""
+    once = work.once()
+    rows = once.rows
+    known = ~np.isnan(once.seconds)
+    segment = rows.kind == Kind.SEGMENT
+    return ArmVolume(
+        arm=condition.name,
+        presentation=condition.presentation,
+        n_raters=np.unique(rows.rater).size,
+        tasks=np.unique(np.stack((rows.rater, rows.task)), axis=1).shape[1],
+        documents=np.unique(rows.document).size,
+        segments=np.unique(rows.segment[segment]).size,
+        judgments=len(rows),
+        timed=int(known.sum()),
+        hours=float(once.seconds[known].sum()) / 3600 if known.any() else None,
+        words_per_hour=words_per_hour(once.words[segment], once.seconds[segment]),
+    )
+
+
+def times(names: Sequence[str], found: Times) -> Iterator[ArmTime]:
+    """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
+    for key in sorted({key for one in found for key in one}, key=_order):
+        base = found[0].get(key)
+        before = trimmed(base.seconds) if base else None
+        for i, (name, one) in enumerate(zip(names, found, strict=True)):
+            here = one.get(key)
+            after = trimmed(here.seconds) if here else None
+            if here is None or after is None:
+                continue
+            apart = ratio(base, here) if i and base else None
+            yield ArmTime(
+                arm=name,
+                what=key[0],
+                documents=key[1],
+                n=after.n,
+                kept=after.kept,
+                low=after.low,
+                high=after.high,
+                mean=after.mean,
+                sd=after.sd,
+                median=after.median,
+                change=change(before, after) if i else None,
+                ratio=apart.ratio if apart else None,
+                ratio_interval=apart.interval if apart else None,
+                ratio_raters=apart.raters if apart else None,
+                ratio_design=apart.design if apart else None,
+            )
+
+
+def _order(key: tuple[str, str]) -> tuple[int, int, int]:
+    named = list(DOCUMENTS)
+    if key[1] in named:
+        return (list(KINDS).index(key[0]), named.index(key[1]), 0)
+    return (list(KINDS).index(key[0]), len(named), int(key[1].split("–")[0].split()[0]))
+
+
+def pace(names: Sequence[str], work: Paced) -> Iterator[ArmPace]:
+    """Learning and fatigue of each condition that tells them."""
+    for i, name in enumerate(names):
+        if (slope := learning(work, i)) is not None:
+            yield _pace(name, "learning", slope)
+        if (slope := fatigue(work, i)) is not None:
+            yield _pace(name, "fatigue", slope)
+
+
+def _pace(name: str, what: Literal["learning", "fatigue"], slope: Slope) -> ArmPace:
+    return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
+
+
+def revised(names: Sequence[str], parts: Sequence[tuple[Work, Events]]) -> Iterator[ArmRevisions]:
+    """How often segment scores were changed, by condition."""
+    base: tuple[float | None, float | None] = (None, None)
+    for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
+        keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
+        kept = work.where(keep)
+        found = revisions(of_rows(events, keep), kept.rows.score, shown(kept).code)
+        rates = (found.segment_rate, found.document_rate)
+        base = rates if i == 0 else base
+        yield ArmRevisions(
+            arm=name,
+            segments=found.segments,
+            changed_segments=found.changed_segments,
+            segment_rate=found.segment_rate,
+            segment_change=_percent(base[0], rates[0]) if i else None,
+            documents=found.documents,
+            changed_documents=found.changed_documents,
+            document_rate=found.document_rate,
+            document_change=_percent(base[1], rates[1]) if i else None,
+        )
+
+
+def _percent(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else 100 * (after - before) / before
+
+
+def measured_by(parts: Sequence[tuple[Work, Events]]) -> Times:
+    """Durations of each condition."""
+    return [measured(work) for work, _ in parts]
+
+
+def told(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]) -> Iterator[str]:
+    """What must be known to read the times."""
+    if not any(one.judgments for one in volumes):
+        yield NOTHING
+        return
+    n, timed = sum(one.judgments for one in volumes), sum(one.timed for one in volumes)
+    if not timed:
+        yield NO_TIMES
+    elif timed < n:
+        yield f"{n - timed} of {n} judgments have no time of their own"
+    for one in volumes:
+        if one.judgments and one.n_raters < FEW_RATERS:
+            yield f"{one.arm}: {captions.plural(one.n_raters, 'rater')} only; another few may work quite differently"
+    if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
+        yield "raters of one condition are compared with those of another: what differs may be the raters"
+    if timed and not paces:
+        yield f"no slope of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
+
+
+def what_in_words(one: ArmTime) -> str:
+    """The kind of unit, for people."""
+    known = DOCUMENTS.get(one.documents, f"of {one.documents} segments")
+    words = KINDS[one.what]
+    if not known:
+        return words
+    return f"{words} {known}" if one.what == "document" else f"{words}, document {known}"
+
+
+def volume_table(lines: Sequence[ArmVolume]) -> Table:
+    """One row a condition."""
+    heads = ("Condition", "Shown as", "Raters", "Tasks", "Documents", "Segments", "Judgments", "Hours", "Words an hour")
+    rows = tuple(
+        (
+            *(one.arm, (one.presentation or "–").replace("_", " "), f"{one.n_raters:,}", f"{one.tasks:,}"),
+            *(f"{one.documents:,}", f"{one.segments:,}", f"{one.judgments:,}"),
+            *(captions.number(one.hours, 1), captions.number(one.words_per_hour, 0)),
+        )
+        for one in lines
+    )
+    return Table(heads, _sides(len(heads), 2), rows)
+
+
+def time_table(lines: Sequence[ArmTime]) -> Table:
+    """One row a kind of unit and condition."""
+    heads = ("Time of", "Condition", "n", "Mean ± SD", "Change", "Ratio", "95 % interval", "Raters")
+    rows = tuple(
+        (
+            *(what_in_words(one), one.arm, f"{one.n:,}", spent(one)),
+            *(percent(one.change), captions.number(one.ratio, 2), interval(one.ratio_interval, 2)),
+            "–" if one.ratio_raters is None else f"{one.ratio_raters} {one.ratio_design}",
+        )
+        for one in lines
+    )
+    return Table(heads, _sides(len(heads), 2), rows)
+
+
+def spent(one: ArmTime) -> str:
+    """Mean and SD, as a clock shows them; of a word in seconds."""
+    if one.what == "per_word":
+        return f"{one.mean:.2f} s" + ("" if one.sd is None else f" ± {one.sd:.2f} s")
+    return in_clock(one.mean) + ("" if one.sd is None else f" ± {in_clock(one.sd)}")
+
+
+def percent(value: float | None) -> str:
+    """A change in percent, with its sign."""
+    if value is None:
+        return "–"
+    return f"{captions.number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
+
+
+def pace_table(lines: Sequence[ArmPace]) -> Table:
+    """One row a condition and slope."""
+    heads = ("Condition", "Slope", "Change of time a word", "95 % interval", "Raters")
+    rows = tuple(
+        (
+            one.arm,
+            "over all work" if one.what == "learning" else "within a task",
+            percent(100 * (float(np.exp(one.slope)) - 1)),
+            "–"
+            if one.interval is None
+            else "[{}, {}]".format(*(percent(100 * (float(np.exp(end)) - 1)) for end in one.interval)),
+            f"{one.n_raters:,}",
+        )
+        for one in lines
+    )
+    return Table(heads, ("left", "left", "right", "left", "right"), rows)
+
+
+def revision_table(lines: Sequence[ArmRevisions]) -> Table:
+    """One row a condition."""
+    heads = ("Condition", "Segments", "Changed", "Rate", "Change", "Documents", "With a change", "Rate", "Change")
+    rows = tuple(
+        (
+            *(one.arm, f"{one.segments:,}", f"{one.changed_segments:,}"),
+            *(_share(one.segment_rate), percent(one.segment_change)),
+            *(f"{one.documents:,}", f"{one.changed_documents:,}"),
+            *(_share(one.document_rate), percent(one.document_change)),
+        )
+        for one in lines
+    )
+    return Table(heads, _sides(len(heads), 1), rows)
+
+
+def _share(rate: float | None) -> str:
+    return "–" if rate is None else f"{100 * rate:.1f} %"
+
+
+def _sides(n: int, left: int) -> tuple[Alignment, ...]:
+    return tuple("left" if i < left else "right" for i in range(n))

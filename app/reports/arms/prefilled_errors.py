@@ -1,0 +1,117 @@
+"""What raters did with the errors that they were shown ready made, by condition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import Field
+
+from app.protocols import audit_stored
+from app.protocols._base import Span
+from app.reports.agreement.view import Line
+from app.reports.arms.judgments import Conditions
+from app.reports.kit import captions
+from app.reports.kit.table import Cell, Table
+from app.reports.source.campaign import protocol_of
+from app.storage import prefills
+from app.storage.db import Session
+
+FATES = ("kept", "changed", "removed", "added")
+Counts = Mapping[tuple[int, int], Counter[str]]
+"""Of each condition and rater, by their codes: judgments, and errors by what became of them."""
+
+
+class ArmPrefill(Line):
+    """Errors shown ready made under a condition, and what a rater made of them.
+
+    kept + changed + removed were shown; kept + changed + added are what was answered.
+    """
+
+    arm: str
+    rater: str | None = Field(None, description="Null: all together.")
+    judgments: int = Field(description="Of segments, also of those that were shown without any error.")
+    shown: int = Field(description="Errors.")
+    kept: int = Field(description="As shown: same side, place, severity and category.")
+    changed: int
+    removed: int
+    added: int
+    kept_share: float | None = Field(description="Of those shown.")
+    changed_share: float | None = Field(description="Of those shown.")
+    removed_share: float | None = Field(description="Of those shown.")
+    added_share: float | None = Field(description="Of those answered.")
+
+
+def counted(session: Session, found: Conditions) -> Counts:
+    """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
+    protocol = protocol_of(found.about.campaign)
+    if not protocol.accepts_prefill:
+        return {}
+    rater, of = found.work.rows.rater.tolist(), found.of.tolist()
+    row = {one: i for i, one in enumerate(found.judgment_ids.tolist())}  # one of several of a shared output
+    counts: dict[tuple[int, int], Counter[str]] = {}
+    for answer in prefills.answered(session, found.about.campaign_id, found.about.version):
+        at = row.get(answer.id)
+        if at is None:
+            continue
+        stored = [Span.model_validate(one) for one in answer.spans]
+        audit = audit_stored(stored, protocol.payload.model_validate(answer.payload))
+        tally = counts.setdefault((of[at], rater[at]), Counter())
+        tally.update({fate: getattr(audit, fate) for fate in FATES})
+        tally["judgments"] += 1
+    return counts
+
+
+def audited(found: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
+    """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
+    raters = found.work.rows.labels.raters
+    for condition in order:
+        mine = {rater: tally for (of, rater), tally in sorted(counts.items()) if of == condition}
+        every = sum(mine.values(), Counter[str]())
+        if not _shown(every):
+            continue
+        yield _line(found.names[condition].name, None, every)
+        for rater, tally in mine.items():
+            yield _line(found.names[condition].name, raters[rater], tally)
+
+
+def _shown(tally: Counter[str]) -> int:
+    return tally["kept"] + tally["changed"] + tally["removed"]
+
+
+def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefill:
+    shown, answered = _shown(tally), tally["kept"] + tally["changed"] + tally["added"]
+    of = {"kept": shown, "changed": shown, "removed": shown, "added": answered}
+    shares = {f"{fate}_share": tally[fate] / n if n else None for fate, n in of.items()}
+    counts = {name: tally[name] for name in ("judgments", *FATES)}
+    return ArmPrefill.model_validate({"arm": arm, "rater": rater, "shown": shown, **counts, **shares})
+
+
+def prefill_table(lines: Sequence[ArmPrefill]) -> Table:
+    """One row a condition, and one each of its raters."""
+    heads = ("Condition", "Rater", "Judgments", "Shown", "Kept", "Changed", "Removed", "Added")
+    rows = tuple(
+        (
+            *(one.arm, one.rater or "all", f"{one.judgments:,}", f"{one.shown:,}"),
+            *(_with_share(one, fate) for fate in FATES),
+        )
+        for one in lines
+    )
+    return Table(heads, ("left", "left", *("right",) * 6), rows)
+
+
+def prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
+    """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in lines:
+        answered = one.kept + one.changed + one.added
+        for fate in FATES:
+            n = answered if fate == "added" else one.shown
+            share: float | None = getattr(one, f"{fate}_share")
+            rows.append((fate, one.arm, one.rater, None, n, share, None, None, None, None))
+    return rows
+
+
+def _with_share(one: ArmPrefill, fate: str) -> str:
+    n, share = getattr(one, fate), getattr(one, f"{fate}_share")
+    return f"{n:,}" if share is None else f"{n:,} ({captions.number(100 * share, 1)} %)"

@@ -1,0 +1,191 @@
+"""Arms of a campaign side by side: time, learning and fatigue, revisions, and errors shown ready made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.reports.arms import lines
+from app.reports.arms.judgments import Conditions, WhoAsked, conditions, states_beside
+from app.reports.arms.prefilled_errors import Counts, audited, counted
+from app.reports.arms.time_model import ArmModel, modelled
+from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.snapshot import Snapshot
+from app.storage.db import Session
+
+NO_ARMS = "the campaign's plan has no arms: judgments are told apart by how they were shown"
+ONE = "there is one condition only: nothing to compare it with"
+
+
+class ArmsAsked(WhoAsked):
+    """With which arm the others are compared, and whose judgments count."""
+
+    baseline: Annotated[str, StringConstraints(max_length=128)] | None = Field(
+        None, description="Name of an arm; by default the first of the plan.", examples=["segments"]
+    )
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ArmsAsked) -> Work[ArmsView]:
+    found = conditions(session, about[0], asked)
+    order = ordered([one.name for one in found.names], asked.baseline)
+    counts = counted(session, found)
+    return whole(lambda: _view(found, asked, order, counts))
+
+
+def ordered(names: list[str], baseline: str | None) -> list[int]:
+    """The conditions, the baseline first. Raises Invalid where there is none of that name."""
+    if baseline is None:
+        return list(range(len(names)))
+    if baseline not in names:
+        there = f"there are: {', '.join(names)}" if names else "nothing is judged yet"
+        raise Invalid("the query is not valid", places=(Place(("query", "baseline"), f"no such condition; {there}"),))
+    first = names.index(baseline)
+    return [first, *(i for i in range(len(names)) if i != first)]
+
+
+def _view(found: Conditions, asked: ArmsAsked, order: list[int], counts: Counts) -> ArmsView:
+    names = [found.names[i].name for i in order]
+    parts = [found.where(i) for i in order]
+    volumes = [lines.volume(found.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
+    times = list(lines.times(names, lines.measured_by(parts)))
+    pace = list(lines.pace([one.name for one in found.names], found.paced()))
+    model = modelled(found, order)
+    return ArmsView(
+        campaigns={found.about.campaign.key: found.about.version},
+        data_hash=found.data_hash,
+        basis=found.about.campaign.basis,
+        dropped=[{"reason": reason, "n": n} for reason, n in found.dropped.items()],
+        warnings=[*lines.told(volumes, pace, times), *_warnings(found), *_unmodelled(found, model)],
+        rejected=asked.rejected,
+        raters=asked.raters,
+        baseline=names[0] if names else None,
+        arms=volumes,
+        times=times,
+        pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
+        revisions=list(lines.revised(names, parts)),
+        model=None if isinstance(model, str) else model,
+        prefill=list(audited(found, order, counts)),
+    )
+
+
+def _unmodelled(found: Conditions, model: ArmModel | str) -> Iterator[str]:
+    if isinstance(model, str) and found.names:
+        yield f"no mixed model of time: {model}"
+    elif isinstance(model, ArmModel) and not model.converged:
+        yield "the mixed model of time did not settle: take its figures as rough"
+
+
+def _warnings(found: Conditions) -> Iterator[str]:
+    if not found.names:
+        return
+    if not found.with_arms:
+        yield NO_ARMS
+    if len(found.names) == 1:
+        yield ONE
+
+
+_TIME = {
+    "what": "segment",
+    "documents": "all",
+    "n": 400,
+    "kept": 320,
+    "low": 6.0,
+    "high": 40.0,
+    "sd": 6.0,
+    "median": 14.5,
+    "change": None,
+    "ratio": None,
+    "ratio_interval": None,
+    "ratio_raters": None,
+    "ratio_design": None,
+}
+_COUNTS = {"n_raters": 6, "tasks": 12, "documents": 20, "segments": 200, "judgments": 400, "timed": 400, "hours": 1.8}
+_REVISED = {"segments": 400, "changed_segments": 8, "segment_rate": 0.02, "segment_change": None}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"two-pages": 9},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "baseline": "segments",
+    "arms": [
+        {"arm": "segments", "presentation": "segment", **_COUNTS, "words_per_hour": 4100.0},
+        {"arm": "documents", "presentation": "document", **_COUNTS, "words_per_hour": 2700.0},
+    ],
+    "times": [
+        {"arm": "segments", **_TIME, "mean": 16.0},
+        {
+            "arm": "documents",
+            **_TIME,
+            "mean": 23.6,
+            "change": 47.5,
+            "ratio": 1.4,
+            "ratio_interval": [1.2, 1.7],
+            "ratio_raters": 6,
+            "ratio_design": "within",
+        },
+    ],
+    "pace": [{"arm": "segments", "what": "learning", "slope": -0.08, "interval": [-0.12, -0.04], "n_raters": 6}],
+    "revisions": [
+        {
+            "arm": "segments",
+            **_REVISED,
+            "documents": 40,
+            "changed_documents": 4,
+            "document_rate": 0.1,
+            "document_change": None,
+        }
+    ],
+    "model": {
+        "n": 400,
+        "n_raters": 6,
+        "n_documents": 20,
+        "effects": [
+            {
+                "what": "condition",
+                "arm": "documents",
+                "estimate": 0.34,
+                "error": 0.06,
+                "factor": 1.4,
+                "interval": [1.2, 1.64],
+                "p_value": 0.002,
+                "degrees": 5,
+            }
+        ],
+        "sd": {"rater": 0.4, "document": 0.1, "rater_condition": 0.1, "residual": 0.6},
+        "left_out": {"errors": "unknown for some judgments"},
+        "converged": True,
+    },
+    "prefill": [
+        {
+            "arm": "documents",
+            "rater": None,
+            "judgments": 200,
+            "shown": 160,
+            "kept": 120,
+            "changed": 8,
+            "removed": 32,
+            "added": 64,
+            "kept_share": 0.75,
+            "changed_share": 0.05,
+            "removed_share": 0.2,
+            "added_share": 0.3333333333333333,
+        }
+    ],
+}
+REPORT: Report[ArmsAsked, ArmsView] = Report(
+    name="arms",
+    title="Arms side by side",
+    summary="Times by kind of unit, length and position, learning, fatigue, revisions, errors shown; each arm.",
+    options=ArmsAsked,
+    result=ArmsView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": length_curves, "positions": position_curves},
+    caption=caption,
+    extra_key=states_beside,
+)

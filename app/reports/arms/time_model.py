@@ -1,0 +1,128 @@
+"""The mixed model of time of a report on arms: read from its judgments, told in lines, shown in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.agreement.view import Interval, Line
+from app.reports.arms.judgments import Conditions
+from app.reports.kit import captions
+from app.reports.kit.table import Table
+from app.reports.ranking.tables import interval
+from app.stats.arms.model import Effect, Timed, TimeModel, time_model
+from app.stats.quality.pairing import first_rows
+from app.stats.ratings import Kind
+
+COVARIATES = {
+    "words": "twice the words of the source",
+    "errors": "each marked error",
+    "position": "ten segments further on in the document",
+    "practice": "a hundred judgments done before",
+}
+TERMS = {"rater": "rater", "rater_condition": "rater × condition", "document": "document", "residual": "rest"}
+
+
+class ArmEffect(Line):
+    """One effect in the mixed model of log time, others being equal."""
+
+    what: str = Field(description="condition, words, errors, position or practice.")
+    arm: str | None = Field(description="Of a condition its name; others are compared with the first.")
+    estimate: float = Field(description="On log seconds; of words the exponent: 1 is in proportion to them.")
+    error: float
+    factor: float = Field(description="How many times as long; of words per doubling.")
+    interval: Interval | None = Field(description="95 %, of the factor.")
+    p_value: float | None
+    degrees: int | None = Field(description="Of freedom of Student's t; null for the normal distribution.")
+
+
+class ArmModel(Line):
+    """What makes judging take longer: a mixed model fitted by REML to timed judgments of segments."""
+
+    n: int
+    n_raters: int
+    n_documents: int
+    effects: list[ArmEffect]
+    sd: dict[str, float] = Field(description="Of each random term and of the rest, on log seconds.")
+    left_out: dict[str, str] = Field(description="What is not in the model, and why.")
+    converged: bool
+
+
+def modelled(found: Conditions, order: Sequence[int]) -> ArmModel | str:
+    """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
+    fitted = time_model(_timed(found, order))
+    if isinstance(fitted, str):
+        return fitted
+    names = [found.names[i].name for i in order]
+    return ArmModel(
+        n=fitted.n,
+        n_raters=fitted.raters,
+        n_documents=fitted.documents,
+        effects=[_line(one, names) for one in fitted.effects],
+        sd=fitted.sd,
+        left_out=_told(fitted, names),
+        converged=fitted.converged,
+    )
+
+
+def _timed(found: Conditions, order: Sequence[int]) -> Timed:
+    work, rows = found.work, found.work.rows
+    keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
+    place = np.empty(max(len(order), 1), dtype=np.int32)
+    place[list(order)] = np.arange(len(order))
+    errors = rows.n_errors[keep].astype(np.float64)
+    return Timed(
+        seconds=work.seconds[keep],
+        rater=rows.rater[keep],
+        document=rows.document[keep],
+        condition=place[found.of[keep]],
+        words=work.words[keep],
+        errors=np.where(errors < 0, np.nan, errors),
+        position=rows.labels.segment_position[rows.segment[keep]],
+        at=found.events.submitted[keep],
+    )
+
+
+def _line(one: Effect, names: Sequence[str]) -> ArmEffect:
+    ends = one.interval
+    doubled = one.what == "words"
+    return ArmEffect(
+        what=one.what,
+        arm=names[one.condition] if one.condition >= 0 else None,
+        estimate=one.estimate,
+        error=one.error,
+        factor=2.0**one.estimate if doubled else one.factor,
+        interval=(2.0 ** ends[0], 2.0 ** ends[1]) if doubled and ends is not None else ends,
+        p_value=one.p_value,
+        degrees=one.degrees,
+    )
+
+
+def _told(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
+    """By the names of the arms where a condition itself is left out."""
+    found = {}
+    for what, why in fitted.left_out:
+        kind, _, code = what.partition(" ")
+        found[f"{kind} {names[int(code)]}" if code else what] = why
+    return found
+
+
+def model_table(model: ArmModel | None) -> Table:
+    """One row an effect, and one for each random term."""
+    heads = ("Effect on time", "Times as long", "95 % interval", "p", "Degrees of freedom")
+    effects = () if model is None else tuple(_row(one) for one in model.effects)
+    spread = () if model is None else tuple(_spread(term, sd) for term, sd in model.sd.items())
+    return Table(heads, ("left", "right", "left", "right", "right"), (*effects, *spread))
+
+
+def _row(one: ArmEffect) -> tuple[str, ...]:
+    name = f"condition {one.arm}" if one.what == "condition" else COVARIATES[one.what]
+    degrees = "–" if one.degrees is None else f"{one.degrees:,}"
+    return (name, captions.number(one.factor, 2), interval(one.interval, 2), captions.p_text(one.p_value), degrees)
+
+
+def _spread(term: str, sd: float) -> tuple[str, ...]:
+    """A random term, as how many times as long one SD is."""
+    return (f"one SD of {TERMS[term]}", captions.number(float(np.exp(sd)), 2), "–", "–", "–")

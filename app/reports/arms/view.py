@@ -1,0 +1,186 @@
+"""A report on the arms of a campaign, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.arms import lines
+from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
+from app.reports.arms.prefilled_errors import ArmPrefill, prefill_figures, prefill_table
+from app.reports.arms.time_model import ArmModel, model_table
+from app.reports.kit import captions
+from app.reports.kit.charts.panels import Curve, Panel, panels
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
+from app.stats.arms.times import LENGTHS, bucket_name
+
+RANGES = tuple(bucket_name(low, high) for low, high in LENGTHS)
+BRIEF = {
+    "segment": "segment",
+    "per_word": "word",
+    "between_starts": "gap",
+    "document_score": "score",
+    "document": "document",
+    "task": "task",
+}
+"""Kinds of unit where there is little room: `gap` from one beginning to the next, `score` of a whole document."""
+POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
+
+
+class ArmsView(ReportHead):
+    """Arms side by side: how long judging takes, how that changes with work, and how often answers are changed."""
+
+    rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
+    raters: str = Field("all", description="Or complete: only those who finished their work.")
+    baseline: str | None
+    arms: list[ArmVolume]
+    times: list[ArmTime]
+    pace: list[ArmPace]
+    revisions: list[ArmRevisions]
+    model: ArmModel | None = None
+    prefill: list[ArmPrefill] = Field(default_factory=list, description="Errors shown ready made, and their fate.")
+
+
+def tables(view: ArmsView) -> Sequence[Section]:
+    """Volumes, times, slopes, revisions, errors shown ready made."""
+    shown = [
+        Section("Conditions", lines.volume_table(view.arms)),
+        Section("Time", lines.time_table(view.times), frozenset({1})),
+        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        Section("What makes judging take longer, others being equal", model_table(view.model)),
+        Section("Answers that were changed", lines.revision_table(view.revisions)),
+        Section("Errors shown ready made", prefill_table(view.prefill), frozenset({0, 1})),
+    ]
+    return [one for one in shown if one.table.rows]
+
+
+CSV = (
+    "what",
+    "arm",
+    "kind",
+    "documents",
+    "n",
+    "value",
+    "sd",
+    "low",
+    "high",
+    "change_percent",
+    "campaign",
+    "data_version",
+)
+
+
+def csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure: times (seconds), ratios, slopes, rates, shares."""
+    origin = next(iter(view.campaigns.items()))
+    rows = [*figures(view.times, view.pace, view.revisions), *effects(view.model), *prefill_figures(view.prefill)]
+    return CSV, [(*row, *origin) for row in rows]
+
+
+def effects(model: ArmModel | None) -> list[tuple[Cell, ...]]:
+    """The effects of the mixed model as figures: times as long."""
+    if model is None:
+        return []
+    return [
+        ("model", one.arm, one.what, None, model.n, one.factor, None, *(one.interval or (None, None)), None)
+        for one in model.effects
+    ]
+
+
+def figures(
+    times: Sequence[ArmTime], pace: Sequence[ArmPace], revisions: Sequence[ArmRevisions]
+) -> list[tuple[Cell, ...]]:
+    """One row a figure, without where it comes from."""
+    none = (None, None)
+    rows: list[tuple[Cell, ...]] = [
+        ("time", one.arm, one.what, one.documents, one.n, one.mean, one.sd, one.low, one.high, one.change)
+        for one in times
+    ]
+    rows += [
+        (
+            "ratio",
+            one.arm,
+            one.what,
+            one.documents,
+            one.ratio_raters,
+            one.ratio,
+            None,
+            *(one.ratio_interval or none),
+            None,
+        )
+        for one in times
+        if one.ratio is not None
+    ]
+    rows += [
+        (one.what, one.arm, "per_word", None, one.n_raters, one.slope, None, *(one.interval or none), None)
+        for one in pace
+    ]
+    for of in revisions:
+        rows.append(("revised", of.arm, "segment", None, of.segments, of.segment_rate, None, *none, of.segment_change))
+        rows.append(
+            ("revised", of.arm, "document", None, of.documents, of.document_rate, None, *none, of.document_change)
+        )
+    return rows
+
+
+def caption(view: ArmsView) -> str:
+    """What the figures are, and from which data."""
+    n = sum(one.judgments for one in view.arms)
+    version = next(iter(view.campaigns.values()))
+    against = f" Changes against {view.baseline}." if view.baseline and len(view.arms) > 1 else ""
+    return (
+        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}; means of what lies "
+        f"from the 10th to the 90th percentile of its kind and condition.{against} Data version {version}, "
+        f"method {view.method_version}."
+    )
+
+
+def length_curves(view: ArmsView) -> bytes:
+    """Seconds of a segment score and of a document, by length of the document."""
+    drawn = [
+        _by_length(view, "segment", "Seconds for a segment"),
+        _by_length(view, "document", "Seconds for a document"),
+    ]
+    return _panels(view, "Trimmed means by number of segments of the document", drawn)
+
+
+def _by_length(view: ArmsView, what: str, title: str) -> Panel:
+    return curves_of(title, RANGES, [one.arm for one in view.arms], _means(view.times, what))
+
+
+def curves_of(
+    title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
+) -> Panel:
+    """A panel of the values by (name, place), without places that have none."""
+    there = [place for place in places if any(value.get((name, place)) is not None for name in names)]
+    return Panel(title, there, [Curve(name, [value.get((name, place)) for place in there]) for name in names])
+
+
+def _means(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float | None]:
+    return {(one.arm, one.documents): one.mean for one in times if one.what == what}
+
+
+def position_curves(view: ArmsView) -> bytes:
+    """Seconds of a segment score by place in the document, and of whole units as percent of the first condition."""
+    names = [one.arm for one in view.arms]
+    by_place = {(one.arm, label): one.mean for key, label in POSITIONS for one in view.times if one.what == key}
+    base = {one.what: one.mean for one in view.times if one.arm == view.baseline and one.documents == "all"}
+    relative = {
+        (one.arm, BRIEF[one.what]): 100 * one.mean / base[one.what]
+        for one in view.times
+        if one.documents == "all" and base.get(one.what) and one.what in BRIEF
+    }
+    drawn = [
+        curves_of("Seconds for a segment, by its place", [label for _, label in POSITIONS], names, dict(by_place)),
+        curves_of(f"Time in percent of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
+    ]
+    return _panels(view, "Trimmed means by place in the document and by kind of unit", drawn)
+
+
+def _panels(view: ArmsView, below: str, drawn: Sequence[Panel]) -> bytes:
+    there = [panel for panel in drawn if panel.places]
+    told = [*map(captions.sentence, view.warnings), caption(view)]
+    title = f"Time under each condition of {next(iter(view.campaigns))}"
+    return panels(title, below, there, told, nothing="no judgment has a time of its own")

@@ -1,0 +1,237 @@
+"""How far each rater is from a calibration set's agreed scores, and what that does to the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.calibration.view import (
+    CalibrationView,
+    OffsetView,
+    SeverityView,
+    SystemView,
+    caption,
+    csv,
+    picture,
+    tables,
+)
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.calibration import (
+    UNAGREED,
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    consensus_of,
+    parted,
+    rater_names,
+    units_of,
+)
+from app.reports.source.raw_ratings import NOTHING
+from app.reports.source.snapshot import Snapshot
+from app.stats.aggregate import rounded
+from app.stats.agreement.distributions import complete_raters
+from app.stats.agreement.units import Units
+from app.stats.calibration.raters import Offset, offsets, panel_consensus, standardized
+from app.stats.calibration.severity import severity
+from app.stats.ratings import Floats
+from app.storage.db import Session
+
+FEW = 20
+
+
+class CalibrationAsked(ScoredAsked):
+    """Which items, and which raters."""
+
+    items: Literal["auto", "calibration", "common"] = Field(
+        "auto",
+        description="Items of the calibration set, or all that two raters judged; auto: the set where there is one.",
+    )
+    raters: Literal["all", "complete"] = Field(
+        "all", description="Everybody, or only those who judged every one of these items."
+    )
+    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(0, description="Of the halves of documents.")
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CalibrationAsked) -> Work[CalibrationView]:
+    given = parted(session, about[0], asked)
+    return whole(lambda: _view(given, asked))
+
+
+def _items(given: Parted, asked: CalibrationAsked) -> tuple[str, Units, str, Floats]:
+    """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
+    known = bool(given.calibration.any())
+    which = "calibration" if asked.items == "calibration" or (asked.items == "auto" and known) else "common"
+    units = units_of(given, given.calibration if which == "calibration" else given.test, asked.repeats)
+    if which == "common":
+        units = units.paired()
+    if asked.raters == "complete":
+        units = complete_raters(units)
+    agreed = consensus_of(given, units)
+    if np.isfinite(agreed).any():
+        return which, units, "set", agreed
+    return which, units, "panel", panel_consensus(units)
+
+
+def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
+    which, units, source, agreed = _items(given, asked)
+    found = offsets(units, agreed, level=asked.level)
+    test = units_of(given, given.test, asked.repeats)
+    if asked.raters == "complete":
+        test = test.where(np.isin(test.rater, np.unique(units.rater)))
+    names = [test.raters[code] for code in np.unique(test.rater).tolist()]
+    unknown = sorted(set(names) - {one.rater for one in found})
+    scaled, lost = standardized(test, units)
+    constant = sorted(set(lost) - set(unknown))
+    shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(found) > 1 else None
+    head = campaign_heads([given])
+    if n := int((~np.isfinite(agreed)).sum()):
+        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": given.key})
+    return CalibrationView(
+        **head,
+        warnings=_warnings(given, which, source, found, unknown, constant, asked),
+        items=which,
+        agreed=source,
+        consensus=float(agreed[np.isfinite(agreed)].mean()) if np.isfinite(agreed).any() else None,
+        n_items=int(np.isfinite(agreed).sum()),
+        level=asked.level,
+        higher_is_better=given.sign > 0,
+        raters=[OffsetView(lenient=-one.shift * given.sign + 0.0, **asdict(one)) for one in found],
+        unknown=[{"rater": name} for name in unknown],
+        without_z=[{"rater": name} for name in constant],
+        systems=_systems(given, test, found, scaled),
+        severity=None if shared is None else SeverityView(**asdict(shared)),
+    )
+
+
+def _systems(given: Parted, test: Units, found: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
+    """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
+    by_rater = {one.rater: one.shift for one in found}
+    shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
+    held = np.isfinite(shift)[test.rater]
+    moved = test.with_value(test.value + np.nan_to_num(shift)[test.rater]).where(held)
+    raw, shifted, z = (_means(units) for units in (test, moved, scaled))
+    ranks = [_ranks(values, given.sign) for values in (raw, shifted, z)]
+    labels, n = given.found.rows.labels.systems, np.bincount(test.system, minlength=len(given.kinds) + 1)
+    lines = [
+        SystemView(
+            system=labels[code],
+            n_units=int(n[code]),
+            raw=value,
+            shifted=shifted.get(code),
+            z=z.get(code),
+            rank_raw=ranks[0][code],
+            rank_shifted=ranks[1].get(code),
+            rank_z=ranks[2].get(code),
+        )
+        for code, value in raw.items()
+    ]
+    return sorted(lines, key=lambda one: (one.rank_shifted or one.rank_raw, one.system))
+
+
+def _means(units: Units) -> dict[int, float]:
+    size = np.maximum(units.counts(), 1)
+    mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
+    return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}
+
+
+def _ranks(values: Mapping[int, float], sign: int) -> dict[int, int]:
+    even = {code: float(rounded(np.asarray(value))) * sign for code, value in values.items()}
+    return {code: 1 + sum(other > value for other in even.values()) for code, value in even.items()}
+
+
+def _warnings(
+    given: Parted,
+    which: str,
+    source: str,
+    found: tuple[Offset, ...],
+    unknown: list[str],
+    constant: list[str],
+    asked: CalibrationAsked,
+) -> list[str]:
+    if not found:
+        nobody = "no rater judged every one of these items"
+        some = "no item was judged by two raters" if which == "common" else "no rater judged a calibration item"
+        return [NOTHING if not len(given.found.rows) else nobody if asked.raters == "complete" else some]
+    said = []
+    if which == "common":
+        said.append("no calibration set: raters are compared on items that they share, which may differ between raters")
+    if source == "panel":
+        said.append("no agreed scores came with the items: the consensus is the median over these raters")
+    if unknown:
+        said.append(f"without calibration items, so left unshifted and out of z: {rater_names(unknown)}")
+    if constant:
+        said.append(f"no z, because their calibration scores do not vary: {rater_names(constant)}")
+    few = [one.rater for one in found if one.n < FEW]
+    if few:
+        said.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
+    return said
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"en-hi": 4},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "items": "calibration",
+    "agreed": "set",
+    "consensus": 3.0,
+    "n_items": 500,
+    "level": 0.95,
+    "higher_is_better": True,
+    "raters": [
+        {
+            "rater": "r1",
+            "n": 500,
+            "mean": 3.2,
+            "sd": 1.21,
+            "consensus": 3.0,
+            "shift": -0.2,
+            "error": 0.02,
+            "interval": [-0.24, -0.16],
+            "lenient": 0.2,
+            "spread_ratio": 0.97,
+            "correlation": 0.81,
+        }
+    ],
+    "unknown": [],
+    "without_z": [],
+    "systems": [
+        {
+            "system": "mt",
+            "n_units": 1012,
+            "raw": 3.9,
+            "shifted": 3.7,
+            "z": 0.58,
+            "rank_raw": 1,
+            "rank_shifted": 1,
+            "rank_z": 1,
+        }
+    ],
+    "severity": {
+        "n_raters": 3,
+        "n_items": 500,
+        "n_documents": 500,
+        "lowest": 2.9,
+        "highest": 3.2,
+        "sd": 0.15,
+        "split_half": 0.93,
+    },
+}
+REPORT: Report[CalibrationAsked, CalibrationView] = Report(
+    name="calibration",
+    title="Raters against a calibration set",
+    summary="Offset of each rater on calibration items, what z-scores are made with there, and systems after both.",
+    options=CalibrationAsked,
+    result=CalibrationView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": picture},
+    caption=caption,
+)

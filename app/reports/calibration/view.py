@@ -1,0 +1,156 @@
+"""A report on raters against a calibration set, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
+from app.reports.ranking.tables import interval
+
+PLACES = 3
+
+
+class Plain(BaseModel):
+    """A part of the view."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class OffsetView(Plain):
+    """One rater on calibration items; mean and sd are what z-scores are made with."""
+
+    rater: str
+    n: int
+    mean: float
+    sd: float | None
+    consensus: float = Field(description="Mean agreed score of the same items.")
+    shift: float = Field(description="Agreed minus own mean: what brings the rater to the consensus.")
+    error: float | None
+    interval: tuple[float, float] | None
+    lenient: float = Field(description="How far the rater is above the consensus in the direction of better.")
+    spread_ratio: float | None
+    correlation: float | None = Field(description="Pearson's, with the mean of the other raters of the item.")
+
+
+class SystemView(Plain):
+    """One system: as it was scored, with raters shifted to the consensus, and as z by calibration items."""
+
+    system: str
+    n_units: int
+    raw: float
+    shifted: float | None
+    z: float | None
+    rank_raw: int
+    rank_shifted: int | None
+    rank_z: int | None
+
+
+class SeverityView(Plain):
+    """Means of raters on the calibration items that all of them judged."""
+
+    n_raters: int
+    n_items: int
+    n_documents: int
+    lowest: float | None
+    highest: float | None
+    sd: float | None
+    split_half: float | None = Field(description="Correlation of raters' means between halves of the documents.")
+
+
+class CalibrationView(ReportHead):
+    """Raters against a calibration set."""
+
+    items: str = Field(description="calibration: items of that role; common: all that two raters judged.")
+    agreed: str = Field(description="set: scores that came with the set; panel: medians over these raters.")
+    consensus: float | None = Field(description="Mean agreed score of all these items.")
+    n_items: int
+    level: float
+    higher_is_better: bool
+    raters: list[OffsetView]
+    unknown: list[dict[str, str]] = Field(description="Raters without calibration items: nothing is known of them.")
+    without_z: list[dict[str, str]] = Field(description="Raters of one score throughout, or of a single item.")
+    systems: list[SystemView]
+    severity: SeverityView | None
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def tables(view: CalibrationView) -> Sequence[Section]:
+    """Raters, then systems."""
+    shown = []
+    if view.raters:
+        heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "With others")
+        rows = []
+        for one in view.raters:
+            figures = (_figure(one.mean), _figure(one.sd), _figure(one.shift), interval(one.interval, PLACES))
+            rows.append((one.rater, f"{one.n:,}", *figures, _figure(one.spread_ratio), _figure(one.correlation)))
+        shown.append(Section("Raters on calibration items", table(heads, rows)))
+    if view.systems:
+        heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
+        lines = []
+        for s in view.systems:
+            raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _whole(s.rank_shifted))
+            lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _whole(s.rank_z)))
+        shown.append(Section("Systems before and after", table(heads, lines)))
+    return shown
+
+
+def _whole(value: int | None) -> str:
+    return "–" if value is None else str(value)
+
+
+CSV = (
+    *("what", "key", "n", "mean", "sd", "consensus", "shift", "error", "interval_low", "interval_high", "spread_ratio"),
+    *("correlation", "shifted", "z"),
+)
+
+
+def csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a rater, then one a system."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in view.raters:
+        ends: tuple[Cell, Cell] = one.interval or (None, None)
+        head = ("rater", one.rater, one.n, one.mean, one.sd, one.consensus, one.shift, one.error)
+        rows.append((*head, *ends, one.spread_ratio, one.correlation, None, None))
+    none: tuple[Cell, ...] = (None,) * 8
+    rows += [("system", s.system, s.n_units, s.raw, *none, s.shifted, s.z) for s in view.systems]
+    return CSV, rows
+
+
+def caption(view: CalibrationView) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    which = "calibration items" if view.items == "calibration" else "items that several raters judged"
+    agreed = "scores that came with the set" if view.agreed == "set" else "medians over these raters"
+    spread = ""
+    if view.severity is not None and view.severity.sd is not None:
+        spread = f" Means of raters on {view.severity.n_items:,} items that all judged: SD {_figure(view.severity.sd)}."
+    return (
+        f"{view.n_items:,} {which}; agreed scores: {agreed}, mean {_figure(view.consensus)}.{spread} "
+        f"Data version {version}, method {view.method_version}."
+    )
+
+
+def picture(view: CalibrationView) -> bytes:
+    """Every rater's own mean and where the consensus is."""
+    rows = [
+        MovedRow(
+            one.rater,
+            one.mean,
+            one.consensus,
+            None if one.interval is None else (one.mean + one.interval[0], one.mean + one.interval[1]),
+            f"shift {one.shift:+.{PLACES}f}",
+        )
+        for one in sorted(view.raters, key=lambda one: (one.shift, one.rater))
+    ]
+    below = f"Hollow: own mean. Filled: agreed mean of the same items, {view.level:.0%} interval of the shift."
+    title = f"Raters of {next(iter(view.campaigns))} on calibration items"
+    return moved_plot(title, below, rows, [*view.warnings, caption(view)])

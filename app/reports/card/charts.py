@@ -1,0 +1,72 @@
+"""Which system was rated how often on which documents, as a map."""
+
+from __future__ import annotations
+
+from app.reports.card.view import CardView, caption
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import FAINT, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+
+ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
+SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
+LEVELS = ("none", "some", "once", "2–3 times", "more")
+
+
+def coverage_map(view: CardView) -> bytes:
+    """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
+    names = [canvas.shortened(one.system, LONGEST) for one in view.by_system]
+    left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
+    width = left + GRID + ROOM + MARGIN
+    bottom = top + max(1, len(names)) * ROW
+    told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    campaign = next(iter(view.campaigns))
+    below = f"{captions.plural(view.ratings, 'rating')} by {captions.plural(view.raters, 'rater')}"
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 52 + len(told) * LINE + MARGIN)
+        sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
+        if view.map:
+            _grid(sheet, view, names, left, top)
+            _legend(sheet, left, bottom + 30)
+        else:
+            sheet.text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
+        sheet.caption(told, bottom + 52)
+        return canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
+
+
+def _grid(sheet: Sheet, view: CardView, names: list[str], left: float, top: float) -> None:
+    wide = GRID / len(view.columns)
+    sheet.text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
+    for i, (name, line, one) in enumerate(zip(names, view.map, view.by_system, strict=True)):
+        y = top + i * ROW
+        sheet.text(left - 8, y + ROW / 2, name, ha="right")
+        for n, value in enumerate(line):
+            level = _level(value)
+            if level:
+                sheet.box(left + n * wide, y + 1, wide, ROW - 2, fill=SHADES[level])
+        sheet.text(left + GRID + 8, y + ROW / 2, f"{one.ratings:,}", size=8, color=QUIET)
+    bottom = top + len(names) * ROW
+    sheet.box(left, top, GRID, bottom - top, edge=FAINT, thick=0.8)
+    most = max(view.columns)
+    what = "a column a document" if most == 1 else f"a column up to {most} documents"
+    sheet.text(left, bottom + 12, f"{sum(view.columns):,} documents, {what}", size=7.5, color=QUIET)
+
+
+def _level(value: float) -> int:
+    """0 none, 1 less than once an output, 2 once, 3 up to three times, 4 more."""
+    if value <= 0:
+        return 0
+    if value < 1 - 1e-9:
+        return 1
+    if value < 2 - 1e-9:
+        return 2
+    return 3 if value <= 3 + 1e-9 else 4
+
+
+def _legend(sheet: Sheet, left: float, y: float) -> None:
+    x = left
+    for shade, word in zip(SHADES, LEVELS, strict=True):
+        sheet.box(x, y - 5, 12, 9, fill=shade, edge=FAINT, thick=0.6)
+        sheet.text(x + 17, y, word, size=7.5, color=QUIET)
+        x += 24 + len(word) * 5.2 + 12

@@ -1,0 +1,219 @@
+"""Data card: what the data of a campaign consist of, and how they are spread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from app.reports.card.charts import coverage_map
+from app.reports.card.view import (
+    BucketPart,
+    CardView,
+    DomainPart,
+    RaterPart,
+    RolePart,
+    SpreadView,
+    SystemPart,
+    caption,
+    csv,
+    tables,
+)
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.snapshot import Snapshot
+from app.stats import data_card as stats
+from app.stats.ratings import Codes, Ratings, Role
+from app.storage import texts
+from app.storage.db import Session
+
+NOTHING = "nothing is rated yet: the card speaks of the test set only"
+UNKNOWN_DOCUMENTS = "documents are not known here, so nothing is counted by document"
+UNKNOWN_WORDS = "sources are not all known, so words are not counted"
+MOST_COLUMNS = 100
+
+
+class CardAsked(BaseModel):
+    """Nothing can be chosen: a card speaks about all data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
+    found = judged(session, about[0], activity=False)
+    kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
+    return whole(lambda: view_of(about[0], found, kinds))
+
+
+def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardView:
+    """The card of ratings that were read. kinds: of each system by key."""
+    rows, names, documents = stats.counted(found.rows), found.rows.labels, found.documents
+    test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
+    lengths = np.where(test, documents.segments, 0)
+    segments, known = int(lengths.sum()), about.campaign.documents_known
+    used = np.unique(rows.system)
+    outputs = stats.per_output(rows)
+    words = None if not segments or (documents.words[test] < 0).any() else int(documents.words[test].sum())
+    columns, grid = _map(rows, lengths, used)
+    return CardView(
+        campaigns={about.campaign.key: about.version},
+        data_hash=found.head.data_hash,
+        basis=about.campaign.basis,
+        dropped=_dropped(found.rows),
+        warnings=_warnings(rows, known=known, words=words),
+        protocol=about.campaign.protocol,
+        source_language=about.campaign.source_language,
+        target_language=about.campaign.target_language,
+        documents_known=known,
+        higher_is_better=found.rows.higher_is_better,
+        documents=int((lengths > 0).sum()) if known else None,
+        segments=segments,
+        words=words,
+        segments_per_document=_spread(stats.spread(lengths)) if known else None,
+        systems=int(used.size),
+        raters=np.unique(rows.rater).size,
+        ratings=len(rows),
+        judgments=np.unique(rows.judgment).size,
+        ratings_per_output=_spread(stats.spread(outputs)),
+        outputs=int(used.size) * segments,
+        rated_outputs=int(outputs.size),
+        by_system=[
+            SystemPart(
+                system=names.systems[one.code],
+                kind=kinds.get(names.systems[one.code], "mt"),
+                ratings=one.ratings,
+                documents=one.documents,
+                segments=one.segments,
+                rated=min(1.0, one.segments / segments) if segments else None,
+                mean=one.mean,
+            )
+            for one in stats.shares(rows, rows.system, len(names.systems))
+        ],
+        by_rater=[
+            RaterPart(
+                rater=names.raters[one.code],
+                ratings=one.ratings,
+                judgments=one.judgments,
+                documents=one.documents,
+                mean=one.mean,
+            )
+            for one in stats.shares(rows, rows.rater, len(names.raters))
+        ],
+        by_domain=_domains(rows, found, lengths) if known else [],
+        by_role=_roles(found.rows),
+        buckets=_buckets(rows) if known else [],
+        columns=columns,
+        map=grid,
+    )
+
+
+def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[list[float]]]:
+    """Ratings an output, system by system; neighbouring documents share a column where there are many."""
+    there = np.flatnonzero(lengths > 0)
+    if not there.size or not used.size:
+        return [], []
+    counts = stats.by_system_and_document(rows, int(used.max()) + 1, lengths.size)[np.ix_(used, there)]
+    groups = np.array_split(np.arange(there.size), min(MOST_COLUMNS, there.size))
+    sizes = [int(lengths[there[group]].sum()) for group in groups]
+    grid = [[float(line[group].sum()) / size for group, size in zip(groups, sizes, strict=True)] for line in counts]
+    return [int(group.size) for group in groups], grid
+
+
+def _domains(rows: Ratings, found: Judged, lengths: Codes) -> list[DomainPart]:
+    codes, labels = found.documents.domain_codes()
+    of_rows = codes[rows.document]
+    return [
+        DomainPart(
+            domain=label,
+            documents=int(((codes == n) & (lengths > 0)).sum()),
+            segments=int(lengths[codes == n].sum()),
+            ratings=int((of_rows == n).sum()),
+        )
+        for n, label in enumerate(labels)
+        if (lengths[codes == n] > 0).any()
+    ]
+
+
+def _roles(rows: Ratings) -> list[RolePart]:
+    found = []
+    for role in Role:
+        mine = rows.role == role.value
+        if mine.any():
+            rejected = int((mine & ~rows.accepted).sum())
+            found.append(RolePart(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
+    return found
+
+
+def _buckets(rows: Ratings) -> list[BucketPart]:
+    found = Counter((one.raters, one.documents) for one in stats.buckets(rows))
+    ordered = sorted(found.items(), key=lambda one: (-one[0][1], -one[0][0]))
+    return [BucketPart(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
+
+
+def _dropped(rows: Ratings) -> list[dict[str, object]]:
+    n = len(rows) - len(stats.counted(rows))
+    return [{"reason": "control, reference and calibration items", "n": n}] if n else []
+
+
+def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
+    said = [] if len(rows) else [NOTHING]
+    said += [] if known else [UNKNOWN_DOCUMENTS]
+    return said + ([] if words is not None else [UNKNOWN_WORDS])
+
+
+def _spread(found: stats.Spread | None) -> SpreadView | None:
+    return None if found is None else SpreadView(least=found.least, median=found.median, most=found.most)
+
+
+REPORT = Report(
+    name="card",
+    title="Data card",
+    summary="What the data consist of: documents, segments, systems, raters, ratings and how they are spread.",
+    options=CardAsked,
+    result=CardView,
+    example={
+        "campaigns": {"ted-ende": 7},
+        "data_hash": "sha256:00",
+        "basis": "source",
+        "protocol": "mqm",
+        "source_language": "en",
+        "target_language": "de",
+        "documents_known": True,
+        "higher_is_better": False,
+        "documents": 5,
+        "segments": 529,
+        "words": 8500,
+        "segments_per_document": {"least": 65, "median": 100.0, "most": 157},
+        "systems": 1,
+        "raters": 1,
+        "ratings": 529,
+        "judgments": 529,
+        "ratings_per_output": {"least": 1, "median": 1.0, "most": 1},
+        "outputs": 529,
+        "rated_outputs": 529,
+        "by_system": [
+            {
+                "system": "ref",
+                "kind": "human",
+                "ratings": 529,
+                "documents": 5,
+                "segments": 529,
+                "rated": 1.0,
+                "mean": 0.9,
+            }
+        ],
+        "by_rater": [{"rater": "r1", "ratings": 529, "judgments": 529, "documents": 5, "mean": 0.9}],
+        "by_domain": [{"domain": "talks", "documents": 5, "segments": 529, "ratings": 529}],
+        "by_role": [{"role": "rating", "ratings": 529, "rejected": 0}],
+        "buckets": [{"raters": 1, "documents": 5, "buckets": 1}],
+        "columns": [1, 1, 1, 1, 1],
+        "map": [[1.0, 1.0, 1.0, 1.0, 1.0]],
+    },
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": coverage_map},
+    caption=caption,
+)

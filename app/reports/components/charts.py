@@ -1,0 +1,70 @@
+"""A report on components as what its pictures draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from app.reports.components.view import ComponentsView, caption
+from app.reports.kit.charts.curves import Curve, Step, curves
+from app.reports.kit.charts.variance import Bar, Mark, caterpillar, heat_map, variance_bars
+
+_SIGN = "Above 0: gives higher scores than the others"
+_PENALTY = "Above 0: gives more penalty than the others"
+
+
+def variance_picture(view: ComponentsView) -> bytes:
+    """Components as bars, with their intervals."""
+    bars = [
+        Bar(one.name, one.variance, one.share or 0.0, one.interval)
+        for one in view.components
+        if one.variance is not None
+    ]
+    out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
+    told = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), caption(view)]
+    return variance_bars(_title(view, "Where the noise comes from"), bars, told)
+
+
+def severity_picture(view: ComponentsView) -> bytes:
+    """Severity of each rater with its interval."""
+    marks = [Mark(one.rater, one.severity, one.interval) for one in view.raters]
+    told = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), caption(view)]
+    return caterpillar(_title(view, "Severity of raters"), _way(view), marks, told)
+
+
+def tendency_picture(view: ComponentsView) -> bytes:
+    """What each rater gives each system beyond severity."""
+    cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
+    told = [*view.warnings, *_unless(cells, "rater × system is not estimated"), caption(view)]
+    rows = list(dict.fromkeys(one.rater for one in view.rater_system))
+    columns = [one.system for one in view.systems] if cells else []
+    return heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, told)
+
+
+def study_picture(view: ComponentsView) -> bytes:
+    """Generalizability by documents, a line for each number of ratings an item."""
+    found: dict[int, list[Step]] = {}
+    for one in view.decisions:
+        if one.generalizability is not None:
+            found.setdefault(one.ratings, []).append(Step(one.documents, one.generalizability))
+    lines = [Curve(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in found.items()]
+    told = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
+    heading = "Generalizability of system means (relative decisions) by documents"
+    return curves(_title(view, "What a larger study would gain"), heading, "documents", lines, told)
+
+
+def _unless(there: object, why: str) -> list[str]:
+    return [] if there else [why]
+
+
+def _title(view: ComponentsView, what: str) -> str:
+    return f"{what}: {', '.join(view.campaigns)}"
+
+
+def _way(view: ComponentsView) -> str:
+    return _SIGN if view.higher_is_better else _PENALTY
+
+
+PICTURES: Mapping[str, Callable[[ComponentsView], bytes]] = MappingProxyType(
+    {"severity": severity_picture, "rater_system": tendency_picture, "studies": study_picture}
+)

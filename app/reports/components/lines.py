@@ -1,0 +1,158 @@
+"""A fitted model as the lines of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+from scipy import special
+
+from app.reports.components.view import (
+    AdjustedLine,
+    ComponentLine,
+    ContrastLine,
+    DecisionLine,
+    SeverityLine,
+    TendencyLine,
+)
+from app.stats.adjust import holm
+from app.stats.aggregate import panel, rounded, segment_scores
+from app.stats.components import degrees
+from app.stats.components.bootstrap import interval
+from app.stats.components.fit import Estimates, Fit
+from app.stats.components.generalizability import (
+    Decision,
+    decide,
+    of_contrasts,
+    ratings_per_item,
+    shares,
+    system_variance,
+)
+from app.stats.components.terms import NAMES, RESIDUAL, TERMS
+from app.stats.ratings import Floats, Ratings
+
+
+def components(fitted: Fit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
+    """Every term, in the model or not; intervals where studies were drawn."""
+    of_all, out = shares(fitted), {one.term: one.why for one in fitted.left_out}
+    between = system_variance(fitted)
+    lines = [_line("system", between, of_all["system"], None)] if len(fitted.means) > 1 else []
+    for term in (*TERMS, RESIDUAL):
+        if term in fitted.components:
+            span = interval(draws, term) if draws else None
+            lines.append(_line(term, fitted.components[term], of_all[term], span))
+        else:
+            lines.append(_line(term, None, None, None, out.get(term)))
+    return lines
+
+
+def _line(
+    term: str, variance: float | None, share: float | None, span: tuple[float, float] | None, why: str | None = None
+) -> ComponentLine:
+    return ComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
+
+
+def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
+    """Best first; equal means share the better rank."""
+    laid = panel(segment_scores(ratings), ratings.labels)
+    raw = dict(zip((ratings.labels.systems[i] for i in laid.systems), laid.means(), strict=True))
+    sign = ratings.better_sign
+    means = rounded(fitted.means)
+    count = np.bincount(fitted.rows.system)
+    errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
+    names = fitted.rows.systems
+    return [
+        AdjustedLine(
+            system=names[i],
+            rank=1 + int((sign * means > sign * means[i]).sum()),
+            mean=float(fitted.means[i]),
+            raw=float(raw[names[i]]),
+            error=float(errors[i]),
+            n_ratings=int(count[i]),
+        )
+        for i in sorted(range(len(names)), key=lambda i: (-sign * means[i], names[i]))
+    ]
+
+
+def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
+    """Every pair once, by t with Satterthwaite's degrees of freedom."""
+    names, n = fitted.rows.systems, len(fitted.means)
+    order = sorted(range(n), key=lambda i: (-sign * float(rounded(fitted.means)[i]), names[i]))
+    found = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
+    if not found:
+        return []
+    apart = np.array([sign * d for *_, d, _ in found])
+    error = np.array([e for *_, e in found])
+    t = np.divide(np.abs(apart), error, out=np.full(apart.shape, np.inf), where=error > 0)
+    of = degrees.of_differences(fitted)
+    own = np.array([of[i, j] for i, j, *_ in found])
+    p = 2 * special.stdtr(own, -t)
+    reach = error * special.stdtrit(own, 0.975)
+    return [
+        ContrastLine(
+            better=names[i],
+            worse=names[j],
+            difference=float(d),
+            error=float(e),
+            interval=(float(d - r), float(d + r)),
+            degrees=float(nu),
+            p_value=float(one),
+            p_adjusted=float(adjusted),
+        )
+        for (i, j, *_), d, e, r, nu, one, adjusted in zip(found, apart, error, reach, own, p, holm(p), strict=True)
+    ]
+
+
+def raters(fitted: Fit) -> list[SeverityLine]:
+    """Lowest scores first."""
+    found = fitted.raters
+    if found is None:
+        return []
+    count = np.bincount(fitted.rows.rater, minlength=len(fitted.rows.raters))
+    lows, highs = _spans(found)
+    return [
+        SeverityLine(
+            rater=fitted.rows.raters[i],
+            severity=float(found.predicted[i]),
+            interval=(float(lows[i]), float(highs[i])),
+            n_ratings=int(count[i]),
+        )
+        for i in sorted(range(len(count)), key=lambda i: (float(found.predicted[i]), fitted.rows.raters[i]))
+    ]
+
+
+def _spans(estimates: Estimates) -> tuple[Floats, Floats]:
+    reach = float(special.ndtri(0.975)) * estimates.error
+    return estimates.predicted - reach, estimates.predicted + reach
+
+
+def tendencies(fitted: Fit) -> list[TendencyLine]:
+    """Every rater with every system that it judged."""
+    found = fitted.rater_system
+    if found is None:
+        return []
+    names, raters = fitted.rows.systems, fitted.rows.raters
+    return [
+        TendencyLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
+        for (s, r), value, error in zip(fitted.pairs, found.predicted, found.error, strict=True)
+    ]
+
+
+def study(fitted: Fit) -> DecisionLine:
+    """Reliability of the study at hand, as if every document had its mean number of raters."""
+    rows = fitted.rows
+    made = decide(
+        of_contrasts(fitted, fitted.components),
+        system_variance(fitted),
+        documents=max(rows.n_units_of_a_system, 1),
+        segments=rows.n_segments / max(rows.n_units, 1),
+        ratings=max(1, round(ratings_per_item(fitted))),
+        raters=len(rows.raters),
+    )
+    return decision(made)
+
+
+def decision(made: Decision) -> DecisionLine:
+    """Reliability as it is shown."""
+    return DecisionLine(**asdict(made))

@@ -1,0 +1,176 @@
+"""Where the noise of ratings comes from: variance components, adjusted means, tendencies of raters, reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.components import lines
+from app.reports.components.charts import PICTURES, variance_picture
+from app.reports.components.view import ComponentsView, caption, csv, tables
+from app.reports.kit.report import Report, Work
+from app.reports.source.model_ratings import MOST_DRAWS, Draw, Modelled, drawn, modelled
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
+from app.stats.aggregate import rounded
+from app.stats.components.fit import Fit
+from app.stats.components.generalizability import decisions, ratings_per_item, system_variance
+from app.stats.components.terms import NAMES
+from app.stats.design_checks import connected_systems
+from app.stats.ratings import Ratings
+from app.storage.db import Session
+
+STUDY_SIZES = (5, 10, 20, 40, 80, 160)
+RATINGS_EACH = (1, 2, 3)
+FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
+MOST_GROUPS = 5  # that a warning names
+
+
+class ComponentsAsked(RecipeOptions):
+    """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
+
+    draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
+        None, description="Of the parametric bootstrap; by default from 20 to 100, fewer for large data; 0 for none."
+    )
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComponentsAsked) -> Work[ComponentsView]:
+    found = modelled(session, about[0], asked, asked.draws)
+    return Work(found.n_chunks, found.chunk, lambda parts: _view(found, drawn(parts)))
+
+
+def _view(found: Modelled, draws: Sequence[Draw]) -> ComponentsView:
+    rows, given = found.rows, found.given
+    plain = ComponentsView(
+        campaigns=given.campaigns,
+        data_hash=given.data_hash,
+        basis=given.about.campaign.basis,
+        dropped=[asdict(one) for one in found.dropped],
+        warnings=_warnings(found),
+        recipe=given.recipe.name,
+        recipe_hash=given.hash_of(given.recipe),
+        higher_is_better=found.ratings.higher_is_better,
+        n_ratings=len(rows),
+        n_documents=len(rows.documents) if rows.documents_known else 0,
+        n_segments=rows.n_segments,
+        n_raters=len(rows.raters),
+        draws=len(draws),
+        seed=given.recipe.seed,
+    )
+    return plain if found.fitted is None else _filled(plain, found.fitted, found.ratings, draws)
+
+
+def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
+    of_pairs = lines.pairs(fitted, ratings.better_sign)
+    sizes = decisions(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
+    return plain.model_copy(
+        update={
+            "ratings_per_item": ratings_per_item(fitted),
+            "components": lines.components(fitted, draws),
+            "system_variance": system_variance(fitted),
+            "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
+            "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
+            "systems": lines.systems(fitted, ratings),
+            "pairs": of_pairs,
+            "raters": lines.raters(fitted),
+            "rater_system": lines.tendencies(fitted),
+            "study": lines.study(fitted),
+            "decisions": [lines.decision(one) for one in sizes],
+        }
+    )
+
+
+def _warnings(found: Modelled) -> list[str]:
+    fitted = found.fitted
+    if fitted is None:
+        return [found.why or ""]
+    said = []
+    if not fitted.converged:
+        said.append("the optimum was not found: take the components as rough")
+    if len(fitted.means) == 1:
+        said.append("only one system was rated: there is no difference to judge")
+    if len(fitted.rows.raters) == 1:
+        said.append("one rater: nothing can be said about other raters")
+    if fitted.rows.repeats:
+        said.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
+    if ratings_per_item(fitted) < 1 + 1e-9:
+        said.append("every output was rated once: what raters add cannot be told from what documents and outputs add")
+    if fitted.at_bound:
+        said.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
+    return [*said, *_disconnected(found.ratings), *found.unlike(), *_coarse(found.ratings, fitted)]
+
+
+def _disconnected(ratings: Ratings) -> list[str]:
+    """Systems that no chain of raters links: a difference of these may as well be one of their raters."""
+    groups = connected_systems(ratings)
+    if len(groups) < 2:
+        return []
+    named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)
+    told = " | ".join(named)
+    return [f"no rater links these groups of systems, so differences between them may be those of raters: {told}"]
+
+
+def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:
+    """Where normal errors fit badly: few levels, most ratings on one, or means at an end (decisions, §10)."""
+    scale = ratings.scale
+    if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:
+        return []
+    _, count = np.unique(rounded(ratings.score), return_counts=True)
+    ends = np.minimum(fitted.means - scale.minimum, scale.maximum - fitted.means)
+    if count.max() > CROWDED * len(ratings) or ends.min() < NEAR_END:
+        return ["few levels, and most ratings on one or means at an end: the order stands, p-values are approximate"]
+    return []
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ende": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "recipe_hash": "sha256:" + "5e" * 32,
+    "higher_is_better": False,
+    "n_ratings": 3120,
+    "n_documents": 30,
+    "n_segments": 104,
+    "n_raters": 10,
+    "ratings_per_item": 3.0,
+    "draws": 64,
+    "seed": 20261120,
+    "components": [
+        {
+            "term": "rater_system",
+            "name": "rater × system",
+            "variance": 0.152,
+            "share": 0.003,
+            "interval": [0.01, 0.47],
+            "why": None,
+        }
+    ],
+    "system_variance": 6.16,
+    "typical_error": 0.573,
+    "degrees": 9,
+    "systems": [{"system": "A", "rank": 1, "mean": 2.72, "raw": 2.72, "error": 1.1, "n_ratings": 312}],
+    "pairs": [],
+    "raters": [{"rater": "r1", "severity": -1.9, "interval": [-3.5, -0.3], "n_ratings": 360}],
+    "rater_system": [{"rater": "r1", "system": "A", "tendency": 0.1, "error": 0.3}],
+    "study": None,
+    "decisions": [],
+}
+REPORT: Report[ComponentsAsked, ComponentsView] = Report(
+    name="components",
+    title="Where the noise comes from",
+    summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",
+    options=ComponentsAsked,
+    result=ComponentsView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": variance_picture, **PICTURES},
+    caption=caption,
+    long=True,
+)

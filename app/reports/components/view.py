@@ -1,0 +1,277 @@
+"""A report on variance components as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import aligned
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+
+Interval = tuple[float, float]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ComponentLine(_Line):
+    """One source of variance."""
+
+    term: str
+    name: str
+    variance: float | None = Field(description="Null for a term that the design cannot tell apart.")
+    share: float | None = Field(description="Of the variance of a single rating.")
+    interval: Interval | None = Field(description="95 %, parametric bootstrap; null where none was drawn.")
+    why: str | None = None
+
+
+class AdjustedLine(_Line):
+    """One system. mean: adjusted for who rated what; error: of new documents and raters."""
+
+    system: str
+    rank: int
+    mean: float
+    raw: float = Field(description="Plain mean of the segment scores.")
+    error: float
+    n_ratings: int
+
+
+class ContrastLine(_Line):
+    """Difference of two adjusted means, positive when better is better."""
+
+    better: str
+    worse: str
+    difference: float
+    error: float
+    interval: Interval
+    degrees: float | None = Field(None, description="Satterthwaite's degrees of freedom of t.")
+    p_value: float
+    p_adjusted: float = Field(description="Holm over all pairs.")
+
+
+class SeverityLine(_Line):
+    """How far a rater's scores lie from those of the others on the same outputs (BLUP, shrunk towards 0)."""
+
+    rater: str
+    severity: float
+    interval: Interval
+    n_ratings: int
+
+
+class TendencyLine(_Line):
+    """What a rater gives one system beyond severity (BLUP)."""
+
+    rater: str
+    system: str
+    tendency: float
+    error: float
+
+
+class DecisionLine(_Line):
+    """Reliability of a study of this size."""
+
+    documents: int
+    ratings: int
+    raters: int
+    relative: float
+    absolute: float
+    generalizability: float | None
+    dependability: float | None
+
+
+class ComponentsView(ReportHead):
+    """Where the noise of ratings comes from."""
+
+    recipe: str
+    recipe_hash: str
+    higher_is_better: bool
+    n_ratings: int
+    n_documents: int
+    n_segments: int
+    n_raters: int
+    ratings_per_item: float | None = None
+    draws: int
+    seed: int
+    components: list[ComponentLine] = Field(default_factory=list)
+    system_variance: float | None = None
+    typical_error: float | None = Field(
+        None, description="Root mean square standard error of a difference of two systems."
+    )
+    degrees: int | None = Field(None, description="The fewest degrees of freedom of a pair, rounded down.")
+    systems: list[AdjustedLine] = Field(default_factory=list)
+    pairs: list[ContrastLine] = Field(default_factory=list)
+    raters: list[SeverityLine] = Field(default_factory=list)
+    rater_system: list[TendencyLine] = Field(default_factory=list)
+    study: DecisionLine | None = Field(None, description="Reliability of the study at hand.")
+    decisions: list[DecisionLine] = Field(default_factory=list)
+
+
+def tables(view: ComponentsView) -> Sequence[Section]:
+    """Components, systems, pairs, raters, and reliability by size."""
+    found = [Section("Variance components", _components(view.components), frozenset())]
+    if view.systems:
+        found.append(Section("Systems, adjusted for who rated what", _systems(view.systems)))
+    if view.pairs:
+        found.append(Section("Differences", _pairs(view.pairs), frozenset({0, 1})))
+    if view.raters:
+        found.append(Section("Raters", _raters(view.raters)))
+    if view.decisions:
+        found.append(Section("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
+    return found
+
+
+def _number(value: float | None, places: int) -> str:
+    return "–" if value is None else captions.number(value, places)
+
+
+def _span(interval: Interval | None, places: int) -> str:
+    return "–" if interval is None else f"{_number(interval[0], places)} to {_number(interval[1], places)}"
+
+
+def _components(lines: Sequence[ComponentLine]) -> Table:
+    known = [abs(line.variance) for line in lines if line.variance]
+    places = captions.decimals([max(known, default=1.0) / 10])
+    heads: list[tuple[str, Alignment]] = [
+        ("Source", "left"),
+        ("Variance", "right"),
+        ("Share", "right"),
+        ("95 % interval", "left"),
+        ("Why not", "left"),
+    ]
+    rows = [
+        (
+            line.name,
+            _number(line.variance, places),
+            "–" if line.share is None else f"{line.share:.1%}",
+            _span(line.interval, places),
+            line.why or "",
+        )
+        for line in lines
+    ]
+    return aligned(heads, rows)
+
+
+def _systems(lines: Sequence[AdjustedLine]) -> Table:
+    places = captions.decimals(line.error for line in lines)
+    heads: list[tuple[str, Alignment]] = [
+        ("Rank", "right"),
+        ("System", "left"),
+        ("Adjusted mean", "right"),
+        ("Standard error", "right"),
+        ("Plain mean", "right"),
+        ("Ratings", "right"),
+    ]
+    rows = [
+        (
+            str(one.rank),
+            one.system,
+            _number(one.mean, places),
+            _number(one.error, places),
+            _number(one.raw, places),
+            f"{one.n_ratings:,}",
+        )
+        for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+def _pairs(lines: Sequence[ContrastLine]) -> Table:
+    places = captions.decimals(line.error for line in lines)
+    heads: list[tuple[str, Alignment]] = [
+        ("Better", "left"),
+        ("Worse", "left"),
+        ("Difference", "right"),
+        ("Standard error", "right"),
+        ("95 % interval", "left"),
+        ("p", "right"),
+        ("p adjusted", "right"),
+    ]
+    rows = [
+        (
+            one.better,
+            one.worse,
+            _number(one.difference, places),
+            _number(one.error, places),
+            _span(one.interval, places),
+            captions.p_text(one.p_value),
+            captions.p_text(one.p_adjusted),
+        )
+        for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+def _raters(lines: Sequence[SeverityLine]) -> Table:
+    places = captions.decimals(abs(line.severity) for line in lines)
+    heads: list[tuple[str, Alignment]] = [
+        ("Rater", "left"),
+        ("Severity", "right"),
+        ("95 % interval", "left"),
+        ("Ratings", "right"),
+    ]
+    rows = [
+        (one.rater, _number(one.severity, places), _span(one.interval, places), f"{one.n_ratings:,}") for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+def _decisions(lines: Sequence[DecisionLine]) -> Table:
+    heads: list[tuple[str, Alignment]] = [
+        ("Documents", "right"),
+        ("Raters an item", "right"),
+        ("Raters", "right"),
+        ("Generalizability", "right"),
+        ("Dependability", "right"),
+    ]
+    rows = [
+        (
+            str(one.documents),
+            str(one.ratings),
+            str(one.raters),
+            _number(one.generalizability, 3),
+            _number(one.dependability, 3),
+        )
+        for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")
+
+
+def csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure: components, systems, pairs, raters, rater × system, reliability."""
+    rows: list[Sequence[Cell]] = []
+    for c in view.components:
+        low, high = c.interval or (None, None)
+        rows.append(("component", c.term, None, c.variance, None, low, high, c.share, c.why))
+    rows += [("system", s.system, None, s.mean, s.error, None, None, None, None) for s in view.systems]
+    rows += [("pair", p.better, p.worse, p.difference, p.error, *p.interval, None, None) for p in view.pairs]
+    rows += [("rater", r.rater, None, r.severity, None, *r.interval, None, None) for r in view.raters]
+    rows += [
+        ("rater_system", t.rater, t.system, t.tendency, t.error, None, None, None, None) for t in view.rater_system
+    ]
+    for d in view.decisions:
+        size = f"{d.documents} documents, {d.ratings} of {d.raters} raters an item"
+        rows.append(("generalizability", size, None, d.generalizability, None, None, None, None, None))
+        rows.append(("dependability", size, None, d.dependability, None, None, None, None, None))
+    return CSV, rows
+
+
+def caption(view: ComponentsView) -> str:
+    """What the figures are, and from which data."""
+    campaign, version = next(iter(view.campaigns.items()))
+    size = f"{view.n_ratings:,} ratings of {view.n_segments:,} segments of {view.n_documents:,} documents"
+    by = f"by {view.n_raters:,} raters"
+    model = "Mixed model of single segment ratings, systems fixed and all else random, fitted by REML"
+    way = "higher is better" if view.higher_is_better else "lower is better"
+    test = "t with Satterthwaite's degrees of freedom"
+    return (
+        f"{model}; {size} {by}; {way}. Standard errors are for new documents and new raters; differences by {test}, "
+        f"Holm. {campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, "
+        f"method {view.method_version}."
+    )

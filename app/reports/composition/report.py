@@ -1,0 +1,182 @@
+"""What each rater and each task contained, and which systems met in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.composition.view import (
+    CompositionView,
+    PartShare,
+    RaterContents,
+    SystemsMet,
+    TaskContents,
+    blinded,
+    caption,
+    csv,
+    rater_map,
+    tables,
+    task_map,
+)
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.judged_ratings import judged
+from app.reports.source.snapshot import Snapshot
+from app.stats.composition import PARTS, Contents, Table, apart, contents, shares, together
+from app.stats.plain import number
+from app.stats.quality.pairing import first_rows
+from app.stats.ratings import Bools, Codes, Ratings
+from app.storage.db import Session
+from app.storage.texts import system_words
+
+NOTHING = "nothing is judged yet"
+REJECTED = "task rejected by quality control"
+MOST_TASKS = 5_000
+HITS = 5
+"""Raters from which one task each makes it likely that what is called a rater is a task."""
+
+
+class CompositionAsked(BaseModel):
+    """Whose work is counted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rejected: bool = Field(default=False, description="Count tasks that quality control rejected, too.")
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CompositionAsked) -> Work[CompositionView]:
+    one = about[0]
+    read = judged(session, one, activity=False)
+    known = system_words(session, one.campaign_id)
+    humans = np.array([known[key].kind == "human" for key in read.rows.labels.systems], dtype=np.bool_)
+    digest = read.head.data_hash
+    return whole(lambda: _view(one, read.rows, humans, digest, asked))
+
+
+def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, asked: CompositionAsked) -> CompositionView:
+    keep = every.accepted | asked.rejected
+    out = int((first_rows(every) & ~keep).sum())
+    rows = every.where(keep)
+    task = _tasks(rows)
+    by_rater, by_task = contents(rows, rows.rater, humans), contents(rows, task, humans)
+    used = np.unique(rows.system)
+    met = [together(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
+    lines = list(_task_lines(rows, task, by_task))
+    names = [rows.labels.systems[code] for code in used.tolist()]
+    return CompositionView(
+        campaigns={about.campaign.key: about.version},
+        data_hash=digest,
+        basis=about.campaign.basis,
+        dropped=[{"reason": REJECTED, "n": out}] if out else [],
+        warnings=list(_warnings(by_rater, by_task, met, rows)),
+        n_raters=by_rater.owner.size,
+        n_tasks=by_task.owner.size,
+        n_judgments=int(by_rater.judgments.sum()),
+        systems=names,
+        humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
+        shares=[PartShare(part=p, raters=by_rater.share(p), tasks=by_task.share(p)) for p in PARTS],
+        by_task=_meeting(met[0]),
+        by_rater=_meeting(met[1]),
+        raters=list(_rater_lines(rows, task, by_rater)),
+        tasks=lines[:MOST_TASKS],
+    )
+
+
+def _tasks(rows: Ratings) -> Codes:
+    """Code of the task as one rater did it: a task that several took counts for each."""
+    wide = max(len(rows.labels.raters), 1)
+    code = np.unique(rows.task.astype(np.int64) * wide + rows.rater, return_inverse=True)[1]
+    return np.asarray(code.ravel(), dtype=np.int32)
+
+
+def _meeting(table: Table) -> SystemsMet:
+    share = shares(table)
+    off = share[~np.eye(len(table), dtype=np.bool_)]
+    least = number(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
+    return SystemsMet(counts=table.tolist(), least=least, apart=apart(table))
+
+
+def _figures(found: Contents, i: int) -> dict[str, Any]:
+    return {
+        "judgments": int(found.judgments[i]),
+        "systems": int(found.systems[i]),
+        "documents": int(found.documents[i]),
+        "count": {part: int(found.count[part][i]) for part in PARTS},
+        "mean": {part: number(float(found.mean[part][i])) for part in PARTS},
+    }
+
+
+def _rater_lines(rows: Ratings, task: Codes, found: Contents) -> Iterator[RaterContents]:
+    done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
+    tasks = np.bincount(done, minlength=len(rows.labels.raters))
+    for i, code in enumerate(found.owner.tolist()):
+        yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(found, i))
+
+
+def _task_lines(rows: Ratings, task: Codes, found: Contents) -> Iterator[TaskContents]:
+    first = np.unique(task, return_index=True)[1]
+    keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
+    for i, (code, rater) in enumerate(keys):
+        yield TaskContents(task=rows.labels.tasks[code], rater=rows.labels.raters[rater], tasks=1, **_figures(found, i))
+
+
+def _warnings(by_rater: Contents, by_task: Contents, met: list[Table], rows: Ratings) -> Iterator[str]:
+    if not len(rows):
+        yield NOTHING
+        return
+    for table, what in zip(met, ("tasks", "raters"), strict=True):
+        if pairs := apart(table):
+            yield (
+                f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems meet in less than half of the "
+                f"{what} of one of them: what is normalized by {what[:-1]} compares them on different grounds"
+            )
+    if by_rater.owner.size == 1:
+        yield "one rater did everything"
+    if np.unique(rows.system).size == 1:
+        yield "only one system was judged: none met another"
+    n_raters, n_tasks = by_rater.owner.size, by_task.owner.size
+    if n_raters == n_tasks >= HITS:
+        yield "every rater did exactly one task: what is called a rater here may be a task (a HIT), not a person"
+    if n_tasks > MOST_TASKS:
+        yield f"the first {MOST_TASKS:,} of {n_tasks:,} tasks are listed; every figure else counts all"
+
+
+_OWNER = {
+    "tasks": 1,
+    "judgments": 100,
+    "systems": 12,
+    "documents": 9,
+    "count": {"rating": 88, "human": 8, "repeat": 0, "reference": 0, "degraded": 12, "calibration": 0},
+    "mean": {"rating": 74.1, "human": 88.5, "repeat": None, "reference": None, "degraded": 31.0, "calibration": None},
+}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"newstest2021": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "n_raters": 1,
+    "n_tasks": 1,
+    "n_judgments": 100,
+    "systems": ["A", "B"],
+    "humans": ["B"],
+    "shares": [{"part": "degraded", "raters": 1.0, "tasks": 1.0}],
+    "by_task": {"counts": [[1, 1], [1, 1]], "least": 1.0, "apart": 0},
+    "by_rater": {"counts": [[1, 1], [1, 1]], "least": 1.0, "apart": 0},
+    "raters": [{"rater": "ana", **_OWNER}],
+    "tasks": [{"task": "t1", "rater": "ana", **_OWNER}],
+}
+REPORT: Report[CompositionAsked, CompositionView] = Report(
+    name="composition",
+    title="What raters and tasks contained",
+    summary="Systems, documents, controls and mean scores of each rater and task, and which systems met in them.",
+    options=CompositionAsked,
+    result=CompositionView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": task_map, "raters": rater_map},
+    caption=caption,
+    redact=blinded,
+)

@@ -1,0 +1,206 @@
+"""A report on what raters and tasks contained, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from app.reports.agreement.view import Line, numbered
+from app.reports.kit import captions
+from app.reports.kit.charts.heat import Cell as Shade
+from app.reports.kit.charts.heat import Map, heat_map
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+from app.stats.composition import PARTS
+
+PLACES = 2
+Owner = Literal["task", "rater"]
+IN_WORDS = {
+    "rating": "ratings",
+    "human": "human translations as systems",
+    "repeat": "repeats",
+    "reference": "references",
+    "degraded": "degraded outputs",
+    "calibration": "calibration items",
+}
+
+
+class PartShare(Line):
+    """How many met something at least once. Null where there are none at all."""
+
+    part: str
+    raters: float | None
+    tasks: float | None
+
+
+class Contained(Line):
+    """What one rater or one task contained. Means are of raw scores, of segments where any were scored."""
+
+    tasks: int
+    judgments: int
+    systems: int = Field(description="With a rating or a repeat.")
+    documents: int
+    count: dict[str, int] = Field(description="Judgments by part; `human` is among `rating`.")
+    mean: dict[str, float | None]
+
+
+class RaterContents(Contained):
+    """One rater."""
+
+    rater: str
+
+
+class TaskContents(Contained):
+    """One task as one rater did it."""
+
+    task: str
+    rater: str
+
+
+class SystemsMet(Line):
+    """Systems that met in tasks, or with raters. counts[i][j]: with both; the diagonal counts those with the system."""
+
+    counts: list[list[int]]
+    least: float | None = Field(description="Smallest count[i][j] / count[i][i]; null with fewer than two systems.")
+    apart: int = Field(description="Pairs of which one meets the other in less than half of its own.")
+
+
+class CompositionView(ReportHead):
+    """What each rater and each task contained, and which systems met."""
+
+    n_raters: int
+    n_tasks: int
+    n_judgments: int
+    systems: list[str] = Field(description="In the order of the maps.")
+    humans: list[str]
+    shares: list[PartShare]
+    by_task: SystemsMet
+    by_rater: SystemsMet
+    raters: list[RaterContents]
+    tasks: list[TaskContents]
+
+
+def blinded(view: CompositionView) -> CompositionView:
+    """The same with raters and tasks by number, in an order that tells nothing."""
+    rater = numbered({one.rater for one in view.raters}, view.data_hash)
+    number = numbered({one.task for one in view.tasks}, view.data_hash)
+    raters = [one.model_copy(update={"rater": rater(one.rater)}) for one in view.raters]
+    tasks = [
+        one.model_copy(update={"task": number(one.task).replace("rater", "task"), "rater": rater(one.rater)})
+        for one in view.tasks
+    ]
+    kept = {"raters": sorted(raters, key=lambda r: r.rater), "tasks": sorted(tasks, key=lambda t: (t.task, t.rater))}
+    return view.model_copy(update=kept)
+
+
+def tables(view: CompositionView) -> Sequence[Section]:
+    """Who met what, the maps, raters, tasks."""
+    if not view.raters:
+        return []
+    return (
+        Section("Share that met each at least once", _shares(view), frozenset()),
+        Section("Systems in the same task", _meeting(view, view.by_task)),
+        Section("Systems with the same rater", _meeting(view, view.by_rater)),
+        Section("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
+        Section(
+            "Tasks",
+            _owners(view.tasks, [(one.task, one.rater) for one in view.tasks], ("Task", "Rater")),
+            frozenset({0, 1}),
+        ),
+    )
+
+
+def _shares(view: CompositionView) -> Table:
+    rows = tuple((IN_WORDS[one.part], _percent(one.raters), _percent(one.tasks)) for one in view.shares)
+    return Table(("Met", "Of raters", "Of tasks"), ("left", "right", "right"), rows)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _meeting(view: CompositionView, found: SystemsMet) -> Table:
+    sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(view.systems) + 1)]
+    rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, found.counts, strict=True))
+    return Table(("System", *view.systems), tuple(sides), rows)
+
+
+def _owners(lines: Sequence[Contained], names: Sequence[tuple[str, ...]], heads: tuple[str, ...]) -> Table:
+    there = [part for part in PARTS if any(one.count[part] for one in lines)]
+    headings = [*heads, "Tasks", "Judgments", "Systems", "Documents"]
+    for part in there:
+        headings += [part.capitalize(), f"Mean of {part}"]
+    rows = []
+    for name, one in zip(names, lines, strict=True):
+        row = [*name, f"{one.tasks:,}", f"{one.judgments:,}", f"{one.systems:,}", f"{one.documents:,}"]
+        for part in there:
+            row += [f"{one.count[part]:,}", captions.number(one.mean[part], PLACES)]
+        rows.append(tuple(row))
+    sides: list[Alignment] = ["left" if i < len(heads) else "right" for i in range(len(headings))]
+    return Table(tuple(headings), tuple(sides), tuple(rows))
+
+
+COLUMNS = ("what", "rater", "task", "system", "other_system", "together", "tasks", "judgments", "systems", "documents")
+ORIGIN = ("campaign", "data_version")
+
+
+def csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a rater, a task, and a pair of systems by task and by rater."""
+    origin = next(iter(view.campaigns.items()))
+    none = (None, None, None)
+    rows: list[tuple[Cell, ...]] = [("rater", r.rater, None, *none, *_figures(r), *origin) for r in view.raters]
+    rows += [("task", t.rater, t.task, *none, *_figures(t), *origin) for t in view.tasks]
+    blank = (None,) * (4 + 2 * len(PARTS))
+    for what, found in (("by_task", view.by_task), ("by_rater", view.by_rater)):
+        for name, counts in zip(view.systems, found.counts, strict=True):
+            pairs = zip(view.systems, counts, strict=True)
+            rows += [(what, None, None, name, other, n, *blank, *origin) for other, n in pairs]
+    return (*COLUMNS, *(f"n_{p}" for p in PARTS), *(f"mean_{p}" for p in PARTS), *ORIGIN), rows
+
+
+def _figures(one: Contained) -> tuple[Cell, ...]:
+    counts, means = (one.count[p] for p in PARTS), (one.mean[p] for p in PARTS)
+    return (one.tasks, one.judgments, one.systems, one.documents, *counts, *means)
+
+
+def caption(view: CompositionView) -> str:
+    """What the figures are, and from which data."""
+    counted = f"{captions.plural(view.n_judgments, 'judgment')}, {captions.plural(view.n_raters, 'rater')}"
+    version = next(iter(view.campaigns.values()))
+    return (
+        f"{counted}, {captions.plural(view.n_tasks, 'task')}. A row shows, of the tasks (or raters) with its system, "
+        f"the share that had the column's system too. Data version {version}, method {view.method_version}."
+    )
+
+
+def task_map(view: CompositionView) -> bytes:
+    """Which systems met in tasks."""
+    return _map(view, view.by_task, "task")
+
+
+def rater_map(view: CompositionView) -> bytes:
+    """Which systems met with raters."""
+    return _map(view, view.by_rater, "rater")
+
+
+def _map(view: CompositionView, found: SystemsMet, owner: Owner) -> bytes:
+    cells: list[list[Shade | None]] = []
+    for i, row in enumerate(found.counts):
+        own = row[i]
+        cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
+    where = "in the same task" if owner == "task" else "with the same rater"
+    title = f"Systems {where}: {next(iter(view.campaigns))}"
+    told = [*map(captions.sentence, view.warnings), caption(view)]
+    drawn = Map(
+        title=title,
+        below=f"Share of the {owner}s with the system of the row that had the one of the column",
+        rows=view.systems,
+        columns=view.systems,
+        cells=cells,
+        ends=("0", "1"),
+        told=told,
+        nothing="nothing is judged yet",
+    )
+    return heat_map(drawn)

@@ -1,0 +1,239 @@
+"""What is stored of a campaign that a data sheet asks for, and the answers that follow from it.
+
+An answer is given only where it follows from what is stored; anything else is left unknown, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.domain.recipe import NAMED, Recipe
+from app.protocols import rubric_of
+from app.protocols._base import Choice, Options, Protocol, Slider, Spans, TextEdit
+from app.reports.card.view import CardView
+from app.reports.kit import captions
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking.view import RecipeLine
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.registration import Registration, registered
+from app.reports.source.snapshot import Snapshot
+from app.stats.side_tables import Raters
+from app.storage import guidelines, plans, qualification
+from app.storage.db import Session
+
+RELATIVE = {
+    "source": "relative to the input (the source text)",
+    "reference": "relative to an external frame (a reference translation)",
+    "both": "relative to the input and to a reference translation",
+    "none": "in its own right: neither source nor reference is shown",
+}
+ELICITED = (
+    (Spans, "6. annotation: errors are marked in the text"),
+    (TextEdit, "6. post-editing: the text is edited"),
+    (Slider, "2. direct quality estimation"),
+    (Choice, "2. direct quality estimation"),
+)
+SHOWN_AS = ((Slider, "slider"), (Choice, "multiple-choice options"))
+NOT_MEASURED, NOT_REPEATED = "InterAA not assessed", "IntraAA not assessed"
+Answers = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that answers are made of. design, detectable: of the latest plan, where there is one.
+
+    people: how many rated, each counted once whatever their accounts.
+    """
+
+    campaign: CampaignView
+    protocol: Protocol[Any]
+    options: Options
+    card: CardView
+    stands: Registration
+    recipe: Recipe
+    design: Mapping[str, Any] | None
+    seed: int | None
+    detectable: float | None
+    guidelines: int | None
+    qualification: int | None
+    attributes: Mapping[str, int]
+    people: int
+
+
+def facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
+    """Read what is stored beside the ratings."""
+    stands = registered(session, about.campaign_id, about.version)
+    plan = plans.latest(session, about.campaign_id)
+    text = guidelines.find(session, about.campaign_id, "guidelines")
+    test = qualification.find(session, about.campaign_id)
+    ahead = (plan.report or {}).get("forecast", {}) if plan else {}
+    return Facts(
+        campaign=about.campaign,
+        protocol=protocol_of(about.campaign),
+        options=options_of(about.campaign),
+        card=card,
+        stands=stands,
+        recipe=stands.lock.recipe if stands.lock else NAMED["recommended"],
+        design=plan.design if plan else None,
+        seed=plan.seed if plan else None,
+        detectable=ahead.get("detectable") if isinstance(ahead, Mapping) else None,
+        guidelines=text.version if text else None,
+        qualification=test.version if test else None,
+        attributes=attributes,
+        people=people,
+    )
+
+
+def versions_beside(session: Session, about: Snapshot) -> list[int | None]:
+    """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
+    text = guidelines.find(session, about.campaign_id, "guidelines")
+    test = qualification.find(session, about.campaign_id)
+    return [text.version if text else None, test.version if test else None]
+
+
+def attributes_of(raters: Raters) -> dict[str, int]:
+    """Of how many raters each attribute is stored; not what it says."""
+    counts: dict[str, int] = {}
+    for one in raters.attributes:
+        for name in one:
+            counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def answers(found: Facts) -> dict[str, str]:
+    """Answers by number of the question."""
+    given = dict(_systems(found))
+    given |= dict(_sample(found))
+    given |= dict(_design(found))
+    given |= dict(_criterion(found))
+    return given
+
+
+def _systems(found: Facts) -> Iterator[tuple[str, str]]:
+    campaign, spread = found.campaign, found.card.segments_per_document
+    unit = "text: documents of several segments" if spread and spread.most > 1 else "text: single segments"
+    if found.card.segments:
+        yield "2.2", unit
+    if campaign.source_language and found.card.segments:
+        yield "2.1", unit
+    if campaign.source_language and campaign.target_language:
+        yield "2.3", "machine translation"
+        yield "2.4", campaign.source_language
+    if campaign.target_language:
+        yield "2.5", campaign.target_language
+
+
+def _sample(found: Facts) -> Iterator[tuple[str, str]]:
+    card = found.card
+    segments = [one.segments for one in card.by_system]
+    if segments:
+        least, most = min(segments), max(segments)
+        documents = f" in {card.documents:,} documents" if card.documents is not None else ""
+        yield "3.1.1", (f"{most:,}" if least == most else f"{least:,} to {most:,}") + f" segments{documents}"
+        accounts = "" if found.people == card.raters else f", by {captions.plural(card.raters, 'account')}"
+        yield "3.2.1", f"{found.people:,}{accounts}"
+    if found.design is not None and found.design.get("documents") is None:
+        yield "3.1.2", "all documents of the test set; how the test set was chosen is not stored"
+    if found.detectable is not None:
+        yield "3.1.3", f"planned to detect a difference of {found.detectable:.3g} between two systems at 80 % power"
+    if found.qualification is not None:
+        yield "3.2.4", f"a qualification test with reasons had to be passed or waived (version {found.qualification})"
+    elif found.guidelines is not None:
+        yield "3.2.4", f"guidelines to be read (version {found.guidelines}); no qualification test is stored"
+    if found.attributes:
+        told = ", ".join(f"{name} ({n:,} of {found.card.raters:,})" for name, n in found.attributes.items())
+        yield "3.2.5", f"stored for raters: {told}"
+
+
+def _design(found: Facts) -> Iterator[tuple[str, str]]:
+    lock = found.stands.lock
+    when = "before the first judgment" if lock and lock.preregistered else "after judgments had begun"
+    amended = f", {captions.plural(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
+    yield (
+        "3.3.1",
+        f"registered in this program {when}, {lock.hash}{amended}" if lock else "no registration is stored here",
+    )
+    yield "3.3.3", _quality(found)
+    if found.design is None:
+        yield "3.3.2", "judgments were imported, or recorded by name, without a plan of this program"
+        return
+    yield "3.3.2", "in tasks that this program assigned, by its pages or over its interface"
+    yield "3.3.4", f"{_presentation(found.design)}; form: {', '.join(_widgets(found)) or 'none'}"
+    yield "3.3.5", "neither: a task can be left and gone on with; a lease that runs out is renewed"
+    yield "3.3.6", "a problem with an item can be reported while judging, and is answered"
+
+
+def _presentation(design: Mapping[str, Any]) -> str:
+    arms = design.get("arms") or ()
+    shown = sorted({str(arm.get("presentation", "document")) for arm in arms if isinstance(arm, Mapping)})
+    return f"presentation: {', '.join(shown or ['document'])}"
+
+
+def _quality(found: Facts) -> str:
+    roles = {one.role: one for one in found.card.by_role}
+    controls = [
+        f"{roles[name].ratings:,} {name} ratings" for name in ("degraded", "repeat", "reference") if name in roles
+    ]
+    rejected = sum(one.rejected for one in found.card.by_role)
+    told = [f"control items: {', '.join(controls)}" if controls else "no control items"]
+    told += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
+    told.append(captions.plural(len(found.stands.exclusions), "standing exclusion"))
+    return "; ".join(told)
+
+
+def _criterion(found: Facts) -> Iterator[tuple[str, str]]:
+    protocol, scale = found.protocol, found.protocol.measure(found.options).scale
+    yield "4.1.3", RELATIVE[found.campaign.basis]
+    yield "4.2.1", "subjective"
+    if found.design is not None:
+        yield "4.2.2", "relative" if "side_by_side" in _presentation(found.design) else "absolute"
+    yield "4.2.3", "intrinsic"
+    if found.design is not None:  # what raters saw elsewhere is not known here
+        yield "4.3.1", protocol.title
+        yield (
+            "4.3.2",
+            "; ".join(f"{name}: {text}" for name, text in rubric_of(protocol, found.options)) or protocol.instructions,
+        )
+        yield "4.3.7", protocol.instructions
+        yield "4.3.5", ", ".join(_of(found, SHOWN_AS)) or "N/A"
+    if scale is None:
+        yield "4.3.3", "N/A"
+        yield "4.3.4", "N/A"
+        yield "4.3.6", f"{protocol.title}; errors are weighed by the profile {found.options.profile.name}"
+    else:
+        size = "continuous" if not scale.step else f"{round((scale.maximum - scale.minimum) / scale.step) + 1}"
+        yield "4.3.3", size
+        yield "4.3.4", f"{scale.minimum:g} to {scale.maximum:g}"
+        yield "4.3.6", "N/A"
+    elicited = _of(found, ELICITED)
+    if elicited:
+        yield "4.3.8", "; ".join(elicited)
+    yield from _analysis(found)
+
+
+def _analysis(found: Facts) -> Iterator[tuple[str, str]]:
+    words = ranking_captions.recipe_in_words(
+        RecipeLine.model_validate({**found.recipe.as_json(), "hash": found.recipe.hash})
+    )
+    whose = "the registered recipe" if found.stands.lock else "the recipe"
+    yield "4.3.9", f"{whose} {found.recipe.name}: {found.recipe.aggregate} of segment scores, {words}"
+    yield "4.3.10", f"{words}; intervals and smallest detectable differences stand in the ranking"
+    overlap = found.card.ratings_per_output
+    several = overlap is not None and overlap.most > 1 and found.card.raters > 1
+    yield "4.3.11.1", "kappa, alpha, ICC and rank correlations of the report `agreement`" if several else NOT_MEASURED
+    repeated = any(one.role == "repeat" for one in found.card.by_role)
+    yield "4.3.12.1", "consecutive ratings of repeats, in the report `agreement`" if repeated else NOT_REPEATED
+    if not several:
+        yield "4.3.11.2", NOT_MEASURED
+    if not repeated:
+        yield "4.3.12.2", NOT_REPEATED
+
+
+def _widgets(found: Facts) -> list[str]:
+    return [type(widget).__name__.lower() for widget in found.protocol.form]
+
+
+def _of(found: Facts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
+    return list(dict.fromkeys(told for kind, told in words if any(isinstance(w, kind) for w in found.protocol.form)))

@@ -1,0 +1,152 @@
+"""Data sheet: HEDS 3.0, a reporting checklist and a methods paragraph, filled from what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from app.reports.card.report import view_of
+from app.reports.datasheet.facts import Facts, answers, attributes_of, facts, versions_beside
+from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
+from app.reports.datasheet.view import Answer, DatasheetView, Point, caption, completeness, csv, tables
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.judged_ratings import judged
+from app.reports.source.snapshot import Snapshot
+from app.stats.data_card import counted
+from app.storage import side_tables, texts
+from app.storage.db import Session
+
+# Which question of the sheet, or which report, says a point of the checklist.
+SAID_BY: Mapping[str, str] = {
+    "languages": "2.4",
+    "sampling": "3.1.2",
+    "scale": "4.3.3",
+    "basis": "4.1.3",
+    "interface": "3.3.4",
+    "evaluators": "3.2.1",
+    "recruitment": "3.2.3",
+    "expertise": "3.2.2",
+    "training": "3.2.4",
+    "analysis": "4.3.10",
+}
+
+
+class DatasheetAsked(BaseModel):
+    """Nothing can be chosen: a sheet says all that is stored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+    found = judged(session, about[0], activity=False)
+    kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
+    card = view_of(about[0], found, kinds)
+    raters = side_tables.raters(session, about[0].campaign_id, found.rows.labels)
+    people = {raters.person[code] for code in np.unique(counted(found.rows).rater).tolist()}
+    known = facts(session, about[0], card, attributes_of(raters), len(people))
+    return whole(lambda: _view(known))
+
+
+def _view(known: Facts) -> DatasheetView:
+    said = answers(known)
+    sheet = [
+        Answer(number=number, section=_section(number), question=question, answer=said.get(number))
+        for number, question in QUESTIONS.items()
+    ]
+    card = known.card
+    return DatasheetView(
+        campaigns=card.campaigns,
+        data_hash=card.data_hash,
+        basis=card.basis,
+        warnings=list(card.warnings),
+        heds=sheet,
+        checklist=_checklist(known, said),
+        methods=_methods(known, said),
+        answered=sum(one.answer is not None for one in sheet),
+        asked=len(sheet),
+    )
+
+
+def _section(number: str) -> str:
+    return next(section for section in SECTIONS if number == section or number.startswith(f"{section}."))
+
+
+def _checklist(known: Facts, said: Mapping[str, str]) -> list[Point]:
+    card, lock = known.card, known.stands.lock
+    stored: dict[str, tuple[bool, str | None]] = {
+        "systems": (bool(card.by_system), "card"),
+        "test_set": (bool(card.segments), "card"),
+        "protocol": (True, f"{known.protocol.name} version {known.protocol.version}"),
+        "context": (known.design is not None, "3.3.4"),
+        "guidelines": (known.guidelines is not None, f"version {known.guidelines}"),
+        "pay": (False, None),
+        "assignment": (known.seed is not None, f"plan, seed {known.seed}"),
+        "overlap": (card.ratings_per_output is not None, "card"),
+        "quality_control": (len(card.by_role) > 1 or bool(known.stands.exclusions), "3.3.3"),
+        "preregistration": (bool(lock and lock.preregistered), "3.3.1"),
+    }
+    stored |= {key: (number in said, number) for key, number in SAID_BY.items()}
+    return [
+        Point(
+            key=key,
+            point=point,
+            reported="yes" if stored[key][0] else "no",
+            by=stored[key][1] if stored[key][0] else None,
+        )
+        for key, point in CHECKLIST.items()
+    ]
+
+
+def _methods(known: Facts, said: Mapping[str, str]) -> str:
+    """Sentences that hold whatever else is unknown."""
+    card, told = known.card, []
+    pair = f" from {said['2.4']} into {said['2.5']}" if "2.4" in said else f" in {said['2.5']}" if "2.5" in said else ""
+    documents = f" in {captions.plural(card.documents, 'document')}" if card.documents else ""
+    told.append(
+        f"{captions.plural(known.people, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
+        f"{captions.plural(card.segments, 'segment')}{documents} by {known.protocol.title}, "
+        f"{captions.plural(card.ratings, 'rating')} in all."
+    )
+    told.append(f"Judgments are {RESTS[known.campaign.basis]}.")
+    if known.seed is not None and known.design is not None:
+        told.append(f"Items were assigned by a {known.design.get('grouping')} design with seed {known.seed}.")
+    told.append(f"Quality control: {said['3.3.3']}.")
+    told.append(f"Analysis: {said['4.3.9']}.")
+    told.append(f"Registration: {said['3.3.1']}.")
+    version = next(iter(card.campaigns.values()))
+    told.append(f"Data version {version}, {card.data_hash[:23]}…, method {card.method_version}.")
+    return " ".join(told)
+
+
+RESTS = {
+    "source": "made on the source text",
+    "reference": "made on a reference translation",
+    "both": "made on the source text and a reference translation",
+    "none": "made on the output alone",
+}
+REPORT = Report(
+    name="datasheet",
+    title="Data sheet",
+    summary="HEDS 3.0, a reporting checklist and a methods paragraph, filled from what is stored.",
+    options=DatasheetAsked,
+    result=DatasheetView,
+    example={
+        "campaigns": {"ted-ende": 7},
+        "data_hash": "sha256:00",
+        "basis": "source",
+        "heds": [{"number": "2.5", "section": "2", "question": "output languages", "answer": "de"}],
+        "checklist": [{"key": "pay", "point": "compensation is reported", "reported": "no", "by": None}],
+        "methods": "4 raters judged 14 systems.",
+        "answered": 1,
+        "asked": 1,
+    },
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": completeness},
+    caption=caption,
+    extra_key=versions_beside,
+)

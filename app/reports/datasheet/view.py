@@ -1,0 +1,122 @@
+"""A data sheet as it is stored and shown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.datasheet.heds import SECTIONS
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+
+UNKNOWN = "unknown: not stored"
+WIDE, NARROW = 84, 44
+ROW, LEFT, PLOT, ROOM = 20.0, 250.0, 260.0, 90.0
+
+
+class Answer(BaseModel):
+    """One question of HEDS 3.0. answer: null where nothing that is stored says it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: str
+    section: str
+    question: str
+    answer: str | None
+
+
+class Point(BaseModel):
+    """One point of the reporting checklist."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    point: str
+    reported: Literal["yes", "no"] = Field(description="Whether what is stored is enough to report it.")
+    by: str | None = Field(description="The question of the data sheet, or the report, that says it.")
+
+
+class DatasheetView(ReportHead):
+    """HEDS 3.0, the checklist and a methods paragraph, filled from what is stored."""
+
+    heds: list[Answer]
+    checklist: list[Point]
+    methods: str = Field(description="A paragraph for a paper.")
+    answered: int
+    asked: int
+
+
+def tables(view: DatasheetView) -> Sequence[Section]:
+    """Section by section, then the checklist and the paragraph."""
+    shown = []
+    for section, title in SECTIONS.items():
+        lines = [row for one in view.heds if one.section == section for row in _lines(one)]
+        table = Table(("No.", "Question", "Answer"), ("left", "left", "left"), tuple(lines))
+        shown.append(Section(f"HEDS 3.0, {section}: {title}", table, frozenset()))
+    points = [(one.point, one.reported, one.by or "–") for one in view.checklist]
+    head = ("Point", "Reported", "By")
+    shown.append(Section("Reporting checklist", Table(head, ("left", "left", "left"), tuple(points)), frozenset()))
+    paragraph = tuple((line,) for line in textwrap.wrap(view.methods, WIDE))
+    shown.append(Section("Methods", Table(("Methods",), ("left",), paragraph), frozenset()))
+    return shown
+
+
+def _lines(one: Answer) -> list[tuple[str, str, str]]:
+    """A question as rows that fit a page."""
+    asked = textwrap.wrap(one.question, NARROW)
+    said = textwrap.wrap(one.answer or UNKNOWN, WIDE)
+    height = max(len(asked), len(said))
+    asked, said = asked + [""] * (height - len(asked)), said + [""] * (height - len(said))
+    return [(one.number if not n else "", *pair) for n, pair in enumerate(zip(asked, said, strict=True))]
+
+
+CSV = ("instrument", "number", "section", "question", "answer", "campaign")
+
+
+def csv(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a question and point."""
+    campaign = next(iter(view.campaigns))
+    rows: list[tuple[Cell, ...]] = [
+        ("HEDS 3.0", one.number, SECTIONS[one.section], one.question, one.answer, campaign) for one in view.heds
+    ]
+    rows += [("checklist", one.key, None, one.point, one.reported, campaign) for one in view.checklist]
+    rows.append(("methods", None, None, None, view.methods, campaign))
+    return CSV, rows
+
+
+def caption(view: DatasheetView) -> str:
+    """How much could be filled in, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    return (
+        f"{view.answered} of {view.asked} questions are answered from what is stored; the others are for whoever "
+        f"releases the data. Data version {version}, method {view.method_version}."
+    )
+
+
+def completeness(view: DatasheetView) -> bytes:
+    """One bar a section: how many of its questions what is stored answers."""
+    campaign = next(iter(view.campaigns))
+    width, top = LEFT + PLOT + ROOM + MARGIN, HEAD + 10
+    bottom = top + len(SECTIONS) * ROW
+    told = wrapped([caption(view)], width)
+    most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 18 + len(told) * LINE + MARGIN)
+        sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
+        for n, (section, title) in enumerate(SECTIONS.items()):
+            asked = [one for one in view.heds if one.section == section]
+            answered = sum(one.answer is not None for one in asked)
+            y = top + (n + 0.5) * ROW
+            sheet.text(LEFT - 8, y, canvas.shortened(f"{section} {title}", 46), ha="right", size=8.5)
+            sheet.box(LEFT, y - 5, len(asked) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
+            sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
+            sheet.text(LEFT + len(asked) / most * PLOT + 6, y, f"{answered} of {len(asked)}", size=8, color=QUIET)
+        sheet.caption(told, bottom + 18)
+        return canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")

@@ -1,0 +1,79 @@
+"""Histograms of raters on the same units, one below the other on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, caption
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+
+HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
+MOST = 60
+LONGEST_NAME = 26
+
+
+def rater_histograms(view: DistributionsView) -> bytes:
+    """One histogram a rater, on units that another rater rated too."""
+    return _histograms(view, view.raters, [one.rater for one in view.raters], "rater")
+
+
+def system_histograms(view: DistributionsView) -> bytes:
+    """One histogram a system, of all its ratings."""
+    return _histograms(view, view.systems, [one.system for one in view.systems], "system")
+
+
+def _histograms(
+    view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
+) -> bytes:
+    shown, names = lines[:MOST], [canvas.shortened(key, LONGEST_NAME) for key in keys[:MOST]]
+    left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12
+    top = HEAD + 10
+    bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
+    width = left + PLOT + FIGURES + MARGIN
+    said = [caption(view), *(captions.sentence(w) for w in view.warnings)]
+    if len(lines) > MOST:
+        said.append(f"The first {MOST} of {len(lines)}; the table has all.")
+    told = wrapped(said, width)
+    campaign = next(iter(view.campaigns))
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
+        sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
+        highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
+        for i, (one, name) in enumerate(zip(shown, names, strict=True)):
+            y = top + i * (HEIGHT + GAP)
+            sheet.text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
+            _bars(sheet, one.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
+            text = f"mean {captions.number(one.mean, 2)}, n {one.n:,}"
+            sheet.text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
+        if not shown:
+            sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
+        _labels(sheet, view.bins, left, bottom + 6, discrete=view.discrete)
+        sheet.caption(told, bottom + 34)
+        return canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
+
+
+def _bars(sheet: Sheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:
+    x, y = at
+    wide = PLOT / max(len(shares), 1)
+    sheet.line((x, x + PLOT), (y, y), color=FAINT, thick=0.8)
+    for i, share in enumerate(shares):
+        tall = share / highest * HEIGHT
+        if tall > 0:
+            sheet.box(x + i * wide + 0.5, y - tall, wide - 1, tall, fill=color)
+
+
+def _labels(sheet: Sheet, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
+    """Under the middle of a bin that is one score, else where every fifth bin begins."""
+    wide = PLOT / max(len(bins), 1)
+    for i, label in enumerate(bins):
+        if discrete:
+            sheet.text(left + (i + 0.5) * wide, y, label, ha="center", size=7.5, color=QUIET)
+        elif i % 5 == 0:
+            sheet.text(left + i * wide, y, label.split(" to ")[0], ha="center", size=7.5, color=INK)
+    if not discrete and bins:
+        end = bins[-1].split(" to ")[-1]
+        sheet.text(left + PLOT, y, end, ha="right" if " " in end else "center", size=7.5, color=INK)

@@ -1,0 +1,171 @@
+"""How raters use the scale on the same units, and what systems get: spread, ends, levels, and by length."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.reports.distributions.charts import rater_histograms, system_histograms
+from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, blinded, caption, csv, tables
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.raw_ratings import NOTHING, Rated, RatedAsked, rated
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement import distributions as spread
+from app.stats.agreement.units import Units, document_units, segment_units
+from app.stats.ratings import Floats
+from app.storage.db import Session
+from app.storage.segment_words import segment_words
+
+FEW = 20
+
+
+class DistributionsAsked(RatedAsked):
+    """Which scores, of whom."""
+
+    unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
+    between: Annotated[str, StringConstraints(max_length=1_000)] | None = Field(
+        None,
+        description="Raters, with commas between: only the units that all of them rated, and they. Not for viewers.",
+    )
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DistributionsAsked) -> Work[DistributionsView]:
+    found = rated(session, about[0], asked)
+    make = segment_units if asked.unit == "segment" else document_units
+    units = make(found.rows, repeated=asked.repeats)
+    units = spread.complete_raters(units) if asked.raters == "complete" else units
+    named = tuple(filter(None, (asked.between or "").split(",")))
+    units = _among(units, named) if named else units
+    words = _words(session, found, asked)
+    return whole(lambda: _view(found, units, words, asked, named))
+
+
+def _among(units: Units, named: tuple[str, ...]) -> Units:
+    """Only what all of these raters rated. Raises Invalid for one who is not there."""
+    unknown = [key for key in named if key not in units.raters]
+    if unknown:
+        what = f"there is no rater {unknown[0]!r} here"
+        raise Invalid("the query is not valid", places=(Place(("query", "between"), what),))
+    codes = [units.raters.index(key) for key in dict.fromkeys(named)]
+    some = units.where(np.isin(units.rater, codes))
+    return some.where((some.counts() == len(codes))[some.unit])
+
+
+def _words(session: Session, found: Rated, asked: DistributionsAsked) -> Floats | None:
+    """Words of each segment code, where the score is a penalty without bounds."""
+    if asked.unit != "segment" or found.scale is not None or found.rows.higher_is_better:
+        return None
+    return segment_words(session, found.about.campaign_id, found.rows.labels)
+
+
+def _view(
+    found: Rated, units: Units, words: Floats | None, asked: DistributionsAsked, named: tuple[str, ...]
+) -> DistributionsView:
+    into = spread.bins(units.value, found.scale)
+    common = units.paired()
+    raters = spread.raters(units, into, found.scale) if common.n_units else ()
+    of_units = None if words is None else words[units.place]
+    systems = spread.systems(units, found.rows.labels.systems, into, found.scale, words=of_units)
+    better = found.rows.higher_is_better
+    ranks = spread.ranks([one.mean for one in systems], higher_is_better=better)
+    by_words = spread.ranks([one.per_1000_words for one in systems], higher_is_better=better)
+    means = [one.mean for one in raters]
+    return DistributionsView(
+        **found.head,
+        on=asked.on,
+        scoring=asked.scoring,
+        repeats=asked.repeats,
+        unit=asked.unit,
+        higher_is_better=better,
+        between=list(named),
+        n_units=units.n_units,
+        n_common=common.n_units,
+        consensus=float(spread.medians(common).mean()) if common.n_units else None,
+        offset_sd=float(np.std(means, ddof=1)) if len(means) > 1 else None,
+        bins=list(into.labels) if units.n_units else [],
+        discrete=into.discrete,
+        raters=[RaterSpread.model_validate(asdict(one)) for one in raters],
+        systems=[
+            SystemSpread.model_validate({**asdict(one), "rank": a, "rank_per_1000_words": b})
+            for one, a, b in zip(systems, ranks, by_words, strict=True)
+        ],
+        warnings=_warnings(found, units, common),
+    )
+
+
+def _warnings(found: Rated, units: Units, common: Units) -> list[str]:
+    if not units.n_units:
+        return [NOTHING if not len(found.rows) else "nothing is left of what was rated after this choice of raters"]
+    if not common.n_units:
+        return ["no unit was rated by two raters: raters cannot be compared on the same units"]
+    few = [f"raters are compared on {common.n_units} units only"] if common.n_units < FEW else []
+    return few if np.ptp(units.value) else [*few, "all scores are alike: nobody's correlation with the others is known"]
+
+
+_SHARES = [0.0, 0.25, 0.5, 0.25, 0.0]
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"demo": 4},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "on": "score",
+    "scoring": "score",
+    "repeats": "average",
+    "unit": "segment",
+    "higher_is_better": True,
+    "between": [],
+    "n_units": 40,
+    "n_common": 20,
+    "consensus": 3.1,
+    "offset_sd": 0.2,
+    "bins": ["1", "2", "3", "4", "5"],
+    "discrete": True,
+    "raters": [
+        {
+            "rater": "ana",
+            "n": 20,
+            "mean": 3.0,
+            "sd": 0.7,
+            "median": 3.0,
+            "others": 3.2,
+            "shift": 0.1,
+            "correlation": 0.6,
+            "at_minimum": 0.0,
+            "at_maximum": 0.0,
+            "shares": _SHARES,
+        }
+    ],
+    "systems": [
+        {
+            "system": "A",
+            "n_units": 20,
+            "n": 30,
+            "mean": 3.1,
+            "mean_of_medians": 3.1,
+            "at_minimum": 0.0,
+            "at_maximum": 0.0,
+            "shares": _SHARES,
+            "rank": 1,
+            "per_1000_words": None,
+            "rank_per_1000_words": None,
+        }
+    ],
+}
+REPORT: Report[DistributionsAsked, DistributionsView] = Report(
+    name="distributions",
+    title="How scores are spread",
+    summary="Score distributions of raters on the same units, their shift to the consensus, scale use of systems.",
+    options=DistributionsAsked,
+    result=DistributionsView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": rater_histograms, "systems": system_histograms},
+    caption=caption,
+    naming=frozenset({"between"}),
+    redact=blinded,
+)

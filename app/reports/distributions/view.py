@@ -1,0 +1,162 @@
+"""A report on how scores are spread, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.agreement.view import Line, numbered
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+
+PLACES = 2
+
+
+class RaterSpread(Line):
+    """One rater on units that another rater rated too."""
+
+    rater: str
+    n: int
+    mean: float
+    sd: float | None = Field(description="With n − 1; null below two ratings.")
+    median: float
+    others: float = Field(description="Mean of the other raters on the same units.")
+    shift: float = Field(description="Mean of the medians of the same units minus the mean of the rater.")
+    correlation: float | None = Field(description="Pearson, with the mean of the others.")
+    at_minimum: float = Field(description="Share at the lower end of the scale, or at the lowest score given.")
+    at_maximum: float | None = Field(description="Share at the upper end; null where the scale has none.")
+    shares: list[float] = Field(description="In the bins of the report.")
+
+
+class SystemSpread(Line):
+    """One system over everything that was rated of it."""
+
+    system: str
+    n_units: int
+    n: int
+    mean: float = Field(description="Of the means of its units over raters.")
+    mean_of_medians: float = Field(description="Of the medians of its units over raters.")
+    at_minimum: float
+    at_maximum: float | None
+    shares: list[float]
+    rank: int | None
+    per_1000_words: float | None = Field(description="Penalty over a thousand words of the sources.")
+    rank_per_1000_words: int | None
+
+
+class DistributionsView(ReportHead):
+    """How raters use the scale on the same units, and what systems get."""
+
+    on: str
+    scoring: str
+    repeats: str
+    unit: str
+    higher_is_better: bool
+    between: list[str] = Field(description="Raters whose common units alone are looked at; empty for all.")
+    n_units: int
+    n_common: int = Field(description="Units that at least two raters rated.")
+    consensus: float | None = Field(description="Mean over common units of the median over raters.")
+    offset_sd: float | None = Field(description="Standard deviation of the raters' means.")
+    bins: list[str]
+    discrete: bool = Field(description="Each bin is one score.")
+    raters: list[RaterSpread]
+    systems: list[SystemSpread]
+
+
+def blinded(view: DistributionsView) -> DistributionsView:
+    """The same with raters by number, in an order that tells nothing."""
+    name = numbered({one.rater for one in view.raters} | set(view.between), view.data_hash)
+    raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
+    return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
+
+
+def tables(view: DistributionsView) -> Sequence[Section]:
+    """One row a rater, one a system, and where the scores lie if there are few."""
+    shown = []
+    if view.raters:
+        shown.append(Section("Raters on the units that another rated too", _raters(view), frozenset({0})))
+    if view.systems:
+        shown.append(Section("Systems", _systems(view), frozenset({0})))
+        if view.discrete:
+            shown.append(Section("Shares of scores by system", _levels(view), frozenset({0})))
+    return shown
+
+
+def _number(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _raters(view: DistributionsView) -> Table:
+    heads = ("Rater", "Ratings", "Mean", "SD", "Median", "Others", "To consensus", "With others", "Lowest", "Highest")
+    rows = [
+        (
+            captions.printable(one.rater),
+            f"{one.n:,}",
+            *map(_number, (one.mean, one.sd, one.median, one.others, one.shift, one.correlation)),
+            _share(one.at_minimum),
+            _share(one.at_maximum),
+        )
+        for one in view.raters
+    ]
+    return table(heads, rows)
+
+
+def _systems(view: DistributionsView) -> Table:
+    heads = ["System", "Units", "Ratings", "Mean", "Mean of medians", "Lowest", "Highest", "Rank"]
+    by_words = any(one.per_1000_words is not None for one in view.systems)
+    if by_words:
+        heads += ["Per 1,000 words", "Rank"]
+    rows = []
+    for one in view.systems:
+        cells = [captions.printable(one.system), f"{one.n_units:,}", f"{one.n:,}"]
+        cells += [_number(one.mean), _number(one.mean_of_medians), _share(one.at_minimum), _share(one.at_maximum)]
+        cells += ["–" if one.rank is None else str(one.rank)]
+        if by_words:
+            cells += [_number(one.per_1000_words)]
+            cells += ["–" if one.rank_per_1000_words is None else str(one.rank_per_1000_words)]
+        rows.append(tuple(cells))
+    return table(heads, rows)
+
+
+def _levels(view: DistributionsView) -> Table:
+    rows = [(captions.printable(one.system), *map(_share, one.shares)) for one in view.systems]
+    return table(("System", *view.bins), rows)
+
+
+CSV = (
+    *("what", "name", "n_units", "n", "mean", "sd", "median", "mean_of_medians", "others", "shift", "correlation"),
+    *("at_minimum", "at_maximum", "rank", "per_1000_words", "rank_per_1000_words"),
+)
+
+
+def csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a rater and one a system; the last columns are the shares of the bins."""
+    campaign, version = next(iter(view.campaigns.items()))
+    heads = (*CSV, "campaign", "data_version", *(f"share {label}" for label in view.bins))
+    rows: list[tuple[Cell, ...]] = []
+    for r in view.raters:
+        figures: tuple[Cell, ...] = (None, r.n, r.mean, r.sd, r.median, None, r.others, r.shift, r.correlation)
+        ends: tuple[Cell, ...] = (r.at_minimum, r.at_maximum, None, None, None)
+        rows.append(("rater", r.rater, *figures, *ends, campaign, version, *r.shares))
+    for s in view.systems:
+        figures = (s.n_units, s.n, s.mean, None, None, s.mean_of_medians, None, None, None)
+        ends = (s.at_minimum, s.at_maximum, s.rank, s.per_1000_words, s.rank_per_1000_words)
+        rows.append(("system", s.system, *figures, *ends, campaign, version, *s.shares))
+    return heads, rows
+
+
+def caption(view: DistributionsView) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    common = (
+        f"{view.n_common:,} of {view.n_units:,} units have two raters or more, and raters are compared on these alone."
+    )
+    consensus = "" if view.consensus is None else f" Mean of their medians {_number(view.consensus)}."
+    return f"{common}{consensus} Data version {version}, method {view.method_version}."

@@ -1,0 +1,74 @@
+"""Document scores against the mean of their segments, and the correlation by length."""
+
+from __future__ import annotations
+
+from app.reports.document_scores.view import DocumentScoresView, caption
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+
+SIDE, LEFT, GAP = 300.0, 56.0, 70.0
+
+
+def scatter(view: DocumentScoresView) -> bytes:
+    """One dot a document of one system and rater; the dashed line is where both scores are equal."""
+    width = LEFT + SIDE + GAP + SIDE + MARGIN
+    bottom = HEAD + 16 + SIDE
+    told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    campaign = next(iter(view.campaigns))
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, bottom + 50 + len(told) * LINE + MARGIN)
+        sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
+        if view.points:
+            _dots(sheet, view, bottom)
+            _by_length(sheet, view, bottom)
+        else:
+            sheet.text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
+        sheet.caption(told, bottom + 50)
+        return canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
+
+
+def _dots(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
+    values = [value for point in view.points for value in point]
+    low, high = min(values), max(values)
+    pad = 0.04 * (high - low) or 1.0
+    low, high = low - pad, high + pad
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return LEFT + (x - low) / (high - low) * SIDE, bottom - (y - low) / (high - low) * SIDE
+
+    sheet.box(LEFT, bottom - SIDE, SIDE, SIDE, edge=FAINT)
+    sheet.line((LEFT, LEFT + SIDE), (bottom, bottom - SIDE), color=QUIET, thick=0.8, dashed=True)
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        value = low + pad + share * (high - low - 2 * pad)
+        x, y = at(value, value)
+        sheet.text(x, bottom + 10, captions.number(value, 0), ha="center", size=7.5, color=QUIET)
+        sheet.text(LEFT - 6, y, captions.number(value, 0), ha="right", size=7.5, color=QUIET)
+    xs, ys = zip(*(at(*point) for point in view.points), strict=True)
+    sheet.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
+    sheet.text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
+    sheet.text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, upright=True)
+
+
+def _by_length(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
+    kept = [one for one in view.correlations if one.documents not in {"short", "long"} and one.part == "mean"]
+    left, wide = LEFT + SIDE + GAP, SIDE / max(len(kept), 1)
+    for tenths in range(0, 11, 2):
+        y = bottom - tenths / 10 * SIDE
+        sheet.line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
+        sheet.text(left - 6, y, captions.number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
+    for i, one in enumerate(kept):
+        x = left + (i + 0.5) * wide
+        sheet.text(x, bottom + 10, one.documents, ha="center", size=7.5, color=QUIET)
+        sheet.text(x, bottom + 22, f"n {one.n:,}", ha="center", size=7, color=QUIET)
+        color = ORANGE if one.documents == "all" else BLUE
+        if one.interval is not None:
+            ends = [bottom - max(v, 0.0) * SIDE for v in one.interval]
+            sheet.line((x, x), ends, color=color, thick=1.4)
+        if one.pearson is not None:
+            y = bottom - max(one.pearson, 0.0) * SIDE
+            sheet.line((x, x), (y, y), color=color, marker="o")
+            sheet.text(x + 7, y, captions.number(one.pearson, 2), size=7.5, color=INK)
+    sheet.text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)

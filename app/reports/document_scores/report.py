@@ -1,0 +1,182 @@
+"""Whether a score of the whole document says more than those of its segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.document_scores.charts import scatter
+from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, caption, csv, tables
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, RatedAsked, of_asked_raters, rated
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement import bootstrap
+from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
+from app.stats.agreement.units import Repeated
+from app.stats.plain import between
+from app.stats.ratings import Bools, Ratings, Role
+from app.storage.db import Session
+
+SHORT, LONG = 10, 20
+LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
+CONTROLS = (Role.REPEAT, Role.DEGRADED, Role.REFERENCE)
+MOST_POINTS = 3_000
+DRAWS_AT_ONCE = 100
+
+
+class DocumentScoresAsked(RatedAsked, Drawn):
+    """Which documents, and how intervals are drawn."""
+
+    controls: Literal["drop", "keep"] = Field(
+        "drop", description="Documents in which a rater met a control item (degraded, repeat, reference)."
+    )
+    repeats: Repeated = Field("latest", description="What counts of several ratings of one text by one rater.")
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
+    every = RatedAsked(**{**asked.model_dump(include=set(RatedAsked.model_fields)), "roles": ALL_ROLES})
+    found, whole_set = of_asked_raters(rated(session, about[0], asked), asked), rated(session, about[0], every)
+    return whole(lambda: _view(found, whole_set.rows, asked))
+
+
+ALL_ROLES = "rating,repeat,reference,degraded,calibration"
+
+
+def _view(found: Rated, every: Ratings, asked: DocumentScoresAsked) -> DocumentScoresView:
+    rows, dropped = found.rows, list(found.dropped)
+    if asked.controls == "drop":
+        clean = ~_with_controls(rows, every)
+        if (~clean).any():
+            dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
+        rows = rows.where(clean)
+    data = both(_of_repeats(rows, asked.repeats))
+    for reason, n in (
+        ("document score where segments lack a score", data.incomplete),
+        ("document score without segment scores", data.alone),
+    ):
+        if n:
+            dropped.append({"reason": reason, "n": n})
+    head = {**found.head, "dropped": dropped}
+    return DocumentScoresView(
+        **head,
+        scoring=asked.scoring,
+        controls=asked.controls,
+        n=data.n,
+        draws=asked.bootstrap,
+        interval_level=asked.level,
+        seed=asked.seed,
+        correlations=list(_lines(data, asked)),
+        mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n else None,
+        points=_points(data),
+        warnings=_warnings(found, data),
+    )
+
+
+def _with_controls(rows: Ratings, every: Ratings) -> Bools:
+    """Rows of a document, of one rater and one task, that held a control item of any system."""
+    n_tasks, n_raters = max(len(rows.labels.tasks), 1), max(len(rows.labels.raters), 1)
+
+    def key(of: Ratings) -> Any:
+        return (of.document.astype(np.int64) * n_raters + of.rater) * n_tasks + of.task
+
+    return np.asarray(np.isin(key(rows), key(every)[np.isin(every.role, CONTROLS)]), dtype=np.bool_)
+
+
+def _of_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
+    """Rows of which the latest of each text by each rater has the score that counts."""
+    if repeats == "latest" or not len(rows):
+        return rows
+    address = np.stack([getattr(rows, name) for name in ("kind", "rater", "system", "document", "segment")])
+    text = np.unique(address, axis=1, return_inverse=True)[1].ravel()
+    if repeats == "average":
+        return rows.with_score((np.bincount(text, weights=rows.score) / np.bincount(text))[text])
+    first = np.full(int(text.max()) + 1, np.iinfo(np.int32).max)
+    np.minimum.at(first, text, rows.nth)
+    return rows.where(rows.nth == first[text])
+
+
+def _lines(data: Both, asked: DocumentScoresAsked) -> Iterator[CorrelationLine]:
+    if not data.n:
+        return
+    sets = {"all": np.ones(data.n, dtype=np.bool_), "short": data.length <= SHORT, "long": data.length > LONG}
+    for name, where in sets.items():
+        if where.any():
+            yield from (_line(data, name, part, where, asked) for part in PARTS)
+    for low, high in LENGTHS:
+        where = (data.length >= low) & (data.length <= (high or np.iinfo(np.int32).max))
+        if where.any():
+            yield _line(data, f"{low}–{high}" if high else f"{low} and more", "mean", where, asked)
+
+
+def _line(data: Both, documents: str, part: str, where: Bools, asked: DocumentScoresAsked) -> CorrelationLine:
+    found = correlations(data, part, where)
+    interval = None
+    if asked.bootstrap and found.pearson is not None:
+        of, held = pearson_of_documents(data, part, where), np.unique(data.document[where])
+        drawn = [
+            of(bootstrap.drawn_of(held, data.n_documents, min(DRAWS_AT_ONCE, asked.bootstrap - at), asked.seed, i))
+            for i, at in enumerate(range(0, asked.bootstrap, DRAWS_AT_ONCE))
+        ]
+        interval = between(*bootstrap.ends(np.concatenate(drawn), asked.level))
+    return CorrelationLine(
+        documents=documents,
+        part=part,
+        n=found.n,
+        pearson=found.pearson,
+        interval=interval,
+        spearman=found.spearman,
+        kendall=found.kendall,
+    )
+
+
+def _points(data: Both) -> list[tuple[float, float]]:
+    at = np.unique(np.linspace(0, max(data.n - 1, 0), min(data.n, MOST_POINTS)).astype(np.intp))
+    return [(float(data.parts["mean"][i]), float(data.score[i])) for i in at]
+
+
+def _warnings(found: Rated, data: Both) -> list[str]:
+    if not len(found.rows):
+        return [NOTHING]
+    if not len(found.rows.documents()):
+        return ["no document was scored as a whole"]
+    if not data.n:
+        return ["no rater scored a document both as a whole and segment by segment"]
+    said = [] if found.rows.documents_known else [UNKNOWN_DOCUMENTS]
+    if np.unique(data.document).size == 1:
+        said.append("only one document: no intervals over documents")
+    if np.ptp(data.score) == 0:
+        said.append("every document has the same score: no correlation is defined")
+    return said
+
+
+_LINE = {"part": "mean", "n": 240, "pearson": 0.88, "interval": [0.82, 0.92], "spearman": 0.85, "kendall": 0.7}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"wmt22-en-cs": 4},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "scoring": "score",
+    "controls": "drop",
+    "n": 240,
+    "draws": 1000,
+    "interval_level": 0.95,
+    "seed": 0,
+    "correlations": [{"documents": "all", **_LINE}],
+    "mean_difference": -1.2,
+    "points": [[81.5, 80.0]],
+}
+REPORT: Report[DocumentScoresAsked, DocumentScoresView] = Report(
+    name="document_scores",
+    title="Document scores beside segment scores",
+    summary="Correlations of the document score with mean, extremes, first and last segments, by length.",
+    options=DocumentScoresAsked,
+    result=DocumentScoresView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": scatter},
+    caption=caption,
+)

@@ -1,0 +1,118 @@
+"""A report on document scores beside those of segments, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.agreement.view import Interval, Line
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+
+PLACES = 3
+PARTS = {
+    "mean": "mean of all segments",
+    "median": "median",
+    "min": "lowest",
+    "max": "highest",
+    "first5": "mean of the first five",
+    "last5": "mean of the last five",
+    "first": "first",
+    "last": "last",
+}
+
+
+class CorrelationLine(Line):
+    """Document score against one summary of its segments, over some documents."""
+
+    documents: str = Field(description="all, short, long, or a range of segments.")
+    part: str
+    n: int
+    pearson: float | None
+    interval: Interval | None = Field(description="Of Pearson's correlation, percentiles of draws of documents.")
+    spearman: float | None
+    kendall: float | None
+
+
+class DocumentScoresView(ReportHead):
+    """How the score of a document goes with those of its segments."""
+
+    scoring: str
+    controls: str
+    n: int = Field(description="Triples of rater, system and document that have both.")
+    draws: int
+    interval_level: float
+    seed: int
+    correlations: list[CorrelationLine]
+    mean_difference: float | None = Field(description="Document score minus mean of its segments.")
+    points: list[tuple[float, float]] = Field(
+        description="Mean of segments and document score, for the picture: evenly chosen where there are many."
+    )
+
+
+def words(documents: str) -> str:
+    """Which documents, for people."""
+    known = {"all": "all", "short": "at most 10 segments", "long": "more than 20 segments"}
+    return known.get(documents, f"{documents} segments")
+
+
+def tables(view: DocumentScoresView) -> Sequence[Section]:
+    """Every summary over all, short and long documents; the mean by length."""
+    if not view.correlations:
+        return []
+    main = [one for one in view.correlations if one.documents in {"all", "short", "long"}]
+    lengths = [one for one in view.correlations if one.documents not in {"all", "short", "long"}]
+    shown = [Section("Document score against its segments", _table(view, main), frozenset())]
+    if lengths:
+        shown.append(Section("Against the mean of all segments, by length", _table(view, lengths), frozenset()))
+    return shown
+
+
+def _table(view: DocumentScoresView, lines: Sequence[CorrelationLine]) -> Table:
+    interval = f"{view.interval_level:.0%} interval"
+    heads = ("Documents", "Segments", "n", "Pearson", interval, "Spearman", "Kendall")
+    sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
+    rows = [
+        (
+            words(one.documents),
+            PARTS[one.part],
+            f"{one.n:,}",
+            captions.number(one.pearson, PLACES),
+            "–" if one.interval is None else "[{}, {}]".format(*(captions.number(v, PLACES) for v in one.interval)),
+            captions.number(one.spearman, PLACES),
+            captions.number(one.kendall, PLACES),
+        )
+        for one in lines
+    ]
+    return Table(heads, sides, tuple(rows))
+
+
+CSV = (
+    *("documents", "part", "n", "pearson", "interval_low", "interval_high", "spearman", "kendall"),
+    *("campaign", "data_version"),
+)
+
+
+def csv(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a correlation."""
+    campaign, version = next(iter(view.campaigns.items()))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(one.documents, one.part, one.n, one.pearson, *(one.interval or (None, None))),
+            *(one.spearman, one.kendall, campaign, version),
+        )
+        for one in view.correlations
+    ]
+    return CSV, rows
+
+
+def caption(view: DocumentScoresView) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    drawn = f"Intervals from {view.draws:,} draws of documents, seed {view.seed}. " if view.draws else ""
+    return (
+        f"{view.n:,} documents of one system as one rater scored them whole and segment by segment; scores are not "
+        f"standardized. {drawn}Data version {version}, method {view.method_version}."
+    )

@@ -1,0 +1,313 @@
+"""Would the ranking hold, where no item was rated twice? Forecast by documents drawn again and from components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, StringConstraints, TypeAdapter
+
+from app.domain.errors import Invalid
+from app.reports.forecast.view import IN_WORDS, ForecastView, Method, RerunLine, StudiesLine, caption, csv, tables
+from app.reports.kit.charts.variance import chances
+from app.reports.kit.report import Report, Work
+from app.reports.power.options import PowerAsked
+from app.reports.power.work import Planner
+from app.reports.source.model_ratings import Modelled, modelled
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
+from app.stats import caveats
+from app.stats.aggregate import Panel, panel, rounded, segment_scores
+from app.stats.components.bootstrap import Redraw
+from app.stats.components.generalizability import of_contrasts, planned, ratings_per_item
+from app.stats.design_checks import comparable, unpaired
+from app.stats.gate import difference_by_document
+from app.stats.planning import Components, Layout
+from app.stats.planning_pilot import forecast_bootstrap, pilot
+from app.stats.planning_studies import WORLDS, Pool, StudyForecast, forecast_srp
+from app.stats.ratings import Bools, Floats
+from app.stats.replication import bootstrapped, replication
+from app.stats.tail import RARE, documents_to_see, missed
+from app.storage.db import Session
+
+METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
+FIXED = "a fixed rater pool cannot show rater × system variance"
+LABEL = "a forecast: nothing of it was simulated from repeated judgments of the same outputs"
+UNLINKED = "no rater links the two, not even through other systems, so their difference may be one of their raters"
+DRAWS = 1000
+MOST_PAIRS = 2_000
+MOST_REDRAWN = 60_000
+"""Ratings beyond which components are known so well that drawing them again tells nothing more."""
+
+_STUDIES: TypeAdapter[StudiesLine] = TypeAdapter(StudiesLine)
+_PAIRS: TypeAdapter[list[RerunLine]] = TypeAdapter(list[RerunLine])
+
+
+class ForecastAsked(RecipeOptions):
+    """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
+
+    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
+    studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Drawn of documents.")
+    scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
+        "", description="In place of the recipe's own, as the option `scoring` of a ranking."
+    )
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A question about a campaign, and its ratings."""
+
+    asked: ForecastAsked
+    data: Modelled
+    protocol: str
+
+    @cached_property
+    def laid(self) -> Panel:
+        """Segment scores of the systems."""
+        domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
+        return panel(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
+
+    @cached_property
+    def linked(self) -> Bools:
+        """Which pairs of systems a chain of common raters links, shape (S, S)."""
+        return comparable(self.data.ratings, self.laid.systems)
+
+    def chunk(self, number: int) -> bytes:
+        """A method, or after them the pairs."""
+        if number == len(METHODS):
+            return _PAIRS.dump_json(self.pairs())
+        method = METHODS[number]
+        try:
+            found = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
+        except Invalid as error:
+            found = {"why": error.detail or error.title()}
+        return _STUDIES.dump_json(StudiesLine.model_validate({"method": method, "what": IN_WORDS[method], **found}))
+
+    def _rng(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self.data.given.recipe.seed, 3, number])
+
+    def _bootstrap(self) -> dict[str, Any]:
+        source = pilot(self.data.ratings)
+        return asdict(forecast_bootstrap(source, alpha=self.asked.alpha, studies=self.asked.studies, rng=self._rng(0)))
+
+    def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
+        """Studies from components, with as many ratings an item as the campaign has, or so many."""
+        planner = Planner(PowerAsked(recipe=self.asked.recipe, seed=self.asked.seed), self.data, self.protocol)
+        if isinstance(planner.components, str):
+            return {"why": planner.components}
+        rows = self.data.rows
+        if each is None:
+            each = max(1, round(ratings_per_item(self.data.fitted))) if self.data.fitted else 1
+        layout = Layout(max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters))
+        layout = replace(layout, lengths=planner.lengths)
+        rng = self._rng(1 if pool == "same" else 2)
+        made = [
+            forecast_srp(
+                components,
+                layout,
+                means=means,
+                between=planner.between,
+                systems=planner.systems,
+                pool=pool,
+                alpha=self.asked.alpha,
+                worlds=worlds,
+                rng=rng,
+            )
+            for components, means, worlds in self._worlds(planner, planner.components, rng)
+        ]
+        return {**averaged(made), "studies": sum(one.worlds * one.studies for one in made)}
+
+    def _worlds(
+        self, planner: Planner, components: Components, rng: np.random.Generator
+    ) -> list[tuple[Components, Floats | None, int]]:
+        """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
+        fitted, means = self.data.fitted, planner.true_means
+        if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
+            return [(components, means, WORLDS)]
+        redraw, error = Redraw(fitted), fitted.typical_error() ** 2 / 2
+        between = planner.between
+        spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
+        drawn = [planned(of_contrasts(fitted, redraw.draw(rng)), source=components.source) for _ in range(WORLDS)]
+        # The truth lies around what is known of it as the judgments leave open.
+        return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
+
+    def pairs(self) -> list[RerunLine]:
+        """Every pair of systems that share segments, the better first; of many systems those next to each other."""
+        if not self.data.ratings.documents_known:
+            return []
+        laid, sign = self.laid, self.data.ratings.better_sign
+        order, paired = np.argsort(-sign * rounded(laid.means()), kind="stable"), not unpaired(laid)
+        n = order.size
+        reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
+        at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]
+        rng = self._rng(len(METHODS))
+        return [self._pair(first, second, rng, paired=paired) for first, second in at]
+
+    def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> RerunLine:
+        laid = self.laid
+        apart = difference_by_document(laid, first, second, self.data.ratings.better_sign, paired=paired)
+        sums, counts = apart.sums, apart.weights
+        found = replication(sums, counts, alpha=self.asked.alpha)
+        swapped = found.difference is not None and found.difference < 0
+        if swapped:  # on the documents that both have the order is the other way round
+            first, second, sums = second, first, -sums
+            found = replication(sums, counts, alpha=self.asked.alpha)
+        again = bootstrapped(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
+        names = self.data.ratings.labels.systems
+        if not self.linked[first, second]:
+            found = replace(found, same_direction=None, significant_again=None, why=UNLINKED)
+            again = replace(again, same_direction=None, significant_again=None)
+        return RerunLine(
+            better=names[laid.systems[first]],
+            worse=names[laid.systems[second]],
+            difference=found.difference,
+            error=found.standard_error,
+            documents=found.documents,
+            same_direction=found.same_direction,
+            significant_again=found.significant_again,
+            bootstrap_same_direction=again.same_direction,
+            bootstrap_significant_again=again.significant_again,
+            why=found.why,
+        )
+
+
+def averaged(made: Sequence[StudyForecast]) -> dict[str, Any]:
+    """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
+    if len(made) == 1:
+        return asdict(made[0])
+    told = {name: [getattr(one, name) for one in made] for name in asdict(made[0])}
+    srp = np.array(told["srp"])
+    taus = [tau for tau in told["kendall_tau"] if tau is not None]
+    low, high = np.quantile(srp, [0.05, 0.95])
+    return {
+        **{name: float(np.mean(told[name])) for name in AVERAGED},
+        "mc_error": float(srp.std(ddof=1) / np.sqrt(srp.size)),
+        "kendall_tau": float(np.mean(taus)) if taus else None,
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ForecastAsked) -> Work[ForecastView]:
+    found = Ahead(asked, modelled(session, about[0], asked, 0), about[0].campaign.protocol)
+    chunks = len(METHODS) + 1 if len(found.data.ratings) else 0
+    return Work(chunks, found.chunk, lambda parts: _view(found, parts))
+
+
+def _view(found: Ahead, parts: Sequence[bytes]) -> ForecastView:
+    data = found.data
+    planner = Planner(PowerAsked(), data, found.protocol)
+    known = bool(parts) and not isinstance(planner.components, str)
+    each = ratings_per_item(data.fitted) if data.fitted else None
+    return ForecastView(
+        campaigns=data.given.campaigns,
+        data_hash=data.given.data_hash,
+        basis=data.given.about.campaign.basis,
+        dropped=[asdict(one) for one in data.dropped],
+        warnings=_warnings(found, each),
+        recipe=data.given.recipe.name,
+        alpha=found.asked.alpha,
+        documents=data.rows.n_units_of_a_system,
+        ratings_per_item=each,
+        rated_twice=planner.most > 1,
+        components_source=planner.components.source if known and not isinstance(planner.components, str) else None,
+        seed=data.given.recipe.seed,
+        studies=[_STUDIES.validate_json(part) for part in parts[: len(METHODS)]],
+        pairs=_PAIRS.validate_json(parts[len(METHODS)]) if parts else [],
+    )
+
+
+def _warnings(found: Ahead, each: float | None) -> list[str]:
+    if not len(found.data.ratings):
+        return [found.data.why or ""]
+    said = [LABEL, FIXED]
+    if found.data.why:
+        said.append(found.data.why)
+    if each is not None and each > 1.5:
+        said.append("outputs were rated several times: the stability report simulates studies from them")
+        own = f"these studies have {round(each)} ratings an item, as the campaign has"
+        said.append(f"{own}; those of one rating an item agree less")
+    elif each is not None:
+        said.append(
+            "rated once: what other raters would have given is unknown, and components take it in part for more"
+        )
+    if not found.data.ratings.documents_known:
+        said.append("the segments belong to no documents: pairs are not forecast")
+    elif unpaired(found.laid):
+        said.append("no two systems share a segment: pairs are forecast by the scores of each on its own documents")
+    said += caveats.of_data(found.data.ratings, found.laid)
+    if found.data.ratings.documents_known:
+        said += rare_failures(found.laid.n_documents)
+    return [*said, *found.data.unlike()]
+
+
+def rare_failures(documents: int) -> list[str]:
+    """What so few documents cannot forecast."""
+    enough = documents_to_see(RARE, 0.05)
+    if not 0 < documents < enough:
+        return []
+    what = f"{documents} documents can hide rare failures: where {RARE:.0%} of all fail, none of {documents} does"
+    why = f"with a chance of {missed(documents):.2f}, and a study that meets some finds another difference"
+    return [f"{what} {why}; judge {enough}"]
+
+
+def forecast_picture(view: ForecastView) -> bytes:
+    """Chance of each pair to be found again."""
+    rows = [
+        (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
+        for one in view.pairs
+        if one.same_direction is not None
+    ]
+    title = f"Would it be found again? {', '.join(view.campaigns)}"
+    return chances(
+        title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, caption(view)]
+    )
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ted": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "method": "forecast",
+    "recipe": "recommended",
+    "alpha": 0.05,
+    "documents": 30,
+    "ratings_per_item": 1.0,
+    "rated_twice": False,
+    "components_source": "ted, own judgments",
+    "seed": 20261120,
+    "studies": [{"method": "document_bootstrap", "what": IN_WORDS["document_bootstrap"], "srp": 0.82, "studies": 250}],
+    "pairs": [
+        {
+            "better": "A",
+            "worse": "B",
+            "difference": 1.2,
+            "error": 0.4,
+            "documents": 30,
+            "same_direction": 0.98,
+            "significant_again": 0.75,
+            "bootstrap_same_direction": 0.98,
+            "bootstrap_significant_again": 0.74,
+        }
+    ],
+}
+REPORT: Report[ForecastAsked, ForecastView] = Report(
+    name="forecast",
+    title="Would it be found again?",
+    summary="Stability where no item was rated twice: documents drawn again, and a forecast from components.",
+    options=ForecastAsked,
+    result=ForecastView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": forecast_picture},
+    caption=caption,
+    long=True,
+)

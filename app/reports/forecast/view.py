@@ -1,0 +1,166 @@
+"""A forecast of stability as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import aligned
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+
+Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
+IN_WORDS: dict[Method, str] = {
+    "document_bootstrap": "documents drawn again",
+    "components_same_raters": "from components, same raters",
+    "components_new_raters": "from components, new raters",
+}
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class StudiesLine(_Line):
+    """What studies would find by one method, and whether they would agree; null with the reason."""
+
+    method: Method
+    what: str
+    srp: float | None = None
+    low: float | None = Field(
+        None, description="With `high`: nine in ten SRP lie between, as components and true scores may be."
+    )
+    high: float | None = None
+    mc_error: float | None = None
+    mean_significant_pairs: float | None = None
+    share_without_significance: float | None = None
+    kendall_tau: float | None = None
+    retained_claims: float | None = None
+    studies: int = 0
+    why: str | None = None
+
+
+class RerunLine(_Line):
+    """One pair: what a study of the same size on new documents would find."""
+
+    better: str
+    worse: str
+    difference: float | None = Field(
+        description="Positive when better is better; on the segments that both have, where any two systems share some."
+    )
+    error: float | None
+    documents: int
+    same_direction: float | None = Field(description="Chance that the same system is better again, closed form.")
+    significant_again: float | None = Field(description="Chance that it is significantly so, closed form.")
+    bootstrap_same_direction: float | None = Field(description="The same by drawing documents twice.")
+    bootstrap_significant_again: float | None
+    why: str | None = None
+
+
+class ForecastView(ReportHead):
+    """Whether the ranking would hold, forecast: nothing of this was simulated from repeated judgments."""
+
+    method: Literal["forecast"] = "forecast"
+    recipe: str
+    alpha: float
+    documents: int = Field(description="On which a system was judged, mean; segments where documents are unknown.")
+    ratings_per_item: float | None
+    rated_twice: bool = Field(description="Documents were rated by several raters throughout: simulate instead.")
+    components_source: str | None
+    seed: int
+    studies: list[StudiesLine] = Field(default_factory=list)
+    pairs: list[RerunLine] = Field(default_factory=list)
+
+
+def tables(view: ForecastView) -> Sequence[Section]:
+    """Studies by method, and pairs."""
+    found = [Section("Studies", _studies(view.studies), frozenset())]
+    if view.pairs:
+        found.append(Section("Pairs", _pairs(view.pairs), frozenset({0, 1})))
+    return found
+
+
+def _share(value: float | None, places: int = 2) -> str:
+    return "–" if value is None else captions.number(value, places)
+
+
+def _studies(lines: Sequence[StudiesLine]) -> Table:
+    heads: list[tuple[str, Alignment]] = [
+        ("Forecast by", "left"),
+        ("SRP", "right"),
+        ("90 % interval", "left"),
+        ("MC error", "right"),
+        ("Significant pairs", "right"),
+        ("Studies without any", "right"),
+        ("Kendall", "right"),
+        ("Why not", "left"),
+    ]
+    rows = [
+        (
+            one.what,
+            _share(one.srp, 3),
+            "–" if one.low is None else f"{_share(one.low, 3)} to {_share(one.high, 3)}",
+            _share(one.mc_error, 3),
+            _share(one.mean_significant_pairs, 1),
+            _share(one.share_without_significance),
+            _share(one.kendall_tau),
+            one.why or "",
+        )
+        for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+def _pairs(lines: Sequence[RerunLine]) -> Table:
+    places = captions.decimals(one.difference for one in lines)
+    heads: list[tuple[str, Alignment]] = [
+        ("Better", "left"),
+        ("Worse", "left"),
+        ("Difference", "right"),
+        ("Same direction", "right"),
+        ("Significant again", "right"),
+        ("Drawn: same direction", "right"),
+        ("Drawn: significant again", "right"),
+        ("Why not", "left"),
+    ]
+    rows = [
+        (
+            one.better,
+            one.worse,
+            captions.number(one.difference, places),
+            _share(one.same_direction),
+            _share(one.significant_again),
+            _share(one.bootstrap_same_direction),
+            _share(one.bootstrap_significant_again),
+            one.why or "",
+        )
+        for one in lines
+    ]
+    return aligned(heads, rows)
+
+
+PAIR_COLUMNS = tuple(RerunLine.model_fields)
+
+
+def csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a pair; those without a pair are the studies by method, `srp` under `difference`."""
+    rows: list[Sequence[Cell]] = [tuple(one.model_dump().values()) for one in view.pairs]
+    heads = (*PAIR_COLUMNS, "forecast_by", "srp", "mc_error", "mean_significant_pairs")
+    filled = [(*row, None, None, None, None) for row in rows]
+    blank = (None,) * (len(PAIR_COLUMNS) - 1)
+    filled += [(*blank, one.why, one.method, one.srp, one.mc_error, one.mean_significant_pairs) for one in view.studies]
+    return heads, filled
+
+
+def caption(view: ForecastView) -> str:
+    """What was forecast, and from which data."""
+    campaign, version = next(iter(view.campaigns.items()))
+    source = f" Components: {view.components_source}." if view.components_source else ""
+    return (
+        f"A forecast, not a simulation from repeated judgments: studies of {view.documents:,} documents, claims by the "
+        f"paired t-test over documents at {view.alpha:g}, unadjusted.{source} {campaign}, data version {version}, "
+        f"recipe {view.recipe}, seed {view.seed}, method {view.method_version}."
+    )

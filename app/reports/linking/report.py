@@ -1,0 +1,294 @@
+"""Several campaigns on the scale of the first, by items that they share; with the error of the link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.kit.report import Report, Work, whole
+from app.reports.linking.view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
+from app.reports.source.calibration import (
+    Address,
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    one_source,
+    parted,
+    sampled,
+    units_of,
+)
+from app.reports.source.raw_ratings import NOTHING
+from app.reports.source.snapshot import Snapshot
+from app.reports.source.standing_exclusions import without_excluded
+from app.stats.aggregate import rounded
+from app.stats.agreement.units import Units
+from app.stats.calibration.linking import Anchored, Link, Linked, ends, link
+from app.stats.ratings import Bools, Floats
+from app.storage.db import Session
+
+
+class LinkingAsked(ScoredAsked):
+    """By which items, and how."""
+
+    method: Link = Field("mean", description="Moves the mean of the anchors, or with mean_sigma their spread too.")
+    anchors: Literal["auto", "calibration", "common"] = Field(
+        "auto", description="Calibration items, or outputs of one system on one source; auto: the former where shared."
+    )
+    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(1_000, description="Draws of documents; 0 for none.")
+    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """A campaign's means over raters. test: units of systems, mean: of each; common, items: mean of each output and
+    calibration item, and whether it is a human translation, by address; of: the campaign.
+    """
+
+    of: Parted
+    test: Units
+    mean: Floats
+    common: dict[Address, tuple[float, bool]]
+    items: dict[Address, tuple[float, bool]]
+
+    @property
+    def n_raters(self) -> int:
+        """Raters who judged a system."""
+        return int(np.unique(self.test.rater).size)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: LinkingAsked) -> Work[LinkingView]:
+    parts = [without_excluded(session, parted(session, one, asked)) for one in about]
+    if len({one.sign for one in parts}) > 1:
+        what = "higher is better in one of these campaigns and worse in another"
+        raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
+    return whole(lambda: _view(parts, asked))
+
+
+def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
+    found = [_means(one, asked) for one in parts]
+    links, systems, head = [], [], campaign_heads(parts)
+    warnings: list[str] = []
+    for n, (part, one) in enumerate(zip(parts, found, strict=True)):
+        if n == 0:
+            systems += _systems(part, one, None, asked, n)
+            continue
+        anchored, which, differing = _anchored(found[0], one, asked)
+        if differing:
+            reason = f"anchor whose source differs from that in {parts[0].key}"
+            head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
+        rng = np.random.default_rng([asked.seed, n])
+        linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
+        warnings += _told(parts[0], part, anchored, linked, asked)
+        links.append(_link_view(part.key, linked, which, asked))
+        systems += _systems(part, one, linked, asked, n)
+    alone = [one.of.key for one in found if one.n_raters == 1]
+    warnings += [f"{key} has one rater: what is linked is what this rater gave" for key in alone]
+    if not systems:
+        warnings = [NOTHING]
+    return LinkingView(
+        **head,
+        warnings=warnings,
+        base=parts[0].key,
+        method=asked.method,
+        higher_is_better=parts[0].sign > 0,
+        draws=asked.bootstrap,
+        level=asked.level,
+        seed=asked.seed,
+        links=links,
+        systems=_sorted(systems, parts[0].sign),
+    )
+
+
+def _told(base: Parted, part: Parted, anchored: Anchored, linked: Linked, asked: LinkingAsked) -> Iterator[str]:
+    """What is to be said of one link."""
+    if linked.why:
+        yield f"{part.key} is not comparable with {base.key}: {linked.why}"
+    if asked.method == "mean" and part.found.scale != base.found.scale:
+        yield f"{part.key} scores on another scale: a link by the mean keeps its spread; mean and SD move both"
+    if linked.n > 1:
+        for one, values in ((base, anchored.base), (part, anchored.other)):
+            if not np.ptp(values):
+                yield f"all anchors have one score in {one.key}: nothing tells whether scores mean the same"
+
+
+def _means(given: Parted, asked: LinkingAsked) -> Means:
+    test = units_of(given, given.test, asked.repeats)
+    human = np.array([given.kinds.get(key) == "human" for key in given.found.rows.labels.systems] or [False])
+    pairs = units_of(given, given.calibration, asked.repeats)
+    items = _addressed(given, pairs, np.zeros_like(human))
+    return Means(given, sampled(given, test), _mean(test), _addressed(given, test, human), items)
+
+
+def _mean(units: Units) -> Floats:
+    total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
+    return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
+
+
+def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
+    labels, mean = given.found.rows.labels, _mean(units)
+    position = labels.segment_position[units.place].tolist()
+    found: dict[Address, tuple[float, bool]] = {}
+    for document, n, system, value in zip(
+        units.document.tolist(), position, units.system.tolist(), mean.tolist(), strict=True
+    ):
+        key = labels.documents[document]
+        found[key, n, labels.systems[system]] = (value, bool(human[system]))
+    return found
+
+
+def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored, str, int]:
+    """What both judged: calibration items where they share some or those are asked for, else outputs.
+
+    Beside them which of both, and how many were left out because their sources differ.
+    """
+    items = {a for a in base.items.keys() & other.items.keys() if one_source(base.of, other.of, a)}
+    calibration = asked.anchors == "calibration" or (asked.anchors == "auto" and bool(items))
+    ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
+    both = ours.keys() & theirs.keys()
+    chosen = sorted(a for a in both if one_source(base.of, other.of, a))
+    documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
+    found = Anchored(
+        base=np.array([ours[a][0] for a in chosen], dtype=np.float64),
+        other=np.array([theirs[a][0] for a in chosen], dtype=np.float64),
+        document=np.array([documents[a[0]] for a in chosen], dtype=np.int32),
+        human=np.array([ours[a][1] for a in chosen], dtype=np.bool_),
+    )
+    return found, "calibration" if calibration else "common", len(both) - len(chosen)
+
+
+def _link_view(campaign: str, linked: Linked, which: str, asked: LinkingAsked) -> LinkView:
+    slopes, intercepts = (ends(values, asked.level) for values in (linked.slopes, linked.intercepts))
+    return LinkView(
+        campaign=campaign,
+        anchors=which,
+        n=linked.n,
+        pearson=linked.pearson,
+        slope=linked.slope,
+        slope_interval=slopes if asked.method == "mean_sigma" else None,
+        intercept=linked.intercept,
+        intercept_interval=intercepts,
+        residual=linked.residual,
+        by_kind=linked.by_kind,
+        by_kind_interval=linked.by_kind_interval,
+        comparable=linked.why is None,
+        why=linked.why,
+    )
+
+
+def _systems(given: Parted, means: Means, linked: Linked | None, asked: LinkingAsked, n: int) -> list[LinkedSystem]:
+    """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
+    units, labels, shown = means.test, given.found.rows.labels.systems, []
+    held, code = np.unique(units.document, return_inverse=True)
+    times = _counts(np.random.default_rng([asked.seed, n, 1]), held.size, asked.bootstrap)
+    for system in np.unique(units.system).tolist():
+        own = units.system == system
+        raw = float(means.mean[own].mean())
+        total = times @ np.bincount(code[own], minlength=held.size)
+        sums = times @ np.bincount(code[own], weights=means.mean[own], minlength=held.size)
+        again = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
+        value, error, interval = _placed(raw, again, linked, asked)
+        shown.append(
+            LinkedSystem(
+                campaign=given.key,
+                system=labels[system],
+                n_units=int(own.sum()),
+                raw=raw,
+                linked=value,
+                link_error=error,
+                interval=interval,
+                rank=None,
+            )
+        )
+    return shown
+
+
+def _placed(
+    raw: float, again: Floats, linked: Linked | None, asked: LinkingAsked
+) -> tuple[float | None, float | None, tuple[float, float] | None]:
+    if linked is None:
+        return raw, 0.0, ends(again, asked.level)
+    if linked.slope is None or linked.intercept is None or linked.why is not None:
+        return None, None, None
+    moved = linked.slopes * raw + linked.intercepts
+    known = moved[np.isfinite(moved)]
+    error = float(known.std(ddof=1)) if known.size > 1 else None
+    return linked.slope * raw + linked.intercept, error, ends(linked.slopes * again + linked.intercepts, asked.level)
+
+
+def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
+    if not n or not draws:
+        return np.zeros((draws, n))
+    picked = rng.integers(0, n, size=(draws, n)) + n * np.arange(draws)[:, None]
+    return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
+
+
+def _sorted(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:
+    values = [None if s.linked is None else float(rounded(np.asarray(s.linked))) * sign for s in systems]
+    known = [v for v in values if v is not None]
+    ranked = [
+        one.model_copy(update={"rank": None if v is None else 1 + sum(other > v for other in known)})
+        for one, v in zip(systems, values, strict=True)
+    ]
+    return sorted(ranked, key=lambda one: (one.rank or len(systems) + 1, one.campaign, one.system))
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"spring": 4, "autumn": 6},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "base": "spring",
+    "method": "mean",
+    "higher_is_better": True,
+    "draws": 1000,
+    "level": 0.95,
+    "seed": 0,
+    "links": [
+        {
+            "campaign": "autumn",
+            "anchors": "calibration",
+            "n": 100,
+            "pearson": 0.83,
+            "slope": 1.0,
+            "slope_interval": None,
+            "intercept": -0.41,
+            "intercept_interval": [-0.52, -0.3],
+            "residual": 0.44,
+            "by_kind": None,
+            "by_kind_interval": None,
+            "comparable": True,
+        }
+    ],
+    "systems": [
+        {
+            "campaign": "autumn",
+            "system": "mt",
+            "n_units": 400,
+            "raw": 4.1,
+            "linked": 3.69,
+            "link_error": 0.056,
+            "interval": [3.55, 3.83],
+            "rank": 1,
+        }
+    ],
+}
+REPORT: Report[LinkingAsked, LinkingView] = Report(
+    name="linking",
+    title="Campaigns on one scale by shared items",
+    summary="Systems of several campaigns on the scale of the first, by items that both judged, with the link's error.",
+    options=LinkingAsked,
+    result=LinkingView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": picture},
+    caption=caption,
+    over="campaigns",
+)

@@ -1,0 +1,140 @@
+"""A comparison of linked campaigns, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
+from app.reports.ranking.tables import interval
+
+PLACES = 3
+Ends = tuple[float, float] | None
+
+
+class Plain(BaseModel):
+    """A part of the view."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class LinkView(Plain):
+    """How a campaign is moved to the scale of the first."""
+
+    campaign: str
+    anchors: str = Field(description="calibration: calibration items; common: outputs that both judged.")
+    n: int
+    pearson: float | None
+    slope: float | None
+    slope_interval: Ends
+    intercept: float | None
+    intercept_interval: Ends
+    residual: float | None = Field(description="SD of the anchors around the line (n − 2).")
+    by_kind: float | None = Field(description="Mean residual of human translations minus that of machine ones.")
+    by_kind_interval: Ends
+    comparable: bool
+    why: str | None = None
+
+
+class LinkedSystem(Plain):
+    """A system as it was scored, and on the scale of the first campaign."""
+
+    campaign: str
+    system: str
+    n_units: int
+    raw: float
+    linked: float | None = Field(description="None where the campaign is not comparable.")
+    link_error: float | None = Field(description="Standard error that the link alone adds.")
+    interval: Ends = Field(description="Of `linked`: the system's own documents and the link together.")
+    rank: int | None
+
+
+class LinkingView(ReportHead):
+    """Several campaigns on the scale of the first."""
+
+    base: str
+    method: str
+    higher_is_better: bool
+    draws: int
+    level: float
+    seed: int
+    links: list[LinkView]
+    systems: list[LinkedSystem] = Field(description="The best first; those that cannot be placed last.")
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def tables(view: LinkingView) -> Sequence[Section]:
+    """Links, then systems."""
+    shown = []
+    if view.links:
+        heads = ("Campaign", "Anchors", "n", "Pearson", "Slope", "Intercept", "Interval", "Residual", "Comparable")
+        rows = []
+        for one in view.links:
+            line = (
+                _figure(one.pearson),
+                _figure(one.slope),
+                _figure(one.intercept),
+                interval(one.intercept_interval, PLACES),
+            )
+            said = "yes" if one.comparable else "no"
+            rows.append((one.campaign, one.anchors, f"{one.n:,}", *line, _figure(one.residual), said))
+        shown.append(Section(f"Links to {view.base}", table(heads, rows, 2)))
+    if view.systems:
+        names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
+        lines: list[tuple[str, ...]] = []
+        for s in view.systems:
+            rank = "–" if s.rank is None else str(s.rank)
+            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), interval(s.interval, PLACES))
+            lines.append((s.campaign, s.system, rank, *figures))
+        shown.append(Section("Systems", table(names, lines, 2), frozenset({0, 1})))
+    return shown
+
+
+CSV = (
+    *("campaign", "system", "n_units", "raw", "linked", "link_error", "interval_low", "interval_high", "rank"),
+    *("slope", "intercept", "anchors", "n_anchors", "comparable"),
+)
+
+
+def csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a system, with its campaign's link."""
+    links = {one.campaign: one for one in view.links}
+    rows: list[tuple[Cell, ...]] = []
+    for s in view.systems:
+        ends: tuple[Cell, Cell] = s.interval or (None, None)
+        one = links.get(s.campaign)
+        head = (s.campaign, s.system, s.n_units, s.raw, s.linked, s.link_error, *ends, s.rank)
+        if one is None:
+            rows.append((*head, 1.0, 0.0, None, None, None))
+        else:
+            rows.append((*head, one.slope, one.intercept, one.anchors, one.n, str(one.comparable).lower()))
+    return CSV, rows
+
+
+def caption(view: LinkingView) -> str:
+    """What the figures are, and from which data."""
+    versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
+    how = "mean and spread" if view.method == "mean_sigma" else "mean"
+    return (
+        f"The {how} of the anchors moved to that of {view.base}; {view.draws:,} draws of documents. "
+        f"Data versions: {versions}; seed {view.seed}, method {view.method_version}."
+    )
+
+
+def picture(view: LinkingView) -> bytes:
+    """Every system before and after."""
+    rows = []
+    for s in view.systems:
+        text = "not comparable" if s.linked is None else f"{s.rank}.  {_figure(s.linked)}"
+        rows.append(MovedRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
+    below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
+    title = f"{captions.plural(len(view.campaigns), 'campaign')} linked to {view.base}"
+    return moved_plot(title, below, rows, [*view.warnings, caption(view)])

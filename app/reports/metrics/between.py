@@ -1,0 +1,62 @@
+"""Tests between the metrics of a campaign, two at a time: laid out, made, and adjusted for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from app.reports.metrics.view import BetweenLine
+from app.reports.metrics.work import Comparison, Metric, scores_of
+from app.stats.adjust import holm
+from app.stats.metrics.swaps import MEASURES, Common, compare
+from app.stats.plain import number
+
+MOST_METRICS = 12
+"""Metrics that are tested against one another; the pairs grow with their square."""
+Two = tuple[Metric, Metric]
+LINES: TypeAdapter[list[BetweenLine]] = TypeAdapter(list[BetweenLine])
+
+
+def twos(metrics: Sequence[Metric]) -> list[Two]:
+    """Pairs of metrics with scores of outputs, the first twelve by name."""
+    able = sorted((one for one in metrics if one.outputs), key=lambda one: one.name)[:MOST_METRICS]
+    return list(combinations(able, 2))
+
+
+def tested(compared: Comparison, two: Two, swaps: int) -> bytes:
+    """Two metrics on the outputs that have a human score and both of theirs."""
+    panel = compared.panel(compared.experiments.rows, frozenset())
+    one, other = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
+    unit = one.document if compared.by_document else np.arange(one.document.size)
+    common = Common.of(one.human, one.metric, other.metric, one.both & other.scored, unit)
+    found = compare(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
+    lines = [
+        BetweenLine(
+            measure=each.measure,
+            first=two[0].name,
+            second=two[1].name,
+            value_first=number(each.first),
+            value_second=number(each.second),
+            p_value=number(each.p_value),
+            p_adjusted=None,
+            n_segments=common.segments,
+        )
+        for each in found
+    ]
+    return LINES.dump_json(lines)
+
+
+def between_of(parts: Iterable[bytes]) -> list[BetweenLine]:
+    """All tests, by measure; p adjusted over the pairs of metrics of each."""
+    found = [one for part in parts for one in LINES.validate_json(part)]
+    lines = []
+    for measure in MEASURES:
+        own = [one for one in found if one.measure == measure]
+        known = [one for one in own if one.p_value is not None]
+        adjusted = holm(np.array([one.p_value for one in known], dtype=np.float64)).tolist()
+        lines += [one.model_copy(update={"p_adjusted": p}) for one, p in zip(known, adjusted, strict=True)]
+        lines += [one for one in own if one.p_value is None]
+    return lines

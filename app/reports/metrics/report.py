@@ -1,0 +1,211 @@
+"""How far automatic metrics say what the human scores of a campaign say, and how far that hangs on the latter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.reports.kit.report import Report, Work, whole
+from app.reports.metrics.between import MOST_METRICS, between_of, tested, twos
+from app.reports.metrics.charts import spread_picture
+from app.reports.metrics.view import MetricsView, caption, csv, tables
+from app.reports.metrics.work import LINES, Comparison, Metric, digest, metrics_of, spread_of
+from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, groups_of
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.metrics.pairs import PERMUTATIONS
+from app.stats.metrics.swaps import SWAPS
+from app.stats.ratings import Codes
+from app.stats.robustness.changes import Group
+from app.stats.robustness.reranking import Experiments
+from app.storage.db import Session
+
+NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME brings them"
+FEW_SYSTEMS = 5
+CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
+
+
+class MetricsAsked(RecipeOptions):
+    """Under which recipe, and which changes of the human scores are followed."""
+
+    permutations: int = Field(PERMUTATIONS, ge=100, le=20_000, description="Behind each p of SPA.", examples=[1000])
+    unit: Literal["document", "segment"] = Field("document", description="What is swapped as one.")
+    humans: bool = Field(
+        default=False, description="Compare human translations too, which metrics may have as references."
+    )
+    swaps: int = Field(
+        SWAPS, ge=0, le=1000, description="Exchanges of scores behind each test between two metrics; 0 for no tests."
+    )
+    changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] | Literal["none"] = Field(
+        ",".join(CHANGES), description="Kinds of change with commas between, as of the report on robustness; or none."
+    )
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MetricsAsked) -> Work[MetricsView]:
+    groups = () if asked.changes == "none" else groups_of(asked.changes)
+    given, metrics = recipe_input(session, about[0], asked), metrics_of(session, about[0])
+    experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
+    if not metrics or not experiments.known.order:
+        return whole(lambda: _view(given, experiments, metrics, asked, ()))
+    compared = Comparison(
+        given=given,
+        experiments=experiments,
+        metrics=metrics,
+        domains=_domains(given) if given.recipe.aggregate == "macro_domain" else None,
+        permutations=asked.permutations,
+        seed=given.recipe.seed,
+        by_document=asked.unit == "document" and given.rows.documents_known,
+        humans=asked.humans,
+    )
+    found, _ = experiments.changes(groups)
+    parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
+    pairs = twos(metrics) if asked.swaps else []
+
+    def chunk(n: int) -> bytes:
+        if not n:
+            return compared.base()
+        at = n - 1 - len(parts)
+        return compared.changed(parts[n - 1]) if at < 0 else tested(compared, pairs[at], asked.swaps)
+
+    def finish(done: Sequence[bytes]) -> MetricsView:
+        view = _view(given, experiments, metrics, asked, done[: 1 + len(parts)])
+        return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
+
+    return Work(1 + len(parts) + len(pairs), chunk, finish)
+
+
+def _domains(given: RecipeInput) -> Codes:
+    names = sorted({name or "unknown" for name in given.documents.domain})
+    return np.array([names.index(name or "unknown") for name in given.documents.domain], dtype=np.int32)
+
+
+def _view(
+    given: RecipeInput,
+    experiments: Experiments,
+    metrics: Sequence[Metric],
+    asked: MetricsAsked,
+    done: Sequence[bytes],
+) -> MetricsView:
+    lines = LINES.validate_json(done[0]) if done else []
+    order = [key for key in experiments.known.order if asked.humans or key not in given.humans]
+    groups = () if asked.changes == "none" else groups_of(asked.changes)
+    left = len(experiments.known.order) - len(order)
+    known = given.rows.documents_known
+    return MetricsView(
+        campaigns=given.campaigns,
+        data_hash=f"{given.data_hash} {digest(metrics)}",
+        basis=given.about.campaign.basis,
+        dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
+        warnings=list(_warnings(order, metrics, known=known or asked.unit == "segment")),
+        recipe=given.recipe.name,
+        recipe_hash=given.hash_of(given.recipe),
+        permutations=asked.permutations,
+        unit=asked.unit if known else "segment",
+        seed=given.recipe.seed,
+        humans=asked.humans,
+        swaps=asked.swaps,
+        systems=order,
+        metrics=sorted(lines, key=lambda one: (one.spa is None, -(one.spa or 0.0), one.metric)),
+        spread=spread_of(done[1:], metrics, groups),
+    )
+
+
+def _warnings(order: Sequence[str], metrics: Sequence[Metric], *, known: bool) -> Iterator[str]:
+    if not order:
+        yield NOTHING
+    if not metrics:
+        yield NO_METRICS
+        return
+    if 0 < len(order) < FEW_SYSTEMS:
+        yield f"fewer than {FEW_SYSTEMS} systems: correlations over systems say little"
+    if not known:
+        yield "documents are unknown: segments are swapped one by one"
+    if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
+        yield f"tests between metrics are of the first {MOST_METRICS} by name that have scores of outputs"
+    partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
+    if partial:
+        yield f"systems without a score of their own have the mean of their outputs: {', '.join(partial)}"
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ende": 9},
+    "data_hash": "sha256:" + "5e" * 32 + " sha256:" + "5f" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "recipe_hash": "sha256:" + "5e" * 32,
+    "permutations": 1000,
+    "unit": "document",
+    "seed": 20261120,
+    "humans": False,
+    "systems": ["A", "B"],
+    "metrics": [
+        {
+            "metric": "comet-22",
+            "higher_is_better": True,
+            "n_systems": 14,
+            "n_pairs": 91,
+            "spa": 0.86,
+            "spa_pairs": 91,
+            "accuracy": 0.9,
+            "pearson": 0.92,
+            "spearman": 0.9,
+            "kendall": 0.8,
+            "n_outputs": 7406,
+            "output_pearson": 0.43,
+            "output_kendall": 0.31,
+            "n_items": 529,
+            "item_pearson": 0.3,
+            "item_kendall": 0.25,
+            "acc_eq": 0.57,
+            "epsilon": 0.021,
+            "acc_without": 0.49,
+            "tied": 0.2,
+            "auc_different": 0.84,
+            "auc_better": 0.97,
+            "n_apart": 52,
+        }
+    ],
+    "swaps": 200,
+    "between": [
+        {
+            "measure": "spa",
+            "first": "bleu",
+            "second": "comet-22",
+            "value_first": 0.79,
+            "value_second": 0.86,
+            "p_value": 0.02,
+            "p_adjusted": 0.02,
+            "n_segments": 529,
+        }
+    ],
+    "spread": [
+        {
+            "metric": "comet-22",
+            "group": "rater",
+            "n": 8,
+            "spa": [0.84, 0.88],
+            "accuracy": [0.87, 0.92],
+            "pearson": [0.9, 0.93],
+            "spearman": [0.88, 0.91],
+            "kendall": [0.78, 0.81],
+        }
+    ],
+}
+REPORT: Report[MetricsAsked, MetricsView] = Report(
+    name="metrics",
+    title="Automatic metrics",
+    summary="Metrics beside human scores: soft and plain pairwise accuracy, correlations, ties, and how these move.",
+    options=MetricsAsked,
+    result=MetricsView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": spread_picture},
+    caption=caption,
+    long=True,
+)

@@ -1,0 +1,199 @@
+"""Human scores of a campaign beside those of its metrics: laid out, compared, and compared again after each change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from app.domain.errors import Invalid
+from app.reports.metrics.view import MEASURES, MetricLine, SpreadLine
+from app.reports.source.recipe_input import RecipeInput
+from app.reports.source.snapshot import Snapshot
+from app.stats.aggregate import Panel
+from app.stats.metrics.agreement import OfSystems, Scores, of_pairs, of_segments, of_systems
+from app.stats.plain import number
+from app.stats.ratings import Codes, Ratings
+from app.stats.robustness.changes import Change, Group, applied
+from app.stats.robustness.reranking import Experiments, laid_out
+from app.storage import metrics as stored
+from app.storage.db import Session
+
+Output = tuple[str, str, int]
+Found = tuple[str, Group, list[float | None]]
+LINES: TypeAdapter[list[MetricLine]] = TypeAdapter(list[MetricLine])
+CHANGED: TypeAdapter[list[Found]] = TypeAdapter(list[Found])
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Scores of one metric, turned so that higher is better.
+
+    systems: of whole systems. outputs: of outputs. means: over the outputs of each system.
+    """
+
+    name: str
+    higher_is_better: bool
+    systems: Mapping[str, float]
+    outputs: Mapping[Output, float]
+    means: Mapping[str, float]
+
+
+def metrics_of(session: Session, about: Snapshot) -> tuple[Metric, ...]:
+    """The metrics of a campaign as they stood."""
+    return tuple(_metric(session, about, row) for row in stored.latest(session, about.campaign_id, about.version))
+
+
+def _metric(session: Session, about: Snapshot, row: stored.Row) -> Metric:
+    sign = 1.0 if row.higher_is_better else -1.0
+    systems: dict[str, float] = {}
+    outputs: dict[Output, float] = {}
+    for one in stored.scores(session, about.campaign_id, row.metric, row.version):
+        if one.document is None:
+            systems[one.system] = sign * one.score
+        else:
+            outputs[one.system, one.document, one.position] = sign * one.score
+    return Metric(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
+
+
+def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for (system, _, _), score in outputs.items():
+        found.setdefault(system, []).append(score)
+    return {system: sum(scores) / len(scores) for system, scores in found.items()}
+
+
+def digest(metrics: Iterable[Metric]) -> str:
+    """Of all scores, whatever they are stored as."""
+    said = [
+        [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
+    ]
+    return "sha256:" + hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
+
+    given: RecipeInput
+    experiments: Experiments
+    metrics: tuple[Metric, ...]
+    domains: Codes | None
+    permutations: int
+    seed: int
+    by_document: bool
+    humans: bool
+
+    def base(self) -> bytes:
+        """Every metric beside the human scores as they are."""
+        panel = self.panel(self.experiments.rows, frozenset())
+        return LINES.dump_json([self._line(one, panel) for one in self.metrics])
+
+    def changed(self, changes: Sequence[Change]) -> bytes:
+        """The figures of systems after each change; a change that leaves nothing to compare is left out."""
+        found: list[Found] = []
+        for change in changes:
+            try:
+                rows = applied(self.experiments.rows, change, self.experiments.known.documents)
+                panel = self.panel(rows, change.unshown)
+            except Invalid:
+                continue
+            if panel.systems.size < 2:
+                continue
+            for metric in self.metrics:
+                said = self._of_systems(scores_of(panel, rows, metric, self.sign))
+                found.append((metric.name, change.group, [number(getattr(said, name)) for name in MEASURES]))
+        return CHANGED.dump_json(found)
+
+    @property
+    def sign(self) -> float:
+        """1 where a higher human score is better, else −1."""
+        return float(self.experiments.rows.better_sign)
+
+    def panel(self, rows: Ratings, unshown: frozenset[str]) -> Panel:
+        """Human scores of systems and segments; human translations only where they are asked for."""
+        panel = laid_out(rows, self.experiments.recipe, self.domains)
+        out = unshown | (frozenset() if self.humans else self.given.humans)
+        keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
+        return panel.arranged(np.array(keep, dtype=np.intp))
+
+    def _of_systems(self, scores: Scores) -> OfSystems:
+        return of_systems(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+
+    def _line(self, metric: Metric, panel: Panel) -> MetricLine:
+        scores = scores_of(panel, self.experiments.rows, metric, self.sign)
+        systems, outputs = self._of_systems(scores), of_segments(scores)
+        ties = outputs.ties
+        apart = of_pairs(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+        return MetricLine(
+            metric=metric.name,
+            higher_is_better=metric.higher_is_better,
+            n_systems=systems.n,
+            n_pairs=systems.n_pairs,
+            spa=number(systems.spa),
+            spa_pairs=systems.spa_pairs,
+            accuracy=number(systems.accuracy),
+            pearson=number(systems.pearson),
+            spearman=number(systems.spearman),
+            kendall=number(systems.kendall),
+            n_outputs=outputs.n,
+            output_pearson=number(outputs.pearson),
+            output_kendall=number(outputs.kendall),
+            n_items=outputs.n_items,
+            item_pearson=number(outputs.item_pearson),
+            item_kendall=number(outputs.item_kendall),
+            acc_eq=None if ties is None else ties.accuracy,
+            epsilon=None if ties is None else ties.epsilon,
+            acc_without=None if ties is None else ties.plain,
+            tied=None if ties is None else ties.n_ties / ties.n_pairs,
+            auc_different=number(apart.different),
+            auc_better=number(apart.better),
+            n_apart=apart.n_apart,
+        )
+
+
+def scores_of(panel: Panel, rows: Ratings, metric: Metric, sign: float) -> Scores:
+    """Both scores side by side. A metric without a score of a system gives the mean over its scored outputs."""
+    names = rows.labels
+    keys = [names.systems[code] for code in panel.systems.tolist()]
+    places = [
+        (names.documents[names.segment_document[g]], int(names.segment_position[g])) for g in panel.segments.tolist()
+    ]
+    score = np.array([[metric.outputs.get((key, *at), np.nan) for at in places] for key in keys], dtype=np.float64)
+    score = score.reshape(len(keys), len(places))
+    scored = np.isfinite(score)
+    return Scores(
+        human=sign * panel.score,
+        judged=panel.present,
+        metric=np.where(scored, score, 0.0),
+        scored=scored,
+        document=panel.document,
+        human_system=sign * panel.means(),
+        metric_system=np.array([_system_score(metric, key) for key in keys], dtype=np.float64),
+    )
+
+
+def _system_score(metric: Metric, key: str) -> float:
+    return metric.systems.get(key, metric.means.get(key, float("nan")))
+
+
+def spread_of(parts: Iterable[bytes], metrics: Sequence[Metric], groups: Sequence[Group]) -> list[SpreadLine]:
+    """Least and most of every figure, by metric and group."""
+    found = [one for part in parts for one in CHANGED.validate_json(part)]
+    lines = []
+    for metric in metrics:
+        for group in groups:
+            own = [values for name, of, values in found if (name, of) == (metric.name, group)]
+            if own:
+                ends = {name: _ends([values[n] for values in own]) for n, name in enumerate(MEASURES)}
+                lines.append(SpreadLine(metric=metric.name, group=group, n=len(own), **ends))
+    return lines
+
+
+def _ends(values: Sequence[float | None]) -> tuple[float, float] | None:
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if known else None

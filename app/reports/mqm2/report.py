@@ -1,0 +1,244 @@
+"""MQM 2.0 scores of systems: penalty points by words, raw and calibrated, and whether they pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import NAMED, Recipe, Scoring
+from app.protocols._base import Spans
+from app.reports.kit.report import Report, Work, whole
+from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
+from app.reports.source import data_hash, recipe_ratings
+from app.reports.source.campaign import protocol_of
+from app.reports.source.registration import applied, registered
+from app.reports.source.scores import Reading
+from app.reports.source.snapshot import Snapshot
+from app.stats import mqm2, scoring
+from app.stats.mqm2 import Threshold
+from app.stats.mqm2_systems import OfSystem, known_words, of_systems
+from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
+from app.stats.ratings import Kind as Level
+from app.stats.selection import matching, without
+from app.storage import side_tables, texts, unweighed
+from app.storage.db import Session
+from app.storage.segment_words import segment_words
+
+OWN = "campaign"
+UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
+NOTHING = "nothing is judged yet that this report counts, or no source is known"
+NO_THRESHOLD = "no threshold is asked for: no score is calibrated, and nothing passes or fails"
+BASE = NAMED["recommended"]
+
+
+class MQM2Asked(BaseModel):
+    """What passes, and what errors weigh."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passing: Annotated[float, Field(ge=0, lt=mqm2.MAXIMUM)] | None = Field(
+        None, description="Score at which a text passes (PT); with `points`.", examples=[90]
+    )
+    points: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
+        None, description="Penalty points per 1,000 words that are acceptable (APP); with `passing`.", examples=[10]
+    )
+    critical_fails: bool = Field(default=True, description="One critical error fails a system, whatever its score.")
+    weights: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
+        None,
+        description="A weight profile by name, or `campaign` for the campaign's own. Without: the campaign's own where "
+        "its protocol is MQM 2.0, else `mqm2`.",
+        examples=["mqm2"],
+    )
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """What passes; None where nothing is asked. Raises Invalid for half of it."""
+        if self.passing is None or self.points is None:
+            if self.passing is self.points:
+                return None
+            lacks = "passing" if self.passing is None else "points"
+            raise Invalid("the query is not valid", places=(Place(("query", lacks), "passing and points go together"),))
+        return Threshold(self.passing, self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
+
+    about: Snapshot
+    profile: str
+    rows: Ratings
+    critical: Codes
+    words: Floats
+    names: dict[str, str]
+    data_hash: str
+    dropped: list[dict[str, Any]]
+    unknown: int
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MQM2Asked) -> Work[MQM2View]:
+    threshold, one = asked.threshold, about[0]
+    found = _counted(session, one, _recipe(one, asked.weights))
+    return whole(lambda: _view(found, threshold, asked))
+
+
+def _recipe(about: Snapshot, weights: str | None) -> Recipe:
+    own = protocol_of(about.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
+    profile = None if own else weights or scoring.MQM2.name
+    if profile is not None and profile not in scoring.PROFILES:
+        there = f"there are {', '.join(sorted(scoring.PROFILES))}, and {OWN}"
+        raise Invalid("the query is not valid", places=(Place(("query", "weights"), there),))
+    return replace(BASE, scoring=Scoring("spans", profile))
+
+
+def _counted(session: Session, about: Snapshot, recipe: Recipe) -> Counted:
+    rows, ids, read = recipe_ratings.load_with_ids(session, about, recipe)
+    excluding = applied(recipe, registered(session, about.campaign_id, about.version))
+    documents = side_tables.documents(session, about.campaign_id, rows.labels)
+    known = texts.system_words(session, about.campaign_id)
+    words = segment_words(session, about.campaign_id, rows.labels)
+    keep, dropped = _kept(rows, excluding, words)
+    marks = unweighed.load(session, about.campaign_id, rows.judgment, ids, read.options.profile)
+    return Counted(
+        about=about,
+        profile=read.options.profile.name,
+        rows=rows.where(keep),
+        critical=_critical(session, about, ids, read)[keep],
+        words=words,
+        names={key: one.name for key, one in known.items()},
+        data_hash=data_hash.data_hash(without(rows, excluding.exclude), documents, known),
+        dropped=dropped,
+        unknown=int(np.isin(marks.judgment, rows.judgment[keep]).sum()),
+    )
+
+
+def _critical(session: Session, about: Snapshot, ids: side_tables.Ids, read: Reading) -> Codes:
+    """Critical errors that were marked in each row."""
+    field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
+    errors = side_tables.errors(session, about.campaign_id, ids, field=field, weigh={})
+    serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
+    marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
+    return np.bincount(marked, minlength=ids.size).astype(np.int32)
+
+
+def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
+    out = Counter[str]()
+    keep = np.ones(len(rows), dtype=np.bool_)
+    named = [(f"excluded {one.what}:{one.key}", matching(rows, one)) for one in recipe.exclude]
+    for why, left in (
+        ("rating of a whole document", rows.kind != Level.SEGMENT),
+        *named,
+        ("role not scored", ~np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])),
+        ("task rejected by quality control", ~rows.accepted),
+        (UNKNOWN_WORDS, ~known_words(rows, words)),
+    ):
+        out[why] += int((keep & left).sum())
+        keep &= ~left
+    return keep, [{"reason": why, "n": n} for why, n in out.items() if n]
+
+
+def _view(found: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM2View:
+    each = of_systems(found.rows, found.critical, found.words, threshold=threshold, critical_fails=asked.critical_fails)
+    systems = [line for one in each if (line := _line(found, one)) is not None]
+    return MQM2View(
+        campaigns={found.about.campaign.key: found.about.version},
+        data_hash=found.data_hash,
+        basis=found.about.campaign.basis,
+        dropped=found.dropped,
+        weights=found.profile,
+        maximum=mqm2.MAXIMUM,
+        reference_words=mqm2.REFERENCE_WORDS,
+        passing=asked.passing,
+        points=asked.points,
+        critical_fails=asked.critical_fails,
+        systems=sorted(systems, key=lambda one: (one.normed, one.system)),
+        warnings=_warnings(found, each, threshold),
+    )
+
+
+def _line(found: Counted, one: OfSystem) -> SystemScore | None:
+    if one.scored is None:
+        return None
+    key = found.rows.labels.systems[one.system]
+    return SystemScore(
+        system=key,
+        name=found.names[key],
+        words=round(one.words),
+        n_segments=one.n_segments,
+        n_ratings=one.n_ratings,
+        critical=one.critical,
+        penalty=one.scored.penalty,
+        per_word=one.scored.per_word,
+        normed=one.scored.normed,
+        raw=one.scored.raw,
+        calibrated=one.scored.calibrated,
+        passed=one.scored.passed,
+    )
+
+
+def _warnings(found: Counted, each: Sequence[OfSystem], threshold: Threshold | None) -> list[str]:
+    if not each:
+        return [NOTHING]
+    said = [
+        f"{found.rows.labels.systems[one.system]}: its sources have no words, so it has no score"
+        for one in each
+        if one.scored is None
+    ]
+    if threshold is None:
+        said.append(NO_THRESHOLD)
+    if found.unknown:
+        said.append(f"{found.unknown:,} marked errors have no weight under {found.profile} and count nothing")
+    if any(one["reason"] == UNKNOWN_WORDS for one in found.dropped):
+        said.append("segments without a source are left out: their words are unknown")
+    if len({one.words for one in each}) > 1:
+        said.append("systems were judged on different texts: their words differ")
+    return said
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"newstest2026": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "weights": scoring.MQM2.name,
+    "maximum": mqm2.MAXIMUM,
+    "reference_words": mqm2.REFERENCE_WORDS,
+    "passing": 90.0,
+    "points": 20.0,
+    "critical_fails": True,
+    "systems": [
+        {
+            "system": "A",
+            "name": "A",
+            "words": 250,
+            "n_segments": 12,
+            "n_ratings": 24,
+            "critical": 0,
+            "penalty": 6.5,
+            "per_word": 0.026,
+            "normed": 26.0,
+            "raw": 97.4,
+            "calibrated": 87.0,
+            "passed": False,
+        }
+    ],
+}
+REPORT: Report[MQM2Asked, MQM2View] = Report(
+    name="mqm2",
+    title="MQM 2.0 scores",
+    summary="Penalty points of each system by words, raw and calibrated score, and whether it passes.",
+    options=MQM2Asked,
+    result=MQM2View,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": picture},
+    caption=caption,
+)

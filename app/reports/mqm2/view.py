@@ -1,0 +1,107 @@
+"""A report on MQM 2.0 scores, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.agreement.view import Line
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
+from app.reports.mqm2.chart import PenaltyRow, penalty_plot
+
+PLACES = 2
+VERDICT = {True: "passes", False: "fails", None: "–"}
+COLUMNS = (
+    *("system", "name", "words", "n_segments", "n_ratings", "critical", "penalty", "per_word", "normed", "raw"),
+    *("calibrated", "passed", "weights", "passing", "points", "critical_fails", "campaign", "data_version"),
+)
+
+
+class SystemScore(Line):
+    """One system."""
+
+    system: str
+    name: str
+    words: int = Field(description="EWC: of the sources of its segments, counted at white space.")
+    n_segments: int
+    n_ratings: int
+    critical: int = Field(description="Errors marked as critical, by whichever rater.")
+    penalty: float = Field(description="APT: of each segment the mean over its raters, summed.")
+    per_word: float = Field(description="PWPT: penalty / words.")
+    normed: float = Field(description="NPT: penalty points per 1,000 words.")
+    raw: float = Field(description="100·(1 − per_word).")
+    calibrated: float | None = Field(description="100 − normed·(100 − passing)/points; null without a threshold.")
+    passed: bool | None = Field(description="Null without a threshold.")
+
+
+class MQM2View(ReportHead):
+    """Scores of systems as contracts have them, the fewest penalty points first."""
+
+    weights: str = Field(description="The weight profile.")
+    maximum: float = Field(description="MSV, the score without penalty.")
+    reference_words: int = Field(description="RWC, the words that penalties are normed to.")
+    passing: float | None = Field(description="PT.")
+    points: float | None = Field(description="APP, per 1,000 words.")
+    critical_fails: bool
+    systems: list[SystemScore]
+
+
+def tables(view: MQM2View) -> Sequence[Section]:
+    """One row a system."""
+    if not view.systems:
+        return []
+    heads = ("System", "Words", "Critical", "APT", "Per 1,000 words", "Raw", "Calibrated", "Verdict")
+    rows = [
+        (
+            captions.printable(one.name),
+            *(f"{one.words:,}", f"{one.critical:,}"),
+            *(captions.number(v, PLACES) for v in (one.penalty, one.normed, one.raw, one.calibrated)),
+            VERDICT[one.passed],
+        )
+        for one in view.systems
+    ]
+    return (Section("MQM 2.0 scores", table(heads, rows)),)
+
+
+def csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a system."""
+    campaign, version = next(iter(view.campaigns.items()))
+    asked = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)
+    figures = COLUMNS[: -len(asked)]
+    return COLUMNS, [(*(getattr(one, name) for name in figures), *asked) for one in view.systems]
+
+
+def _threshold(view: MQM2View) -> str:
+    if view.passing is None or view.points is None:
+        return "No threshold"
+    critical = ", and without a critical error" if view.critical_fails else ""
+    return f"Passes at {view.passing:g}, {view.points:g} points per {view.reference_words:,} words{critical}"
+
+
+def caption(view: MQM2View) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    return (
+        f"{captions.plural(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
+        f"Data version {version}, method {view.method_version}."
+    )
+
+
+def picture(view: MQM2View) -> bytes:
+    """Penalty points per 1,000 words of each system, beside what is acceptable."""
+    rows = [PenaltyRow(one.name, one.normed, _beside(one), failed=one.passed is False) for one in view.systems]
+    title = f"MQM 2.0 scores: {next(iter(view.campaigns))}"
+    told = [*view.warnings, caption(view)]
+    return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, told)
+
+
+def _beside(one: SystemScore) -> str:
+    text = f"raw {captions.number(one.raw, PLACES)}"
+    if one.calibrated is None:
+        return text
+    serious = f" ({one.critical:,} critical)" if one.critical else ""
+    return f"{text}, calibrated {captions.number(one.calibrated, PLACES)}: {VERDICT[one.passed]}{serious}"

@@ -1,0 +1,183 @@
+"""Every defensible analysis of the same judgments: which claims hold in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from app.domain.recipe import Normalize
+from app.reports.kit.report import Report, Work, whole
+from app.reports.multiverse.choices import MultiverseAsked, different, scored, space_of
+from app.reports.multiverse.view import (
+    ChoiceView,
+    MissingView,
+    MultiverseView,
+    PairView,
+    caption,
+    csv,
+    dimensions_picture,
+    matrix_picture,
+    tables,
+)
+from app.reports.source.recipe_input import RecipeInput, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.multiverse.branches import Branch, Missing, Scored, branch
+from app.stats.multiverse.shares import PairShare, shares
+from app.stats.multiverse.space import Excluding, Space
+from app.stats.ranking import rank
+from app.stats.result import Ranking
+from app.storage.db import Session
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsked) -> Work[MultiverseView]:
+    given = recipe_input(session, about[0], asked)
+    space, same = different(space_of(given, asked), given.rows)
+    base = rank(given.rows, given.recipe, given.documents)
+    if len(base.systems) < 2:
+        return whole(partial(_view, given, base, (), ()))
+    universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
+    found, missing = scored(session, given, asked, universes)
+    work = _Branches(tuple(found), space, given.rows.labels.systems)
+    return Work(len(work.order), work.run, partial(_finish, given, base, (*missing, *same)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Branches:
+    """The chunks: one a scoring, exclusion and normalization."""
+
+    scored: tuple[Scored, ...]
+    space: Space
+    systems: tuple[str, ...]
+
+    @property
+    def order(self) -> list[tuple[Scored, Excluding, Normalize]]:
+        return [(s, e, n) for s in self.scored for e in self.space.excluding for n in self.space.normalize]
+
+    def run(self, number: int) -> bytes:
+        """All universes of a branch."""
+        one, excluding, normalize = self.order[number]
+        return branch(one, self.space, excluding, normalize, self.systems).to_bytes()
+
+
+def _finish(given: RecipeInput, base: Ranking, missing: Sequence[Missing], parts: Sequence[bytes]) -> MultiverseView:
+    return _view(given, base, [Branch.from_bytes(part) for part in parts], missing)
+
+
+def _view(given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[Missing]) -> MultiverseView:
+    systems = [row.system for row in base.systems]
+    found = shares(branches, tuple(given.rows.labels.systems) if branches else ())
+    missing = [*unasked, *found.missing]
+    return MultiverseView(
+        campaigns=given.campaigns,
+        data_hash=given.data_hash,
+        basis=given.about.campaign.basis,
+        warnings=_warnings(base, found.n),
+        recipe=base.recipe.name,
+        recipe_hash=given.hash_of(base.recipe),
+        seed=base.recipe.seed,
+        alpha=base.recipe.alpha,
+        systems=systems,
+        n=found.n,
+        pairs=_pairs(systems, base, found.pairs),
+        choices=[ChoiceView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in found.choices],
+        missing=[MissingView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
+    )
+
+
+def _warnings(base: Ranking, n: int) -> list[str]:
+    if not base.systems:
+        return list(base.warnings)
+    if len(base.systems) == 1:
+        return ["only one system is ranked: there is no pair to claim anything of"]
+    if not n:
+        return ["no universe applies to these data"]
+    return ["a share of universes is no probability: it says how far a claim hangs on choices, not on the data"]
+
+
+def _pairs(systems: Sequence[str], base: Ranking, found: Sequence[PairShare]) -> list[PairView]:
+    """In the order of the base ranking, the higher-ranked system first."""
+    claimed = {
+        frozenset((row.better, row.worse)): row.better if row.significant else row.worse
+        for row in base.pairs
+        if row.significant or row.significant_reverse
+    }
+    shared = {frozenset((one.first, one.second)): one for one in found}
+    return [
+        _pair(shared[frozenset(pair)], pair, claimed.get(frozenset(pair)))
+        for pair in combinations(systems, 2)
+        if frozenset(pair) in shared
+    ]
+
+
+def _pair(one: PairShare, pair: tuple[str, str], base: str | None) -> PairView:
+    better, ahead = (one.first_better, one.second_better), (one.first_ahead, one.second_ahead)
+    if one.first != pair[0]:
+        better, ahead = better[::-1], ahead[::-1]
+    return PairView(
+        first=pair[0],
+        second=pair[1],
+        base=base,
+        n=one.n,
+        first_better=better[0],
+        second_better=better[1],
+        untested=one.untested,
+        first_ahead=ahead[0],
+        second_ahead=ahead[1],
+        kind=one.kind,
+        hangs_on=one.hangs_on,
+        spread=one.spread,
+    )
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ted-ende": 7},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "recipe_hash": "sha256:" + "5e" * 32,
+    "seed": 20261120,
+    "alpha": 0.05,
+    "systems": ["ref", "Facebook-AI"],
+    "n": 516,
+    "pairs": [
+        {
+            "first": "ref",
+            "second": "Facebook-AI",
+            "base": None,
+            "n": 430,
+            "first_better": 0.31,
+            "second_better": 0.0,
+            "untested": 86,
+            "first_ahead": 1.0,
+            "second_ahead": 0.0,
+            "kind": "depends",
+            "hangs_on": "test",
+            "spread": 0.8,
+        }
+    ],
+    "choices": [{"dimension": "test", "choice": "permutation:document", "n": 48, "claimed": 0.2}],
+    "missing": [
+        {
+            "choices": {"adjust": "maxT", "test": "rank_sum:segment"},
+            "n": 12,
+            "reason": "maxT is the joint permutation of all pairs: it needs test=permutation",
+        }
+    ],
+}
+REPORT: Report[MultiverseAsked, MultiverseView] = Report(
+    name="multiverse",
+    title="Claims over all analyses",
+    summary="Share of universes (scoring, normalization, test, correction, exclusion) in which each claim holds.",
+    options=MultiverseAsked,
+    result=MultiverseView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": matrix_picture, "choices": dimensions_picture},
+    caption=caption,
+    long=True,
+)

@@ -1,0 +1,165 @@
+"""A report on the multiverse as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.multiverse.charts import ChoiceBar, SharedPair, choices_picture, shares_picture
+from app.stats.multiverse.shares import Kind as ClaimKind
+from app.stats.multiverse.space import Dimension
+
+
+class PairView(BaseModel):
+    """One pair, the system that ranks higher under the base recipe first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    first: str
+    second: str
+    base: str | None = Field(description="Which of them the base recipe claims to be better; null for neither.")
+    n: int = Field(description="Universes in which the pair was tested.")
+    first_better: float | None = Field(description="Share of those that claim the first to be better.")
+    second_better: float | None
+    untested: int = Field(description="Universes that rank both but have too little data to test them.")
+    first_ahead: float | None = Field(description="Share of the scorings, exclusions and normalizations, by score.")
+    second_ahead: float | None
+    kind: ClaimKind | None = Field(
+        description="One claim in every universe, in some, each of both in some, or none in any."
+    )
+    hangs_on: Dimension | None = Field(description="Between whose choices the shares differ most.")
+    spread: float | None = Field(description="By how much: share of the one claim minus share of the other.")
+
+
+class ChoiceView(BaseModel):
+    """One choice."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dimension: Dimension
+    choice: str
+    n: int = Field(description="Universes that make it.")
+    claimed: float | None = Field(description="Share of the tested pairs that these claim, mean.")
+
+
+class MissingView(BaseModel):
+    """Universes that do not apply; they are counted nowhere else."""
+
+    model_config = ConfigDict(frozen=True)
+
+    choices: dict[str, str] = Field(description="What rules them out.")
+    n: int
+    reason: str
+
+
+class MultiverseView(ReportHead):
+    """Every analysis of the same judgments."""
+
+    recipe: str = Field(description="Whose other choices every universe shares.")
+    recipe_hash: str
+    seed: int
+    alpha: float
+    systems: list[str] = Field(description="Best first under the base recipe.")
+    n: int = Field(description="Universes.")
+    pairs: list[PairView]
+    choices: list[ChoiceView]
+    missing: list[MissingView]
+
+
+IN_WORDS: dict[ClaimKind, str] = {
+    "always": "in every universe",
+    "depends": "in some",
+    "reversed": "both ways",
+    "never": "in none",
+}
+
+
+def tables(view: MultiverseView) -> Sequence[Section]:
+    """Pairs, then choices, then what does not apply."""
+    shown = [Section("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
+    if view.choices:
+        shown.append(Section("Choices", _choices_table(view), frozenset()))
+    if view.missing:
+        shown.append(Section("Universes that do not apply", _missing_table(view), frozenset()))
+    return shown
+
+
+def _pairs_table(view: MultiverseView) -> Table:
+    headings = ("System", "Other", "Universes", "Better", "Worse", "Neither", "Claimed", "Hangs on", "By recipe")
+    sides: tuple[Alignment, ...] = ("left", "left", *("right",) * 4, "left", "left", "left")
+    return Table(headings, sides, tuple(_pair_cells(one) for one in view.pairs))
+
+
+def _pair_cells(one: PairView) -> tuple[str, ...]:
+    better, worse = one.first_better, one.second_better
+    neither = None if better is None or worse is None else max(0.0, 1 - better - worse)
+    base = "–" if one.base is None else "better" if one.base == one.first else "worse"
+    hangs = "–" if one.hangs_on is None else f"{one.hangs_on} ({captions.number(one.spread, 2)})"
+    claimed = "–" if one.kind is None else IN_WORDS[one.kind]
+    return (one.first, one.second, f"{one.n:,}", *map(_share, (better, worse, neither)), claimed, hangs, base)
+
+
+def _choices_table(view: MultiverseView) -> Table:
+    rows, breaks = list[tuple[str, ...]](), set[int]()
+    for one in view.choices:
+        if rows and rows[-1][0] != one.dimension:
+            breaks.add(len(rows))
+        rows.append((one.dimension, one.choice, f"{one.n:,}", _share(one.claimed)))
+    headings = ("Dimension", "Choice", "Universes", "Pairs claimed")
+    return Table(headings, ("left", "left", "right", "right"), tuple(rows), frozenset(breaks))
+
+
+def _missing_table(view: MultiverseView) -> Table:
+    rows = tuple(
+        (", ".join(f"{name} {value}" for name, value in one.choices.items()), f"{one.n:,}", one.reason)
+        for one in view.missing
+    )
+    return Table(("Choices", "Universes", "Reason"), ("left", "right", "left"), rows)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+CSV = ("first", "second", "base", "n", "first_better", "second_better", "untested", "first_ahead", "second_ahead")
+ORIGIN = ("kind", "hangs_on", "spread", "campaign", "data_version", "recipe", "recipe_hash", "seed")
+
+
+def csv(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a pair."""
+    campaign, version = next(iter(view.campaigns.items()))
+    origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
+    rows = [(*(getattr(one, name) for name in CSV), one.kind, one.hangs_on, one.spread, *origin) for one in view.pairs]
+    return (*CSV, *ORIGIN), rows
+
+
+def caption(view: MultiverseView) -> str:
+    """What the figures are, and from which data."""
+    version = next(iter(view.campaigns.values()))
+    left_out = sum(one.n for one in view.missing)
+    return (
+        f"{captions.plural(view.n, 'universe')}: every choice with every other; {left_out:,} more do not apply and are "
+        f"not counted. A claim is p at the level {view.alpha:g}. All else as in recipe {view.recipe}, data version "
+        f"{version}, seed {view.seed}, method {view.method_version}."
+    )
+
+
+def matrix_picture(view: MultiverseView) -> bytes:
+    """The share of universes in which the row is significantly better than the column."""
+    pairs = [SharedPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
+    told = _told(view)
+    return shares_picture(f"Multiverse of {', '.join(view.campaigns)}", view.systems, pairs, told)
+
+
+def dimensions_picture(view: MultiverseView) -> bytes:
+    """How many pairs each choice claims."""
+    bars = [ChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
+    return choices_picture(f"Multiverse of {', '.join(view.campaigns)}", bars, _told(view))
+
+
+def _told(view: MultiverseView) -> list[str]:
+    return [*map(captions.sentence, view.warnings), caption(view)]

@@ -1,0 +1,44 @@
+"""A report on post-edits as what its pictures draw."""
+
+from __future__ import annotations
+
+from app.reports.postediting.shapes import RateDots, Stack, Step, rate_dots, stacks, steps
+from app.reports.postediting.view import PosteditingView, RateView, caption
+
+
+def rates_picture(view: PosteditingView) -> bytes:
+    """Rates of every system with their intervals."""
+    rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
+    below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
+    return rate_dots(_title(view), below, rows, [*view.warnings, caption(view)])
+
+
+def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
+    return None if rate.value is None else (rate.value, rate.interval)
+
+
+def closest_picture(view: PosteditingView) -> bytes:
+    """How often own post-edits are the closest, alone or together with others."""
+    own = {one.system: one for one in view.closest if one.own}
+    rows = [Stack(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()]
+    below = "Segments whose own post-edit is closest: alone (filled), tied (hatched), another is closer (empty)"
+    return stacks(_title(view), below, rows, [*view.warnings, caption(view)])
+
+
+def curve_picture(view: PosteditingView) -> bytes:
+    """TER against single references, and mTER against more and more."""
+    found = [
+        Step(
+            {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
+            one.single,
+            one.growing,
+            one.what == "targeted",
+        )
+        for one in view.curve
+    ]
+    below = "Bars: TER against one reference, farthest first; line: mTER against all up to there; means over systems"
+    return steps(_title(view), below, found, [*view.warnings, caption(view)])
+
+
+def _title(view: PosteditingView) -> str:
+    return f"Post-edits of {', '.join(view.campaigns)}"

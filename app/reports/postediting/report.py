@@ -1,0 +1,253 @@
+"""How much outputs were edited, in which ways, and whose post-edits are closest to whose outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.reports.kit.report import Report, Work, whole
+from app.reports.postediting.charts import closest_picture, curve_picture, rates_picture
+from app.reports.postediting.view import (
+    ClosestLine,
+    CurvePoint,
+    EditedSystem,
+    LabLine,
+    OperationLine,
+    PosteditingView,
+    RateView,
+    SystemEnough,
+    caption,
+    csv,
+    tables,
+)
+from app.reports.source.post_edits import Edit, EditsAsked, PostEdits, post_edits_of, unpacked
+from app.reports.source.snapshot import Snapshot
+from app.stats.plain import number
+from app.stats.postediting import rates
+from app.stats.postediting.closest import Closest, by_lab, closest
+from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.curve import Curve, curve
+from app.stats.postediting.operations import chrf, chrf_signature
+from app.storage.db import Session
+
+NO_EXTERNAL = "no segment has an external reference: TER external is missing"
+NO_CURVE = "no curve: no segment has a post-edit of the output of every post-edited system"
+PARTIAL = "the curve rests on the segments of which every post-edited output was edited: {0:,} of {1:,}"
+ONE_DOCUMENT = "one document: no intervals"
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: EditsAsked) -> Work[PosteditingView]:
+    given = post_edits_of(session, about[0], asked)
+    if not given.texts:
+        return whole(lambda: _view(given, asked, []))
+    return Work(given.n_chunks, given.chunk, lambda done: _view(given, asked, unpacked(done)))
+
+
+def _view(given: PostEdits, asked: EditsAsked, found: Sequence[Compared]) -> PosteditingView:
+    edited = sorted({one.system for one in given.edits})
+    codes = [given.systems.index(key) for key in edited]
+    judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in found for c in at.systems})]
+    lines = closest(found, judged)
+    drawn = curve(found, codes)
+    systems = [_system(given, found, code, asked.level) for code in judged]
+    return PosteditingView(
+        **given.head,
+        warnings=[*given.warnings, *_warnings(given, found, drawn)],
+        tokens=given.tokens.signature,
+        chrf_signature=chrf_signature(),
+        reference=given.reference,
+        interval_level=asked.level,
+        n_segments=len(found),
+        n_post_edits=len({one.judgment for one in given.edits}),
+        n_raters=len({one.rater for one in given.edits}),
+        systems=sorted(systems, key=lambda one: (one.mter.value is None, one.mter.value or 0.0, one.system)),
+        operations=[_operations(given, found, code) for code in codes],
+        closest=[_closest(given, one) for one in lines],
+        labs=_labs(given, lines),
+        curve=[] if drawn is None else _points(drawn),
+        curve_segments=0 if drawn is None else drawn.n_segments,
+        enough=None if drawn is None else drawn.enough,
+        enough_by_system=[] if drawn is None else _enough(given, drawn),
+    )
+
+
+def _system(given: PostEdits, found: Sequence[Compared], code: int, level: float) -> EditedSystem:
+    key = given.systems[code]
+    edits = [one for one in given.edits if one.system == key]
+    own = [one for _, one in rates.own(found, code)]
+    return EditedSystem(
+        system=key,
+        lab=given.labs[code],
+        n_post_edits=len(edits),
+        hter=_rate(rates.hter(found, code), level),
+        mter=_rate(rates.mter(found, code), level),
+        ter_external=_rate(rates.external_ter(found, code), level),
+        words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
+        characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
+        chrf=number(chrf([(_output(given, one), one.text) for one in edits])),
+        unchanged=_mean([one.characters == 0 for one in own]),
+        critical_mean=_mean([one.critical for one in edits]),
+        critical_share=_mean([one.critical > 0 for one in edits]),
+    )
+
+
+def _output(given: PostEdits, edit: Edit) -> str:
+    return given.outputs[edit.system, *edit.address]
+
+
+def _rate(sums: rates.Sums, level: float) -> RateView:
+    rate = sums.rate(level)
+    return RateView(value=rate.value, interval=rate.interval, n=rate.n)
+
+
+def _per_hundred(n: int, length: int) -> float | None:
+    return 100.0 * n / length if length else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _operations(given: PostEdits, found: Sequence[Compared], code: int) -> OperationLine:
+    own = [one.operations for _, one in rates.own(found, code)]
+    return OperationLine(
+        system=given.systems[code],
+        insertions=sum(one.insertions for one in own),
+        deletions=sum(one.deletions for one in own),
+        substitutions=sum(one.substitutions for one in own),
+        shifts=sum(one.shifts for one in own),
+        tokens=sum(one.length for one in own),
+    )
+
+
+def _closest(given: PostEdits, one: Closest) -> ClosestLine:
+    return ClosestLine(
+        system=given.systems[one.system],
+        origin=None if one.origin == EXTERNAL else given.systems[one.origin],
+        own=one.system == one.origin,
+        n=one.n,
+        unique=one.unique,
+        tied=one.tied,
+    )
+
+
+def _labs(given: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
+    return [
+        LabLine(
+            system=given.systems[one.system],
+            lab=given.labs[one.system] or "",
+            same_lab=one.same,
+            n_same_lab=one.n_same,
+            other_labs=one.other,
+            n_other_labs=one.n_other,
+        )
+        for one in by_lab(lines, given.labs)
+    ]
+
+
+def _points(drawn: Curve) -> list[CurvePoint]:
+    others = len(drawn.systems) - 1
+    return [
+        CurvePoint(
+            n=n + 1,
+            what="other" if n < others else "targeted" if n == others else "external",
+            single=single,
+            growing=growing,
+        )
+        for n, (single, growing) in enumerate(zip(drawn.single, drawn.growing, strict=True))
+    ]
+
+
+def _enough(given: PostEdits, drawn: Curve) -> list[SystemEnough]:
+    others = len(drawn.systems) - 1
+    return [
+        SystemEnough(system=given.systems[one.system], hter=one.single[others], enough=one.enough)
+        for one in drawn.systems
+    ]
+
+
+def _warnings(given: PostEdits, found: Sequence[Compared], drawn: Curve | None) -> Sequence[str]:
+    if not found:
+        return []
+    said = []
+    if not any(EXTERNAL in at.origin for at in found):
+        said.append(NO_EXTERNAL)
+    if drawn is None:
+        said.append(NO_CURVE)
+    elif drawn.n_segments < len(found):
+        said.append(PARTIAL.format(drawn.n_segments, len(found)))
+    if len({at.document for at in found}) < 2:
+        said.append(ONE_DOCUMENT)
+    if len(given.labs) > 1 and not any(given.labs):
+        said.append("labs of the systems are not known: nothing is said of post-edits of the same lab")
+    return said
+
+
+_RATE = {"value": 23.8, "interval": [22.9, 24.7], "n": 603}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"nlde": 12},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "tokens": "nrefs:1|case:mixed|tok:tercom|norm:no|punct:yes|asian:no|version:2.6.0|unit:word",
+    "chrf_signature": "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0",
+    "reference": "ref",
+    "interval_level": 0.95,
+    "n_segments": 603,
+    "n_post_edits": 5427,
+    "n_raters": 9,
+    "systems": [
+        {
+            "system": "ZS.lab3",
+            "lab": "lab3",
+            "n_post_edits": 603,
+            "hter": {"value": 29.96, "interval": [28.8, 31.1], "n": 603},
+            "mter": _RATE,
+            "ter_external": {"value": 66.1, "interval": [64.9, 67.3], "n": 603},
+            "words": 32.1,
+            "characters": 22.4,
+            "chrf": 78.2,
+            "unchanged": 0.06,
+            "critical_mean": 0.31,
+            "critical_share": 0.24,
+        }
+    ],
+    "operations": [
+        {
+            "system": "ZS.lab3",
+            "insertions": 610,
+            "deletions": 480,
+            "substitutions": 1900,
+            "shifts": 350,
+            "tokens": 11400,
+        }
+    ],
+    "closest": [{"system": "ZS.lab3", "origin": "ZS.lab3", "own": True, "n": 603, "unique": 201, "tied": 200}],
+    "labs": [
+        {
+            "system": "ZS.lab3",
+            "lab": "lab3",
+            "same_lab": 0.11,
+            "n_same_lab": 1206,
+            "other_labs": 0.12,
+            "n_other_labs": 3618,
+        }
+    ],
+    "curve": [{"n": 1, "what": "other", "single": 47.2, "growing": 47.2}],
+    "curve_segments": 603,
+    "enough": 7,
+    "enough_by_system": [{"system": "ZS.lab3", "hter": 29.96, "enough": 7}],
+}
+REPORT: Report[EditsAsked, PosteditingView] = Report(
+    name="postediting",
+    title="Post-edits",
+    summary="How much outputs were edited and how, whose post-edits are closest, and how many stand for the targeted.",
+    options=EditsAsked,
+    result=PosteditingView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": rates_picture, "closest": closest_picture, "curve": curve_picture},
+    caption=caption,
+    long=True,
+)

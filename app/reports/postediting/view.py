@@ -1,0 +1,275 @@
+"""A report on post-edits as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import aligned
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.ranking.tables import interval
+
+PLACES = 2
+Interval = tuple[float, float]
+What = Literal["other", "targeted", "external"]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class RateView(_Line):
+    """Edits for each 100 tokens of the references."""
+
+    value: float | None = Field(description="Null where the references hold no token.")
+    interval: Interval | None = Field(description="Over documents; null with one, or where all have one rate.")
+    n: int = Field(description="Texts that were compared.")
+
+
+class EditedSystem(_Line):
+    """One system's outputs."""
+
+    system: str
+    lab: str | None
+    n_post_edits: int
+    hter: RateView = Field(description="Against their own post-edits.")
+    mter: RateView = Field(description="Against the closest of all post-edits, over the average length of these.")
+    ter_external: RateView = Field(description="Against the external reference.")
+    words: float | None = Field(description="Edit distance in tokens without shifts, for each 100 of the post-edit.")
+    characters: float | None = Field(description="Edit distance in characters, for each 100 of the post-edit.")
+    chrf: float | None = Field(description="chrF2 of outputs and their post-edits, 0 to 100.")
+    unchanged: float | None = Field(description="Share of outputs in which nothing was changed.")
+    critical_mean: float | None = Field(description="Critical errors of an output.")
+    critical_share: float | None = Field(description="Share of outputs with any.")
+
+
+class OperationLine(_Line):
+    """Edits of one system's outputs to their own post-edits, by kind."""
+
+    system: str
+    insertions: int
+    deletions: int
+    substitutions: int
+    shifts: int
+    tokens: int = Field(description="Of the post-edits.")
+
+
+class ClosestLine(_Line):
+    """How often references of one origin are closest to a system's output."""
+
+    system: str
+    origin: str | None = Field(description="The system whose output was edited; null: the external reference.")
+    own: bool
+    n: int = Field(description="Segments with references of this origin and of others.")
+    unique: int = Field(description="It alone is closest.")
+    tied: int = Field(description="It is closest together with another.")
+
+
+class LabLine(_Line):
+    """How often post-edits of other systems are closest, of each time that they could be."""
+
+    system: str
+    lab: str
+    same_lab: float | None
+    n_same_lab: int
+    other_labs: float | None
+    n_other_labs: int
+
+
+class CurvePoint(_Line):
+    """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
+
+    n: int = Field(description="References up to here.")
+    what: What
+    single: float = Field(description="TER against this reference alone.")
+    growing: float = Field(description="mTER against all references up to here.")
+
+
+class SystemEnough(_Line):
+    """How many post-edits of other outputs say as much as the targeted one."""
+
+    system: str
+    hter: float
+    enough: int | None = Field(description="Fewest with an mTER of at most HTER; null where all are not enough.")
+
+
+class PosteditingView(ReportHead):
+    """What post-edits say of the outputs they were made from."""
+
+    tokens: str = Field(description="What TER counts, in sacrebleu's words.")
+    chrf_signature: str
+    reference: str | None = Field(description="Name of the external reference.")
+    interval_level: float
+    n_segments: int
+    n_post_edits: int
+    n_raters: int
+    systems: list[EditedSystem] = Field(description="By mTER, fewest edits first.")
+    operations: list[OperationLine]
+    closest: list[ClosestLine]
+    labs: list[LabLine]
+    curve: list[CurvePoint]
+    curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
+    enough: int | None = Field(description="As of the systems, of the means of the curve.")
+    enough_by_system: list[SystemEnough]
+
+
+def tables(view: PosteditingView) -> Sequence[Section]:
+    """Systems, edits by kind, whose post-edits are closest, the curve."""
+    shown = [
+        Section("Systems", _systems(view)),
+        Section("Edits by kind, for each 100 tokens", _operations(view)),
+        Section("Closest post-edits", _closest(view), frozenset({0, 1})),
+    ]
+    if view.labs:
+        shown.append(Section("Same lab and other labs", _labs(view), frozenset({0, 1})))
+    if view.curve:
+        shown.append(Section("Number of references", _curve(view), frozenset()))
+        shown.append(Section("References as good as the targeted one", _enough(view)))
+    return shown
+
+
+def _systems(view: PosteditingView) -> Table:
+    level = f"{view.interval_level:.0%} interval"
+    heads: tuple[tuple[str, Alignment], ...] = (
+        ("System", "left"),
+        ("Post-edits", "right"),
+        ("HTER", "right"),
+        (level, "left"),
+        ("mTER", "right"),
+        (level, "left"),
+        ("TER external", "right"),
+        ("Words", "right"),
+        ("Characters", "right"),
+        ("chrF", "right"),
+        ("Unchanged", "right"),
+        ("Critical errors", "right"),
+        ("With any", "right"),
+    )
+    rows = [
+        (
+            *(one.system, f"{one.n_post_edits:,}"),
+            *(captions.number(one.hter.value, PLACES), interval(one.hter.interval, PLACES)),
+            *(captions.number(one.mter.value, PLACES), interval(one.mter.interval, PLACES)),
+            captions.number(one.ter_external.value, PLACES),
+            *(captions.number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
+            _share(one.unchanged),
+            captions.number(one.critical_mean, PLACES),
+            _share(one.critical_share),
+        )
+        for one in view.systems
+    ]
+    return aligned(heads, rows)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def _operations(view: PosteditingView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("System", "left")]
+    heads += [(name, "right") for name in ("Insertions", "Deletions", "Substitutions", "Shifts", "Tokens")]
+    rows = [
+        (
+            one.system,
+            *(
+                captions.number(100 * n / one.tokens if one.tokens else None, PLACES)
+                for n in (one.insertions, one.deletions, one.substitutions, one.shifts)
+            ),
+            f"{one.tokens:,}",
+        )
+        for one in view.operations
+    ]
+    return aligned(heads, rows)
+
+
+def _closest(view: PosteditingView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("Output of", "left"), ("Post-edits of", "left"), ("Segments", "right")]
+    heads += [("Closest alone", "right"), ("Tied", "right")]
+    rows = [
+        (
+            one.system,
+            "external reference" if one.origin is None else "its own" if one.own else one.origin,
+            f"{one.n:,}",
+            _share(one.unique / one.n),
+            _share(one.tied / one.n),
+        )
+        for one in view.closest
+    ]
+    return aligned(heads, rows)
+
+
+def _labs(view: PosteditingView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("Output of", "left"), ("Lab", "left")]
+    heads += [
+        ("Same lab closest", "right"),
+        ("Chances", "right"),
+        ("Other labs closest", "right"),
+        ("Chances", "right"),
+    ]
+    rows = [
+        (
+            *(one.system, one.lab, _share(one.same_lab), f"{one.n_same_lab:,}"),
+            *(_share(one.other_labs), f"{one.n_other_labs:,}"),
+        )
+        for one in view.labs
+    ]
+    return aligned(heads, rows)
+
+
+def _curve(view: PosteditingView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("References", "right"), ("The last is", "left")]
+    heads += [("TER against it", "right"), ("mTER up to it", "right")]
+    words = {"other": "another output's post-edit", "targeted": "the targeted post-edit", "external": "external"}
+    rows = [
+        (str(one.n), words[one.what], captions.number(one.single, PLACES), captions.number(one.growing, PLACES))
+        for one in view.curve
+    ]
+    return aligned(heads, rows)
+
+
+def _enough(view: PosteditingView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("System", "left"), ("HTER", "right"), ("Post-edits of others", "right")]
+    rows = [
+        (one.system, captions.number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
+        for one in view.enough_by_system
+    ]
+    return aligned(heads, rows)
+
+
+RATES = ("hter", "mter", "ter_external")
+PLAIN = ("words", "characters", "chrf", "unchanged", "critical_mean", "critical_share")
+KINDS = ("insertions", "deletions", "substitutions", "shifts", "tokens")
+
+
+def csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a system."""
+    campaign, version = next(iter(view.campaigns.items()))
+    edits = {one.system: one for one in view.operations}
+    heads = ["system", "lab", "n_post_edits"]
+    heads += [f"{name}{part}" for name in RATES for part in ("", "_low", "_high", "_n")]
+    heads += [*PLAIN, *KINDS, "tokenization", "campaign", "data_version"]
+    rows: list[Sequence[Cell]] = []
+    for one in view.systems:
+        cells: list[Cell] = [one.system, one.lab, one.n_post_edits]
+        for name in RATES:
+            rate: RateView = getattr(one, name)
+            cells += [rate.value, *(rate.interval or (None, None)), rate.n]
+        cells += [getattr(one, name) for name in PLAIN]
+        cells += [getattr(edits.get(one.system), name, None) for name in KINDS]
+        rows.append([*cells, view.tokens, campaign, version])
+    return heads, rows
+
+
+def caption(view: PosteditingView) -> str:
+    """What the figures are, and from which data."""
+    campaign, version = next(iter(view.campaigns.items()))
+    counted = f"{captions.plural(view.n_post_edits, 'post-edit')} of {captions.plural(view.n_segments, 'segment')}"
+    by = captions.plural(view.n_raters, "rater")
+    return (
+        f"Post-edits of {campaign}, data version {version}: {counted} by {by}. TER by sacrebleu ({view.tokens}); mTER: "
+        f"edits to the closest post-edit over the average length of all; method {view.method_version}."
+    )

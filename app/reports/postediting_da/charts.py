@@ -1,0 +1,31 @@
+"""Post-edits beside direct scores, as what their pictures draw."""
+
+from __future__ import annotations
+
+from app.reports.kit.charts.correlations import Panel, Row, dots, scatters
+from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, caption
+
+
+def means_picture(view: PosteditingDAView) -> bytes:
+    """Correlations: a dot a system, a bar their mean."""
+    rows = []
+    for mean in view.means:
+        each = [getattr(one, mean.measure) for one in view.correlations if one.campaign == mean.campaign]
+        values = [value for value in each if value is not None]
+        rows.append(Row(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
+    below = "One dot a system; bar: mean by Fisher's z; left of 0 scores and edits agree"
+    return dots(_title(view), below, rows, [*view.warnings, caption(view)])
+
+
+def scatter_picture(view: PosteditingDAView) -> bytes:
+    """Scores over mTER, a panel a system."""
+    panels = [Panel(one.system, one.r, one.points) for one in view.scatter]
+    below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"
+    return scatters(_title(view), below, panels, [*view.warnings, caption(view)])
+
+
+def _title(view: PosteditingDAView) -> str:
+    return f"{', '.join(MEASURE_WORDS)} beside scores of {', '.join(view.campaigns)}"
+
+
+MEASURE_WORDS = tuple(NAMES[name] for name in MEASURES)

@@ -1,0 +1,298 @@
+"""Whether post-edits and direct scores of the same outputs say the same, and where they do not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.reports.kit.report import Report, Work, whole
+from app.reports.postediting_da import work
+from app.reports.postediting_da.charts import means_picture, scatter_picture
+from app.reports.postediting_da.view import (
+    MEASURES,
+    Bias,
+    Correlation,
+    Mean,
+    PosteditingDAView,
+    Scatter,
+    ScoredCampaign,
+    caption,
+    csv,
+    tables,
+)
+from app.reports.source.campaign import protocol_of
+from app.reports.source.post_edits import EditsAsked, PostEdits, edits_widget, post_edits_of, unpacked
+from app.reports.source.recipe_input import RecipeOptions
+from app.reports.source.snapshot import Snapshot
+from app.stats.plain import number
+from app.stats.postediting import relation
+from app.stats.postediting.compare import Compared
+from app.stats.postediting.operations import Tokens
+from app.stats.postediting.relation import Rule
+from app.storage import post_edits
+from app.storage.db import Session
+
+NO_CAMPAIGN = "raters of none of these campaigns post-edit anything"
+NO_SCORES = "no campaign of direct scores was asked for beside the post-edits"
+NOTHING_SHARED = "{0} scores no output of a segment that was post-edited: outputs are matched by keys and text"
+MOST_POINTS = 3_000
+
+
+class PosteditingDAAsked(EditsAsked):
+    """How scores are read, and which disagreements are listed."""
+
+    recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
+        "wmt-da", description="How scores are filtered and normalized: z by rater by default.", examples=["wmt-da"]
+    )
+    rule: Rule = Field("median", description="What is few and many, low and high: medians, outer thirds, residuals.")
+    most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> Work[PosteditingDAView]:
+    ours = [one for one in about if edits_widget(protocol_of(one.campaign)) is not None]
+    if len(ours) > 1:
+        what = "at most one of them can be of post-edits"
+        raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
+    if not ours:
+        return whole(lambda: _nothing(about, asked))
+    edits = EditsAsked(**asked.model_dump(include=set(EditsAsked.model_fields)))
+    given = post_edits_of(session, ours[0], edits)
+    recipe = RecipeOptions(recipe=asked.recipe)
+    others = [work.scored(session, one, recipe, given.outputs) for one in about if one is not ours[0]]
+    sources = post_edits.sources(session, ours[0].campaign_id)
+    if not given.texts:
+        return whole(lambda: _view(about, given, others, sources, asked, []))
+    return Work(given.n_chunks, given.chunk, lambda done: _view(about, given, others, sources, asked, unpacked(done)))
+
+
+def _nothing(about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> PosteditingDAView:
+    return PosteditingDAView(
+        campaigns={one.campaign.key: one.version for one in about},
+        data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
+        basis=_bases(about),
+        warnings=[NO_CAMPAIGN],
+        post_edits=None,
+        tokens=Tokens(cased=asked.case, normalized=asked.normalized).signature,
+        reference=None,
+        recipe=asked.recipe,
+        scored=[],
+        correlations=[],
+        means=[],
+        bias=None,
+        rule=asked.rule,
+        compared_with=None,
+        n_few_edits=0,
+        n_many_edits=0,
+        conflicts=[],
+        scatter=[],
+    )
+
+
+def _bases(about: tuple[Snapshot, ...]) -> str:
+    return ", ".join(sorted({one.campaign.basis for one in about}))
+
+
+def _view(
+    about: tuple[Snapshot, ...],
+    given: PostEdits,
+    others: Sequence[work.Scored],
+    sources: Mapping[tuple[str, int], str],
+    asked: PosteditingDAAsked,
+    found: Sequence[Compared],
+) -> PosteditingDAView:
+    lines = {one.about.campaign.key: work.joined(given, found, one) for one in others}
+    each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]
+    means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
+    looked = _compared_with(others, lines)
+    findings = work.findings(lines[looked], asked.rule) if looked is not None else []
+    return PosteditingDAView(
+        campaigns={one.campaign.key: one.version for one in about},
+        data_hash=" ".join([given.data_hash, *(one.data_hash for one in others)]),
+        basis=_bases(about),
+        dropped=_dropped(given, others),
+        warnings=_warnings(given, others, lines),
+        post_edits=given.about.campaign.key,
+        tokens=given.tokens.signature,
+        reference=given.reference,
+        recipe=asked.recipe,
+        scored=[_scored(one, lines[one.about.campaign.key]) for one in others],
+        correlations=each,
+        means=means,
+        bias=_bias(others, means),
+        rule=asked.rule,
+        compared_with=looked,
+        n_few_edits=sum(one.few_edits for one in findings),
+        n_many_edits=sum(not one.few_edits for one in findings),
+        conflicts=[work.conflict(given, found, sources, one) for one in findings[: asked.most]],
+        scatter=_scatter(lines[looked]) if looked is not None else [],
+    )
+
+
+def _scored(one: work.Scored, lines: Sequence[work.Joined]) -> ScoredCampaign:
+    return ScoredCampaign(
+        campaign=one.about.campaign.key,
+        protocol=one.about.campaign.protocol,
+        basis=one.about.campaign.basis,
+        unit=one.unit,
+        turned=one.turned,
+        n_outputs=sum(len(line.at) for line in lines),
+        n_ratings=one.n_ratings,
+    )
+
+
+def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
+    n = np.array([one.n for one in lines], dtype=np.float64)
+    found = []
+    for measure in MEASURES:
+        r = np.array([np.nan if (v := getattr(one, measure)) is None else v for one in lines], dtype=np.float64)
+        found.append(
+            Mean(
+                campaign=campaign,
+                measure=measure,
+                n_systems=int(np.isfinite(r).sum()),
+                fisher=number(relation.fisher_mean(r)),
+                weighted=number(relation.fisher_mean(r, n)),
+            )
+        )
+    return found
+
+
+def _compared_with(others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> str | None:
+    """Conflicts are looked for with source-based scores where there are any: no reference pulls these."""
+    usable = [one.about.campaign for one in others if lines[one.about.campaign.key]]
+    return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
+
+
+def _bias(others: Sequence[work.Scored], means: Sequence[Mean]) -> Bias | None:
+    by_basis: dict[str, str] = {}
+    for one in others:
+        by_basis.setdefault(one.about.campaign.basis, one.about.campaign.key)
+    source, reference = by_basis.get("source"), by_basis.get("reference")
+    if source is None or reference is None:
+        return None
+    r = {(one.campaign, one.measure): np.nan if one.fisher is None else one.fisher for one in means}
+    pulled = relation.pull(
+        (r[source, "mter"], r[source, "ter_external"]), (r[reference, "mter"], r[reference, "ter_external"])
+    )
+    return Bias(
+        source_based=source,
+        reference_based=reference,
+        mter=number(pulled.mter),
+        ter_external=number(pulled.external),
+    )
+
+
+def _dropped(given: PostEdits, others: Sequence[work.Scored]) -> list[dict[str, Any]]:
+    found = [{**one, "campaign": given.about.campaign.key} for one in given.dropped]
+    for other in others:
+        key = other.about.campaign.key
+        found += [{**one, "campaign": key} for one in other.dropped]
+        if other.different:
+            found.append(
+                {"reason": "output of another text than the one post-edited", "n": other.different, "campaign": key}
+            )
+    return found
+
+
+def _warnings(given: PostEdits, others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> list[str]:
+    said = list(given.warnings)
+    if not others:
+        said.append(NO_SCORES)
+    if given.texts:
+        said += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
+    if turned := [one.about.campaign.key for one in others if one.turned]:
+        said.append(f"penalties are turned round, so that higher is better: {', '.join(turned)}")
+    few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
+    if few:
+        said.append(f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}")
+    flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
+    if flat:
+        said.append(f"systems whose rates of edits or whose scores do not vary have no correlation: {', '.join(flat)}")
+    return said
+
+
+def _is_flat(line: work.Joined) -> bool:
+    known = [rates[np.isfinite(rates)] for rates in line.rates.values()]
+    return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
+
+
+def _scatter(lines: Sequence[work.Joined]) -> list[Scatter]:
+    """Points spread evenly over the segments where there are too many."""
+    step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
+    found = []
+    for line in lines:
+        known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
+        points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
+        r = number(relation.correlation(line.rates["mter"], line.score))
+        found.append(Scatter(system=line.system, r=r, points=list(points)))
+    return found
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"nlde-pe": 12, "nlde-da": 4},
+    "data_hash": "sha256:" + "5e" * 32 + " sha256:" + "5f" * 32,
+    "basis": "source",
+    "post_edits": "nlde-pe",
+    "tokens": "nrefs:1|case:mixed|tok:tercom|norm:no|punct:yes|asian:no|version:2.6.0|unit:word",
+    "reference": "ref",
+    "recipe": "wmt-da",
+    "scored": [
+        {
+            "campaign": "nlde-da",
+            "protocol": "da",
+            "basis": "source",
+            "unit": "z",
+            "turned": False,
+            "n_outputs": 5427,
+            "n_ratings": 10854,
+        }
+    ],
+    "correlations": [
+        {"campaign": "nlde-da", "system": "ZS.lab3", "n": 603, "mter": -0.58, "hter": -0.49, "ter_external": -0.19}
+    ],
+    "means": [{"campaign": "nlde-da", "measure": "mter", "n_systems": 9, "fisher": -0.5466, "weighted": -0.5466}],
+    "bias": None,
+    "rule": "median",
+    "compared_with": "nlde-da",
+    "n_few_edits": 1,
+    "n_many_edits": 0,
+    "conflicts": [
+        {
+            "system": "ZS.lab3",
+            "document": "talk1",
+            "segment": 7,
+            "what": "few edits, low score",
+            "mter": 14.4,
+            "score": -1.2,
+            "raw": 31.0,
+            "residual": -2.4,
+            "source": "Hij is niet gekomen.",
+            "output": "Er ist gekommen.",
+            "closest": "Er ist nicht gekommen.",
+            "closest_of": "ZS.lab3",
+            "tags": ["very short", "critical errors counted"],
+        }
+    ],
+    "scatter": [{"system": "ZS.lab3", "r": -0.58, "points": [[14.4, -1.2]]}],
+}
+REPORT: Report[PosteditingDAAsked, PosteditingDAView] = Report(
+    name="postediting_da",
+    title="Post-edits and direct scores",
+    summary="Correlation of edits with scores by system, what a reference does to scores, and where they disagree.",
+    options=PosteditingDAAsked,
+    result=PosteditingDAView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": means_picture, "scatter": scatter_picture},
+    caption=caption,
+    over="campaigns",
+    long=True,
+)

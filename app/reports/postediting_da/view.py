@@ -1,0 +1,189 @@
+"""Post-edits beside direct scores, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import aligned
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+
+PLACES = 4
+MEASURES = ("mter", "hter", "ter_external")
+NAMES = {"mter": "mTER", "hter": "HTER", "ter_external": "TER external"}
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ScoredCampaign(_Line):
+    """A campaign whose scores stand beside the post-edits."""
+
+    campaign: str
+    protocol: str
+    basis: str
+    unit: str = Field(description="What the recipe makes of the scores, such as z.")
+    turned: bool = Field(description="Penalties were turned round, so that higher is better.")
+    n_outputs: int = Field(description="Scored outputs of segments that were post-edited.")
+    n_ratings: int
+
+
+class Correlation(_Line):
+    """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
+
+    campaign: str
+    system: str
+    n: int
+    mter: float | None
+    hter: float | None
+    ter_external: float | None
+
+
+class Mean(_Line):
+    """Means over systems by Fisher's z."""
+
+    campaign: str
+    measure: str
+    n_systems: int
+    fisher: float | None
+    weighted: float | None = Field(description="Systems weighted by their segments less 3.")
+
+
+class Bias(_Line):
+    """What showing a reference does to scores; above 0 both say that scores follow it."""
+
+    source_based: str
+    reference_based: str
+    mter: float | None = Field(description="|r(source, mTER)| − |r(reference, mTER)|.")
+    ter_external: float | None = Field(description="|r(reference, TER external)| − |r(source, TER external)|.")
+
+
+class Conflict(_Line):
+    """An output that post-edits and scores disagree about."""
+
+    system: str
+    document: str
+    segment: int
+    what: Literal["few edits, low score", "many edits, high score"]
+    mter: float
+    score: float = Field(description="In the recipe's unit, higher is better.")
+    raw: float = Field(description="As given, higher is better.")
+    residual: float = Field(description="Of the score on mTER, in standard deviations of the system.")
+    source: str | None
+    output: str
+    closest: str = Field(description="The closest post-edit.")
+    closest_of: str = Field(description="The system whose output it was made from.")
+    tags: list[str] = Field(description="What may explain it.")
+
+
+class Scatter(_Line):
+    """Outputs of one system: mTER and score of each, at most a few thousand in all."""
+
+    system: str
+    r: float | None
+    points: list[tuple[float, float]]
+
+
+class PosteditingDAView(ReportHead):
+    """Post-edits beside direct scores."""
+
+    post_edits: str | None = Field(description="The campaign of post-edits.")
+    tokens: str
+    reference: str | None
+    recipe: str
+    scored: list[ScoredCampaign]
+    correlations: list[Correlation]
+    means: list[Mean]
+    bias: Bias | None = Field(description="Null without a source-based and a reference-based campaign.")
+    rule: str
+    compared_with: str | None = Field(description="The campaign whose scores conflicts are with.")
+    n_few_edits: int = Field(description="Few edits and a low score.")
+    n_many_edits: int
+    conflicts: list[Conflict] = Field(description="The farthest from the line of their system first.")
+    scatter: list[Scatter]
+
+
+def tables(view: PosteditingDAView) -> Sequence[Section]:
+    """Means, systems, the pull of the reference, disagreements."""
+    shown = [
+        Section("Correlations, means over systems", _means(view)),
+        Section("Correlations by system", _systems(view), frozenset({0, 1})),
+    ]
+    if view.bias is not None:
+        heads: list[tuple[str, Alignment]] = [("Indicator", "left"), ("Value", "right")]
+        rows = [
+            ("|r(source, mTER)| − |r(reference, mTER)|", captions.number(view.bias.mter, PLACES)),
+            ("|r(reference, TER ext.)| − |r(source, TER ext.)|", captions.number(view.bias.ter_external, PLACES)),
+        ]
+        shown.append(Section("Reference bias", aligned(heads, rows), frozenset()))
+    if view.conflicts:
+        shown.append(Section("To look at", _conflicts(view), frozenset({0, 1})))
+    return shown
+
+
+def _means(view: PosteditingDAView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("Scores of", "left"), ("With", "left"), ("Systems", "right")]
+    heads += [("Fisher mean", "right"), ("Weighted", "right")]
+    rows = [
+        (
+            *(one.campaign, NAMES[one.measure], str(one.n_systems)),
+            *(captions.number(one.fisher, PLACES), captions.number(one.weighted, PLACES)),
+        )
+        for one in view.means
+    ]
+    return aligned(heads, rows)
+
+
+def _systems(view: PosteditingDAView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("Scores of", "left"), ("System", "left"), ("Segments", "right")]
+    heads += [(NAMES[name], "right") for name in MEASURES]
+    rows = [
+        (
+            *(one.campaign, one.system, f"{one.n:,}"),
+            *(captions.number(getattr(one, name), PLACES) for name in MEASURES),
+        )
+        for one in view.correlations
+    ]
+    return aligned(heads, rows)
+
+
+def _conflicts(view: PosteditingDAView) -> Table:
+    heads: list[tuple[str, Alignment]] = [("System", "left"), ("Document", "left"), ("Segment", "right")]
+    heads += [("What", "left"), ("mTER", "right"), ("Score", "right"), ("Given", "right"), ("Tags", "left")]
+    heads += [("Output", "left"), ("Closest post-edit", "left")]
+    rows = [
+        (
+            *(one.system, one.document, str(one.segment), one.what, captions.number(one.mter, 1)),
+            *(captions.number(one.score, 2), captions.number(one.raw, 1), ", ".join(one.tags) or "–"),
+            *(one.output, one.closest),
+        )
+        for one in view.conflicts
+    ]
+    return aligned(heads, rows)
+
+
+CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")
+
+
+def csv(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a campaign and system."""
+    origin = (view.recipe, view.tokens, view.post_edits)
+    return CSV, [
+        (one.campaign, one.system, one.n, *(getattr(one, name) for name in MEASURES), *origin)
+        for one in view.correlations
+    ]
+
+
+def caption(view: PosteditingDAView) -> str:
+    """What the figures are, and from which data."""
+    data = ", ".join(f"{key} version {version}" for key, version in view.campaigns.items())
+    return (
+        f"Post-edits of {view.post_edits or 'no campaign'} beside scores under recipe {view.recipe} ({data}). Pearson "
+        f"over the segments of each system, higher scores better; means over systems by Fisher's z; TER by sacrebleu "
+        f"({view.tokens}); method {view.method_version}."
+    )

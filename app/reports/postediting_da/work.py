@@ -1,0 +1,240 @@
+"""Direct scores beside post-edits: reading them, joining both by output, and what is said of each disagreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from app.reports.postediting_da.view import Conflict, Correlation
+from app.reports.source.post_edits import PostEdits
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.aggregate import segment_scores
+from app.stats.plain import number
+from app.stats.postediting import rates, relation
+from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.operations import Tokens, operations
+from app.stats.postediting.relation import Rule
+from app.stats.ratings import Ratings
+from app.stats.robustness.reranking import Experiments, normalized_rows
+from app.storage import back_translations
+from app.storage.db import Session
+
+Output = tuple[str, str, int]
+MEASURES = ("mter", "hter", "ter_external")
+SHORT, LONG = 4, 50
+SUSPICIOUS = 15.0
+"""Points of TER by which another tokenization differs, with at least a third of the larger of both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
+
+    Higher is better throughout; turned: penalties were turned round. different: outputs whose text is another one here.
+    """
+
+    about: Snapshot
+    scores: Mapping[Output, tuple[float, float, int]]
+    turned: bool
+    unit: str
+    different: int
+    data_hash: str
+    dropped: tuple[dict[str, Any], ...]
+    n_ratings: int
+
+
+def scored(session: Session, about: Snapshot, asked: RecipeOptions, shown: Mapping[Output, str]) -> Scored:
+    """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
+    given = recipe_input(session, about, asked)
+    recipe = given.recipe
+    if recipe.normalize == "auto":
+        recipe = Experiments.of(given.rows, recipe, frozenset(), given.documents).recipe
+    rows, selection = normalized_rows(given.rows, recipe)
+    kept = selection.ratings.where(selection.ranked)
+    raw = _means(kept, given)
+    texts = {at: row.text for at, row in back_translations.stored_outputs(session, about.campaign_id).items()}
+    found = {}
+    different = 0
+    for address, (score, n) in _means(rows, given).items():
+        if address in texts and address in shown and texts[address].strip() != shown[address].strip():
+            different += 1
+            continue
+        found[address] = (score, raw[address][0], n)
+    left = len(given.rows) - len(rows)
+    return Scored(
+        about=about,
+        scores=found,
+        turned=not given.rows.higher_is_better,
+        unit="raw" if recipe.normalize == "none" else recipe.normalize,
+        different=different,
+        data_hash=given.data_hash,
+        dropped=({"reason": "not counted by the recipe", "n": left},) if left else (),
+        n_ratings=len(rows),
+    )
+
+
+def _means(rows: Ratings, given: RecipeInput) -> dict[Output, tuple[float, int]]:
+    """Mean of the ratings of each output, higher is better, and their number."""
+    segments = rows.segments()
+    means = segment_scores(segments, repeats=given.recipe.repeats)
+    names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
+    addresses = (
+        (names.systems[s], names.documents[names.segment_document[g]], int(names.segment_position[g]))
+        for s, g in zip(means.system.tolist(), means.segment.tolist(), strict=True)
+    )
+    values = zip((sign * means.score + 0.0).tolist(), means.n.tolist(), strict=True)
+    return dict(zip(addresses, values, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One system's outputs that are both post-edited or compared, and scored. at: places in the list of segments.
+
+    rates: by measure, NaN where missing. score, raw: higher is better.
+    """
+
+    system: str
+    at: Sequence[int]
+    rates: Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]
+    score: np.ndarray[Any, np.dtype[np.float64]]
+    raw: np.ndarray[Any, np.dtype[np.float64]]
+    n: Sequence[int]
+
+
+def joined(given: PostEdits, found: Sequence[Compared], scores: Scored) -> list[Joined]:
+    """System by system what both say."""
+    lines = (_joined(given, found, scores, key) for key in given.systems)
+    return [line for line in lines if line.at]
+
+
+def _joined(given: PostEdits, found: Sequence[Compared], scores: Scored, key: str) -> Joined:
+    code = given.systems.index(key)
+    rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
+    for place, (address, at) in enumerate(zip(given.addresses, found, strict=True)):
+        said = scores.scores.get((key, *address))
+        if said is None or code not in at.systems:
+            continue
+        mter = _rate(at.against(code, at.post_edited))
+        external = _rate(at.against(code, at.origin == EXTERNAL))
+        rows.append((place, mter, _hter(at, code), external, said))
+    columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
+    return Joined(
+        key,
+        [row[0] for row in rows],
+        dict(zip(MEASURES, columns, strict=True)),
+        np.array([row[4][0] for row in rows], dtype=np.float64),
+        np.array([row[4][1] for row in rows], dtype=np.float64),
+        [row[4][2] for row in rows],
+    )
+
+
+def _rate(pair: tuple[int, float] | None) -> float:
+    return float("nan") if pair is None or not pair[1] else 100.0 * pair[0] / pair[1]
+
+
+def _hter(at: Compared, code: int) -> float:
+    own = [one.operations for _, one in rates.own([at], code)]
+    length = sum(one.length for one in own)
+    return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
+
+
+def correlations(campaign: str, lines: Sequence[Joined]) -> list[Correlation]:
+    """One a system."""
+    return [
+        Correlation(
+            campaign=campaign,
+            system=one.system,
+            n=len(one.at),
+            **{name: number(relation.correlation(one.rates[name], one.score)) for name in MEASURES},
+        )
+        for one in lines
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One disagreement: which line, which of its outputs, and of which sort."""
+
+    line: Joined
+    n: int
+    few_edits: bool
+    residual: float
+
+
+def findings(lines: Sequence[Joined], rule: Rule) -> list[Finding]:
+    """Disagreements of every system, the farthest from its line first."""
+    found = list[Finding]()
+    for line in lines:
+        known = np.flatnonzero(np.isfinite(line.rates["mter"]))
+        conflicts = relation.conflicts(line.rates["mter"][known], line.score[known], rule)
+        for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
+            residual = float(conflicts.residual[place])
+            found.append(Finding(line, int(known[place]), bool(conflicts.low[place]), residual))
+    return sorted(found, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
+
+
+def conflict(given: PostEdits, found: Sequence[Compared], sources: Mapping[Any, str], one: Finding) -> Conflict:
+    """What to look at, and why it may be so."""
+    place = one.line.at[one.n]
+    address, at = given.addresses[place], found[place]
+    output = given.outputs[(one.line.system, *address)]
+    code = given.systems.index(one.line.system)
+    row = int(np.flatnonzero(at.systems == code)[0])
+    edits = np.where(at.post_edited, at.edits[row], np.iinfo(np.int32).max)
+    origin, closest = given.texts[place].post_edits[int(edits.argmin())]
+    return Conflict(
+        system=one.line.system,
+        document=address[0],
+        segment=address[1],
+        what="few edits, low score" if one.few_edits else "many edits, high score",
+        mter=float(one.line.rates["mter"][one.n]),
+        score=float(one.line.score[one.n]),
+        raw=float(one.line.raw[one.n]),
+        residual=one.residual,
+        source=sources.get(address),
+        output=output,
+        closest=closest,
+        closest_of=given.systems[origin],
+        tags=list(_tags(given, place, one, closest)),
+    )
+
+
+def _tags(given: PostEdits, place: int, one: Finding, closest: str) -> Iterator[str]:
+    address = given.addresses[place]
+    output = given.outputs[(one.line.system, *address)]
+    words = len(given.tokens.of(output))
+    if words <= SHORT:
+        yield "very short"
+    if words >= LONG:
+        yield "very long"
+    critical = [e.critical for e in given.edits if e.system == one.line.system and e.address == address]
+    if any(critical):
+        yield "critical errors counted"
+    if one.line.n[one.n] == 1:
+        yield "one rating"
+    if depends_on_tokens(given.tokens, output, closest):
+        yield "tokenization suspicious"
+
+
+def depends_on_tokens(counted: Tokens, output: str, closest: str) -> bool:
+    """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
+
+    Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.
+    """
+    known = _ter(counted, output, closest)
+    others = (
+        replace(counted, normalized=not counted.normalized),
+        Tokens(by_character=not counted.by_character, cased=counted.cased),
+    )
+    rates = (_ter(tokens, output, closest) for tokens in others)
+    return any(abs(other - known) > max(SUSPICIOUS, max(other, known) / 3) for other in rates)
+
+
+def _ter(tokens: Tokens, output: str, reference: str) -> float:
+    """NaN against nothing, which differs from no other rate."""
+    found = operations(tokens.of(output), tokens.of(reference))
+    return 100.0 * found.edits / found.length if found.length else float("nan")

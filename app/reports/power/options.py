@@ -1,0 +1,111 @@
+"""What a planner is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN
+from app.domain.recipe import ClusterRule
+from app.reports.source.model_ratings import MOST_DRAWS
+from app.reports.source.recipe_input import RecipeOptions
+from app.stats.components.generalizability import planned
+from app.stats.components.terms import RESIDUAL, TERMS
+from app.stats.planning import GROUPINGS, Components, Grouping
+from app.stats.planning_scores import Scores
+
+MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
+_PLANNED = tuple(term for term in (*TERMS, RESIDUAL) if term not in {"doc", "segment"})
+Numbers = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,5}(,[0-9]{1,5}){0,19}$")]
+Groupings = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}(,[a-z_]{1,20}){0,2}$")]
+Values = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}=[0-9.]{1,20}(,[a-z_]{1,20}=[0-9.]{1,20}){0,9}$")]
+Adjusted = Literal["holm", "none"]
+
+
+class PowerAsked(RecipeOptions):
+    """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
+
+    difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
+        None, description="To be found, in the unit of the scores; by default what a study of this size finds."
+    )
+    power: Annotated[float, Field(gt=0.05, le=0.9999)] = 0.8
+    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
+    adjust: Adjusted = Field("holm", description="holm: alpha split over all pairs, a safe bound for Holm.")
+    systems: Annotated[int, Field(ge=2, le=200)] | None = None
+    groupings: Groupings = Field("psxs,system_balanced,none", description="With commas between.")
+    ratings: Numbers = Field("1,2", description="Ratings an item, with commas between.")
+    raters: Annotated[int, Field(ge=1, le=2000)] | None = None
+    documents: Numbers | None = Field(None, description="Numbers of documents, with commas between; at most 20.")
+    segments: Annotated[float, Field(gt=0, le=1000)] | None = Field(None, description="Of a document.")
+    fixed_panel: bool = Field(default=False, description="Claims are about these raters only.")
+    components: Values | None = Field(
+        None, description="Variance components of your own, as name=value with commas between.", examples=["residual=8"]
+    )
+    pilot: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
+        None,
+        description="Key of a campaign whose judgments are the pilot; whoever asks must see both.",
+        examples=["pilot"],
+    )
+    words: Annotated[float, Field(gt=0, le=10_000)] | None = Field(None, description="Of a segment, source and output.")
+    seconds_per_word: Annotated[float, Field(gt=0, le=60)] = 0.8
+    overhead: Annotated[float, Field(ge=0, le=5)] = Field(0.1, description="Share added for controls and repeats.")
+    onboarding_hours: Annotated[float, Field(ge=0, le=1000)] = Field(1.0, description="Of each rater.")
+    hourly: Annotated[float, Field(ge=0, le=1e6)] | None = Field(None, description="Pay of an hour.")
+    scores: Scores = Field(
+        "normal",
+        description="Of simulated studies; the others are fitted to the single ratings of the campaign or its pilot.",
+    )
+    clusters: ClusterRule = Field("none", description="Rule of the clusters whose expected number is simulated.")
+    studies: Annotated[int, Field(ge=20, le=2000)] = Field(200, description="Drawn for each point.")
+    draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
+        None, description="Of the components, for intervals; 0 for none."
+    )
+
+    def designs(self) -> tuple[tuple[Grouping, int], ...]:
+        """Grouping and ratings an item of every design. Raises Invalid for one that there is not."""
+        asked = self.groupings.split(",")
+        if set(asked) - set(GROUPINGS):
+            raise _wrong("groupings", f"there are: {', '.join(GROUPINGS)}")
+        each = _numbers(self.ratings, "ratings", 20)
+        return tuple((grouping, k) for grouping in GROUPINGS if grouping in asked for k in each)
+
+    def sizes(self, own: int) -> tuple[int, ...]:
+        """Numbers of documents; by default from a quarter to four times the campaign's own. Raises Invalid."""
+        if self.documents is not None:
+            return _numbers(self.documents, "documents", MOST_DOCUMENTS)
+        base = own if own >= 4 else 20
+        found = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
+        return tuple(sorted({min(size, MOST_DOCUMENTS) for size in found}))
+
+    def given(self) -> Components | None:
+        """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
+        if self.components is None:
+            return None
+        if self.pilot is not None:
+            raise _wrong("components", "are a pilot's, or given: not both")
+        found: dict[str, float] = {}
+        for pair in self.components.split(","):
+            name, _, value = pair.partition("=")
+            if name not in _PLANNED or value.count(".") > 1 or value == ".":
+                raise _wrong("components", f"must be name=value; names are {', '.join(_PLANNED)}")
+            found[name] = float(value)
+        if not any(found.values()):
+            raise _wrong("components", "at least one must be above 0")
+        return planned(found, source="given")
+
+    def also(self) -> tuple[str, ...]:
+        """The pilot, where one is named."""
+        return () if self.pilot is None else (self.pilot,)
+
+
+def _numbers(text: str, name: str, most: int) -> tuple[int, ...]:
+    found = tuple(sorted({int(number) for number in text.split(",")}))
+    if found[0] < 1 or found[-1] > most:
+        raise _wrong(name, f"must be from 1 to {most:,}")
+    return found
+
+
+def _wrong(name: str, why: str) -> Invalid:
+    return Invalid("the query is not valid", places=(Place(("query", name), why),))

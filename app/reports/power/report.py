@@ -1,0 +1,272 @@
+"""How many documents, raters and ratings a difference takes, and what they cost."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.domain.errors import Invalid, Place
+from app.reports.kit.charts.curves import Curve, Step, curves
+from app.reports.kit.report import Report, Work
+from app.reports.power.options import PowerAsked
+from app.reports.power.view import DesignLine, PowerView, caption, csv, design_name, tables
+from app.reports.power.work import Planner
+from app.reports.source.model_ratings import modelled
+from app.reports.source.snapshot import Snapshot
+from app.storage.db import Session
+
+RECOMMENDED = (
+    "Riley et al. 2024, §3: all systems of a document by the same rater (strong), equal work for all raters, "
+    "one rating an item, z-scores (weak)"
+)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PowerAsked) -> Work[PowerView]:
+    asked.designs(), asked.given()
+    data, *pilots = (modelled(session, one, asked, asked.draws) for one in about)
+    for pilot in pilots:
+        _check_pilot(about[0], pilot.given.about)
+    planner = Planner(asked, data, about[0].campaign.protocol, *pilots)
+    return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
+
+
+def _check_pilot(about: Snapshot, pilot: Snapshot) -> None:
+    """Raise Invalid for judgments on another scale."""
+    own, other = about.campaign.protocol, pilot.campaign.protocol
+    if own != other:
+        what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so its unit is another"
+        raise Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
+
+
+def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
+    asked, data = planner.asked, planner.data
+    known = not isinstance(planner.components, str)
+    return PowerView(
+        campaigns={**data.given.campaigns, **planner.judged.given.campaigns},
+        data_hash=_hash(planner),
+        basis=data.given.about.campaign.basis,
+        dropped=[asdict(one) for one in data.dropped],
+        warnings=_warnings(planner, parts),
+        recipe=data.given.recipe.name,
+        higher_is_better=planner.judged.ratings.higher_is_better if len(planner.judged.ratings) else None,
+        pilot=None if planner.pilot is None else planner.pilot.given.about.campaign.key,
+        difference=planner.difference if known and (planner.designs or asked.difference is not None) else None,
+        power=asked.power,
+        alpha=asked.alpha,
+        alpha_each=planner.alpha_each,
+        systems=planner.systems,
+        pairs=planner.pairs,
+        raters=planner.raters,
+        planned_documents=planner.planned_documents if known else None,
+        segments=planner.segments,
+        words_per_segment=planner.words,
+        seconds_per_word=asked.seconds_per_word,
+        fixed_panel=asked.fixed_panel,
+        studies=asked.studies,
+        draws=len(planner.draws(parts)) if known else 0,
+        seed=data.given.recipe.seed,
+        scores=asked.scores,
+        marginal=planner.shaped.shape.told if known and planner.shaped.shape is not None else None,
+        clusters=asked.clusters,
+        components=planner.components_line(),
+        designs=planner.lines(parts),
+    )
+
+
+def _hash(planner: Planner) -> str:
+    own = planner.data.given.data_hash
+    if planner.pilot is None:
+        return own
+    return "sha256:" + hashlib.sha256(f"{own}\n{planner.pilot.given.data_hash}".encode()).hexdigest()
+
+
+def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
+    if isinstance(planner.components, str):
+        own = planner.data.why if planner.pilot is None else None
+        return [planner.components, *([own] if own else [])]
+    said = []
+    if planner.pilot is not None:
+        said.append(f"components and resampled documents are of the pilot {planner.pilot.given.about.campaign.key}")
+    elif not planner.own:
+        said.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
+    if planner.asked.difference is None and planner.designs:
+        said.append("no difference was named: the one that the first design finds at the campaign's size is used")
+    if planner.measured and planner.most < 2:
+        said.append("some outputs were rated once: what raters add cannot be told from what outputs add")
+    if planner.measured:
+        said += planner.judged.unlike()
+    said += planner.shaped.told
+    left = [design for design in planner.asked.designs() if design not in planner.designs]
+    if left:
+        said.append(f"{len(left)} designs ask more ratings an item than there are raters")
+    lines = planner.lines(parts)
+    if planner.shaped.why is None and any(
+        one.simulated is None and one.documents > 1 for line in lines for one in line.points
+    ):
+        said.append("the largest designs are not simulated")
+    said += _beyond(planner, lines)
+    said += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
+    return said
+
+
+def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
+    """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
+    said, points = [], [one for line in lines for one in line.points]
+    if any(one.documents < planner.fewest for one in points):
+        named = planner.data.given.recipe.name
+        said.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
+    each = planner.alpha_each
+    over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
+    if over:
+        said.append(
+            f"the test counts documents only, so of new raters it claims up to {max(over):.3f} of equal pairs where "
+            f"{each:.2g} is said: power is that of such a test; ask for more raters, or about these raters alone"
+        )
+    return said
+
+
+def power_picture(view: PowerView) -> bytes:
+    """Power against documents, closed form; bars are from the uncertainty of the components."""
+    lines = [
+        Curve(
+            design_name(design),
+            tuple(Step(one.documents, one.power, *(one.interval or (None, None))) for one in design.points),
+        )
+        for design in view.designs
+    ]
+    told = [*view.warnings, caption(view)]
+    heading = "Power by documents; bars: 95 % from the uncertainty of the components"
+    return curves(_title(view), heading, "documents", lines, told, mark=view.power if lines else None)
+
+
+def hours_picture(view: PowerView) -> bytes:
+    """Power against hours of work."""
+    lines = [
+        Curve(design_name(design), tuple(Step(one.hours, one.power) for one in design.points))
+        for design in view.designs
+    ]
+    told = [*view.warnings, caption(view)]
+    return curves(_title(view), "Power by hours", "hours", lines, told, mark=view.power if lines else None)
+
+
+def srp_picture(view: PowerView) -> bytes:
+    """Forecast SRP against documents."""
+    lines = [
+        Curve(
+            f"{design_name(design)}; {_pairs([one.significant_pairs for one in design.points])}",
+            tuple(
+                Step(one.documents, one.srp, *_bar(one.srp, one.srp_error))
+                for one in design.points
+                if one.srp is not None
+            ),
+        )
+        for design in view.designs
+    ]
+    told = [*view.warnings, caption(view)]
+    heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
+    return curves(_title(view), heading, "documents", [line for line in lines if line.steps], told)
+
+
+def clusters_picture(view: PowerView) -> bytes:
+    """Clusters expected against hours of work."""
+    lines = [
+        Curve(
+            design_name(design),
+            tuple(
+                Step(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
+                for one in design.points
+                if one.clusters is not None
+            ),
+        )
+        for design in view.designs
+    ]
+    told = [*view.warnings, caption(view)]
+    if view.clusters == "none":
+        told.insert(0, "No clusters were asked for: name a rule with `clusters`.")
+    heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
+    shown = [line for line in lines if line.steps]
+    return curves(_title(view), heading, "hours", shown, told, highest=float(view.systems))
+
+
+def _ends(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
+    return (None, None) if error is None else (max(1.0, value - 2 * error), min(float(most), value + 2 * error))
+
+
+def _bar(value: float, error: float | None) -> tuple[float, float] | tuple[None, None]:
+    return (None, None) if error is None else (max(0.0, value - error), min(1.0, value + error))
+
+
+def _pairs(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{min(known):.1f}–{max(known):.1f} significant pairs" if known else "not simulated"
+
+
+def _title(view: PowerView) -> str:
+    return f"What a difference takes: {', '.join(view.campaigns)}"
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"ende": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "recommended",
+    "higher_is_better": False,
+    "difference": 2.0,
+    "power": 0.8,
+    "alpha": 0.05,
+    "alpha_each": 0.0011,
+    "systems": 10,
+    "pairs": 45,
+    "raters": 10,
+    "planned_documents": 30,
+    "segments": 3.47,
+    "words_per_segment": 40.0,
+    "seconds_per_word": 0.8,
+    "fixed_panel": False,
+    "studies": 200,
+    "draws": 0,
+    "seed": 20261120,
+    "components": {
+        "doc_system": 0.112,
+        "segment_system": 9.811,
+        "rater": 7.854,
+        "rater_system": 0.153,
+        "rater_doc": 0.37,
+        "rater_segment": 7.365,
+        "rater_doc_system": 1.511,
+        "residual": 10.34,
+        "source": "ende, own judgments",
+    },
+    "designs": [
+        {
+            "grouping": "psxs",
+            "ratings_per_item": 1,
+            "documents_needed": 69,
+            "needed_interval": None,
+            "hours_needed": 23.2,
+            "price_needed": None,
+            "raters_needed": None,
+            "raters_told": "with 30 documents no number of raters is enough: differences up to 3.07 are not found",
+            "raters_at_least": 2,
+            "floor": 0.175,
+            "points": [],
+        }
+    ],
+}
+REPORT: Report[PowerAsked, PowerView] = Report(
+    name="power",
+    title="What a difference takes",
+    summary="Documents, raters, ratings and hours for a difference at a power: closed form, simulated, resampled.",
+    options=PowerAsked,
+    result=PowerView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
+    caption=caption,
+    long=True,
+    other_campaigns=PowerAsked.also,
+)

@@ -1,0 +1,108 @@
+"""What a planner draws beside normal pairs: scores of another distribution, and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from app.reports.power.options import PowerAsked
+from app.reports.source.model_ratings import Modelled
+from app.stats.planning import Components, Layout
+from app.stats.planning_drawn import drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning_scores import Drawn, Marginal, NoSuchScores, drawn, marginal
+from app.stats.planning_studies import TooLarge, simulated_power
+from app.stats.ratings import Floats
+
+Shares = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
+
+    components: Components
+    shape: Marginal | None = None
+    scores: Drawn | None = None
+    why: str | None = None
+
+    @property
+    def told(self) -> list[str]:
+        """What must be said of them."""
+        if self.why is not None:
+            return [f"no studies are simulated: {self.why}"]
+        if self.scores is None:
+            return []
+        said = ["the closed form, intervals and SRP are of normal scores; simulated power and clusters are not"]
+        if not self.scores.latent.fits:
+            said.append("the components are more than single ratings vary: they are drawn in proportion")
+        return said
+
+    def power(
+        self, layout: Layout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
+    ) -> Shares:
+        """Simulated power and its error; nothing where it cannot be drawn. Raises TooLarge."""
+        if self.why is not None:
+            return {}
+        if self.scores is None:
+            found, n = simulated_power(
+                self.components, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
+            )
+        else:
+            found, n = drawn_power(self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng)
+        share = found / n
+        return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
+
+    def size(self, layout: Layout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
+        """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
+        if self.why is not None or layout.documents < 2:
+            return {}
+        # A study that finds the first better is as likely as one that finds the second.
+        found, n = simulated_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
+        share = 2 * found / n
+        return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
+
+    def clusters(
+        self,
+        asked: PowerAsked,
+        layout: Layout,
+        *,
+        means: Floats | None,
+        between: float,
+        systems: int,
+        rng: np.random.Generator,
+    ) -> Shares:
+        """Clusters expected and their error; nothing where none are asked for, or they are too large to be drawn."""
+        if asked.clusters == "none" or self.why is not None:
+            return {}
+        try:
+            found = expected_clusters(
+                normal_draw(self.components, layout) if self.scores is None else shaped_draw(self.scores, layout),
+                layout,
+                means=means,
+                between=between,
+                systems=systems,
+                rule=asked.clusters,
+                alpha=asked.alpha,
+                holm=asked.adjust == "holm",
+                studies=asked.studies,
+                rng=rng,
+            )
+        except TooLarge:
+            return {}
+        return {"clusters": found.mean, "clusters_error": found.error}
+
+
+def shaped(asked: PowerAsked, components: Components, judged: Modelled, difference: float) -> Shaped:
+    """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
+    if asked.scores == "normal":
+        return Shaped(components)
+    ratings = judged.ratings
+    try:
+        shape = marginal(asked.scores, ratings.score)
+        scores = drawn(components, shape, better_sign=ratings.better_sign, fixed_panel=asked.fixed_panel)
+        scores.apart(difference)
+    except NoSuchScores as error:
+        return Shaped(components, why=error.detail)
+    return Shaped(components, shape, scores)

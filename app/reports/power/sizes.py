@@ -1,0 +1,87 @@
+"""How large a planned study is: what is asked for, else what the campaign or its pilot has, else what is usual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from app.reports.power.options import PowerAsked
+from app.reports.source.model_ratings import Modelled
+from app.stats.planning import Prices
+
+SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
+"""Of a campaign that says nothing of them."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A question about a campaign, and the sizes that follow from both."""
+
+    asked: PowerAsked
+    data: Modelled
+    protocol: str
+    pilot: Modelled | None = None
+
+    @property
+    def judged(self) -> Modelled:
+        """The judgments that are planned from: the pilot's, else the campaign's own."""
+        return self.pilot or self.data
+
+    @property
+    def _sized(self) -> Modelled:
+        """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
+        return self.data if len(self.data.ratings) else self.judged
+
+    @cached_property
+    def systems(self) -> int:
+        """Asked for, else the campaign's, else a usual number."""
+        own = len(self._sized.rows.systems)
+        return self.asked.systems or (own if own > 1 else SYSTEMS)
+
+    @property
+    def pairs(self) -> int:
+        """Of systems."""
+        return self.systems * (self.systems - 1) // 2
+
+    @cached_property
+    def raters(self) -> int:
+        """Asked for, else the campaign's."""
+        return self.asked.raters or len(self._sized.rows.raters) or RATERS
+
+    @cached_property
+    def own_documents(self) -> int:
+        """Documents that a system was judged on, mean; segments where there are no documents."""
+        return self._sized.rows.n_units_of_a_system
+
+    @cached_property
+    def segments(self) -> float:
+        """Of a document."""
+        rows = self._sized.rows
+        own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
+        return self.asked.segments or own
+
+    @cached_property
+    def words(self) -> float:
+        """Of a segment, source and output together: twice those of the source."""
+        known = self._sized.given.documents
+        there = (known.words > 0) & (known.segments > 0)
+        total = int(known.segments[there].sum())
+        own = 2.0 * float(known.words[there].sum()) / total if total else WORDS
+        return self.asked.words or own
+
+    @property
+    def prices(self) -> Prices:
+        """What a rating costs."""
+        asked = self.asked
+        return Prices(asked.seconds_per_word, asked.overhead, asked.onboarding_hours, asked.hourly)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
+        rows = self._sized.rows
+        if self.asked.segments is not None or not len(rows) or not rows.documents_known:
+            return ()
+        there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments
+        return tuple(np.bincount(there, minlength=rows.n_units).tolist())

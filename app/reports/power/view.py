@@ -1,0 +1,312 @@
+"""A planner's report as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.domain.recipe import ClusterRule
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import aligned
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+from app.stats.planning import Grouping
+from app.stats.planning_scores import Scores
+
+GROUPED: dict[Grouping, str] = {
+    "psxs": "pSxS",
+    "system_balanced": "system-balanced",
+    "none": "no grouping",
+}
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ComponentsLine(_Line):
+    """The components that everything is computed from."""
+
+    doc_system: float
+    segment_system: float
+    rater: float
+    rater_system: float
+    rater_doc: float
+    rater_segment: float
+    rater_doc_system: float
+    residual: float
+    source: str
+
+
+class PointLine(_Line):
+    """One size of one design. Each power by another way; null where a way is not open."""
+
+    documents: int
+    standard_error: float
+    detectable: float = Field(description="The difference found with the power asked for.")
+    power: float = Field(description="Closed form.")
+    interval: tuple[float, float] | None = Field(description="95 %, from the uncertainty of the components.")
+    simulated: float | None = Field(description="Studies drawn from the components, by the campaign's allocator.")
+    simulated_error: float | None
+    size: float | None = Field(
+        None, description="Share of simulated studies that claim a difference of equal systems, by the same test."
+    )
+    size_error: float | None = None
+    resampled: float | None = Field(description="Documents of the campaign drawn again.")
+    resampled_error: float | None
+    srp: float | None = Field(description="Forecast of Stable Ranking Probability, fixed rater pool.")
+    srp_error: float | None
+    significant_pairs: float | None = Field(description="Of a study, at alpha, as SRP counts them.")
+    hours: float
+    price: float | None
+    clusters: float | None = Field(None, description="That a study is expected to tell apart, by the rule asked for.")
+    clusters_error: float | None = None
+    raters_needed: int | None = Field(
+        None, description="With so many documents, for the difference at the power; null where no number is enough."
+    )
+
+
+class DesignLine(_Line):
+    """One design: a grouping and a number of ratings an item."""
+
+    grouping: Grouping
+    ratings_per_item: int
+    documents_needed: int | None = Field(description="For the difference at the power; null where none is enough.")
+    needed_interval: tuple[int | None, int | None] | None = Field(description="Null at an end: no number is enough.")
+    hours_needed: float | None
+    price_needed: float | None
+    raters_needed: int | None = Field(
+        None, description="With `planned_documents`, for the difference at the power; null where no number is enough."
+    )
+    raters_told: str | None = Field(None, description="Why no number of raters is enough, or what more of them do.")
+    raters_at_least: int | None = Field(
+        None, description="With fewer raters no number of documents is enough; null beyond a million."
+    )
+    floor: float = Field(description="Standard error that no number of documents goes below: rater × system.")
+    points: list[PointLine]
+
+
+class PowerView(ReportHead):
+    """How many documents, raters and ratings a difference takes, and what they cost."""
+
+    recipe: str
+    higher_is_better: bool | None
+    pilot: str | None = Field(None, description="The campaign whose judgments are the pilot, where one was named.")
+    difference: float | None
+    power: float
+    alpha: float
+    alpha_each: float | None = Field(None, description="Alpha of each of the pairs.")
+    systems: int
+    pairs: int
+    raters: int
+    planned_documents: int | None = Field(None, description="The campaign's, else the middle one of those asked for.")
+    segments: float = Field(description="Of a document, on average.")
+    words_per_segment: float = Field(description="Of source and output together.")
+    seconds_per_word: float
+    fixed_panel: bool
+    studies: int
+    draws: int
+    seed: int
+    scores: Scores = Field("normal", description="Of simulated studies.")
+    marginal: str | None = Field(None, description="What was fitted to single ratings, where scores are not normal.")
+    clusters: ClusterRule = Field("none", description="Rule of the clusters that are counted in simulated studies.")
+    components: ComponentsLine | None = None
+    designs: list[DesignLine] = Field(default_factory=list)
+
+
+def design_name(one: DesignLine) -> str:
+    """A design in words."""
+    plural = "s" if one.ratings_per_item > 1 else ""
+    return f"{GROUPED[one.grouping]}, {one.ratings_per_item} rating{plural} an item"
+
+
+def tables(view: PowerView) -> Sequence[Section]:
+    """What each design needs, its points, and the components."""
+    if view.components is None:
+        return [Section("Components", Table(("Source",), ("left",), ()), frozenset())]
+    return [
+        Section("What each design needs", _needs(view), frozenset()),
+        Section("By number of documents", _points(view), frozenset()),
+        *([] if view.clusters == "none" else [Section("Clusters for the budget", _clusters(view), frozenset())]),
+        Section("Components used", _components(view.components), frozenset()),
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else captions.number(value, 2)
+
+
+def _amount(value: float | None, places: int = 0) -> str:
+    return "–" if value is None else f"{value:,.{places}f}"
+
+
+def _enough(value: int | None) -> str:
+    return "none is enough" if value is None else f"{value:,}"
+
+
+def _needs(view: PowerView) -> Table:
+    planned = view.planned_documents
+    heads: list[tuple[str, Alignment]] = [
+        ("Design", "left"),
+        ("Documents", "right"),
+        ("95 % interval", "left"),
+        ("Hours", "right"),
+        ("Price", "right"),
+        ("Raters" if planned is None else f"Raters for {planned:,} documents", "right"),
+        ("Raters at least", "right"),
+        ("Floor of the standard error", "right"),
+    ]
+    rows = []
+    for one in view.designs:
+        span = one.needed_interval
+        ends = "–" if span is None else " to ".join(_enough(end) for end in span)
+        bill = (_amount(one.hours_needed), _amount(one.price_needed, 2))
+        raters = (_enough(one.raters_needed), _enough(one.raters_at_least))
+        floor = captions.number(one.floor, 3)
+        rows.append((design_name(one), _enough(one.documents_needed), ends, *bill, *raters, floor))
+    return aligned(heads, rows)
+
+
+def _points(view: PowerView) -> Table:
+    heads: list[tuple[str, Alignment]] = [
+        ("Design", "left"),
+        ("Documents", "right"),
+        ("Power", "right"),
+        ("95 % interval", "left"),
+        ("Simulated", "right"),
+        ("Size", "right"),
+        ("Resampled", "right"),
+        ("SRP", "right"),
+        ("Significant pairs", "right"),
+        ("Detectable", "right"),
+        ("Raters needed", "right"),
+        ("Hours", "right"),
+    ]
+    rows = []
+    for design in view.designs:
+        for one in design.points:
+            span = "–" if one.interval is None else " to ".join(_share(end) for end in one.interval)
+            found = (_share(one.power), span, _share(one.simulated), _size(one), _share(one.resampled), _share(one.srp))
+            pairs = "–" if one.significant_pairs is None else captions.number(one.significant_pairs, 1)
+            detectable = captions.number(one.detectable, captions.decimals([one.detectable]))
+            last = (pairs, detectable, _enough(one.raters_needed), _amount(one.hours))
+            rows.append((design_name(design), f"{one.documents:,}", *found, *last))
+    return aligned(heads, rows)
+
+
+def _size(one: PointLine) -> str:
+    """Three places: it is small."""
+    return "–" if one.size is None else captions.number(one.size, 3)
+
+
+def _clusters(view: PowerView) -> Table:
+    heads: list[tuple[str, Alignment]] = [
+        ("Design", "left"),
+        ("Documents", "right"),
+        ("Hours", "right"),
+        ("Price", "right"),
+        ("Clusters expected", "right"),
+        ("Standard error", "right"),
+    ]
+    rows = []
+    for design in view.designs:
+        for one in design.points:
+            told = tuple(_amount(value, 2) for value in (one.price, one.clusters, one.clusters_error))
+            rows.append((design_name(design), f"{one.documents:,}", _amount(one.hours), *told))
+    return aligned(heads, rows)
+
+
+def _components(line: ComponentsLine) -> Table:
+    values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
+    places = captions.decimals([max(value for _, value in values) / 10])
+    rows = [(name, captions.number(value, places), captions.number(sqrt(value), places)) for name, value in values]
+    return aligned([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
+
+
+CSV = (
+    "grouping",
+    "ratings_per_item",
+    "documents",
+    "standard_error",
+    "detectable",
+    "power",
+    "power_low",
+    "power_high",
+    "simulated",
+    "simulated_error",
+    "resampled",
+    "resampled_error",
+    "srp",
+    "srp_error",
+    "significant_pairs",
+    "hours",
+    "price",
+    "difference",
+    "alpha_each",
+    "clusters",
+    "clusters_error",
+    "raters_needed",
+    "size",
+    "size_error",
+)
+
+
+def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a design and number of documents."""
+    rows: list[Sequence[Cell]] = []
+    for design in view.designs:
+        for one in design.points:
+            low, high = one.interval or (None, None)
+            rows.append(
+                (
+                    design.grouping,
+                    design.ratings_per_item,
+                    one.documents,
+                    one.standard_error,
+                    one.detectable,
+                    one.power,
+                    low,
+                    high,
+                    one.simulated,
+                    one.simulated_error,
+                    one.resampled,
+                    one.resampled_error,
+                    one.srp,
+                    one.srp_error,
+                    one.significant_pairs,
+                    one.hours,
+                    one.price,
+                    view.difference,
+                    view.alpha_each,
+                    one.clusters,
+                    one.clusters_error,
+                    one.raters_needed,
+                    one.size,
+                    one.size_error,
+                )
+            )
+    return CSV, rows
+
+
+def caption(view: PowerView) -> str:
+    """What is planned for, and from which data."""
+    campaign, version = next(iter(view.campaigns.items()))
+    origin = (
+        f"{campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, method {view.method_version}."
+    )
+    if view.components is None or view.difference is None:
+        return origin
+    of = "these raters" if view.fixed_panel else f"{view.raters} new raters"
+    return (
+        f"A difference of {view.difference:.3g} between two of {view.systems} systems, power {view.power:g}, alpha "
+        f"{view.alpha:g}, {view.alpha_each:.2g} each of {view.pairs} pairs; new documents of {view.segments:.3g} "
+        f"segments, {of}. Components: {view.components.source}. {_drawn_from(view)}{origin}"
+    )
+
+
+def _drawn_from(view: PowerView) -> str:
+    """The scores of simulated studies, where they are not normal, and the rule of clusters, where one is asked for."""
+    told = "" if view.marginal is None else f"Simulated scores: {view.scores.replace('_', ' ')}, {view.marginal}. "
+    return told + ("" if view.clusters == "none" else f"Clusters: rule {view.clusters}. ")

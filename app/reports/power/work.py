@@ -1,0 +1,349 @@
+"""What a planner computes: closed forms, and by chunks what is drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import TypedDict
+
+import numpy as np
+
+from app.domain.errors import Invalid
+from app.reports.power.scores import Shaped, shaped
+from app.reports.power.sizes import Sized
+from app.reports.power.view import ComponentsLine, DesignLine, PointLine
+from app.reports.source.model_ratings import Draw, drawn
+from app.stats import planning
+from app.stats.components.generalizability import components_of, of_contrasts, planned, system_variance
+from app.stats.planning import Components, Grouping, Layout, NoComponents
+from app.stats.planning_pilot import Pilot, pilot, resampled_power
+from app.stats.planning_raters import raters_at_least, raters_needed
+from app.stats.planning_studies import ByRecipe, TooLarge, forecast_srp
+from app.stats.ratings import Floats
+
+FEWEST_FOR_SIZE = 1_000
+"""Studies of equal systems: what they claim is rare, so it takes more of them than power does."""
+
+SRP_WORLDS, SRP_WORLDS_OF_MANY, MANY_ITEMS = 6, 3, 10_000
+Drawing = dict[str, float | None]
+
+
+class _Aim(TypedDict):
+    difference: float
+    systems: int
+    alpha: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Planner(Sized):
+    """A question about a campaign, with all that follows from both without drawing."""
+
+    @cached_property
+    def components(self) -> Components | str:
+        """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
+        given = self.asked.given()
+        if given is not None:
+            return given
+        key = self.judged.given.about.campaign.key
+        if self.judged.fitted is not None:
+            return components_of(self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot"))
+        if self.pilot is not None:
+            return f"the pilot {key} cannot be used: {self.pilot.why}"
+        try:
+            return planning.default_components(self.protocol)
+        except NoComponents as error:
+            return f"{error.title()} ({error.detail})"
+
+    @property
+    def measured(self) -> bool:
+        """The components are of judgments that are at hand."""
+        return self.asked.components is None and self.judged.fitted is not None
+
+    @property
+    def own(self) -> bool:
+        """The components are the campaign's own."""
+        return self.measured and self.pilot is None
+
+    @property
+    def alpha_each(self) -> float:
+        """Alpha of one pair."""
+        return self.asked.alpha / self.pairs if self.asked.adjust == "holm" else self.asked.alpha
+
+    @cached_property
+    def designs(self) -> tuple[tuple[Grouping, int], ...]:
+        """Those that the raters suffice for."""
+        return tuple(one for one in self.asked.designs() if one[1] <= self.raters)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of documents."""
+        return self.asked.sizes(self.own_documents)
+
+    @cached_property
+    def planned_documents(self) -> int:
+        """The campaign's own, else the middle one of the numbers asked for."""
+        return self.own_documents or self.sizes[len(self.sizes) // 2]
+
+    def layout(self, design: tuple[Grouping, int], documents: int) -> Layout:
+        """One size of one design."""
+        grouping, each = design
+        return Layout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
+
+    @property
+    def rule(self) -> ByRecipe:
+        """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
+        recipe = self.data.given.recipe
+        return ByRecipe(self.asked.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
+
+    @property
+    def fewest(self) -> int:
+        """Documents below which that recipe can claim nothing."""
+        if not self.rule.flips:
+            return 1
+        return planning.fewest_documents(self.pairs if self.asked.adjust == "holm" else 1, self.asked.alpha)
+
+    @cached_property
+    def difference(self) -> float:
+        """Asked for, else what the first design finds with the campaign's own number of documents."""
+        if self.asked.difference is not None or isinstance(self.components, str) or not self.designs:
+            return self.asked.difference or 0.0
+        own = self.layout(self.designs[0], self.planned_documents)
+        variance = planning.contrast_variance(self.components, own)
+        return planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power)
+
+    @cached_property
+    def shaped(self) -> Shaped:
+        """Scores of simulated studies. There must be components."""
+        if isinstance(self.components, str):
+            raise Invalid(self.components)
+        return shaped(self.asked, self.components, self.judged, self.difference)
+
+    @cached_property
+    def _points(self) -> list[tuple[int, int]]:
+        return [(i, documents) for i in range(len(self.designs)) for documents in self.sizes]
+
+    @property
+    def n_chunks(self) -> int:
+        """Draws of the components, where they are the campaign's own, then one chunk a design."""
+        if isinstance(self.components, str):
+            return 0
+        return self._n_draws + len(self.designs)
+
+    @property
+    def _n_draws(self) -> int:
+        return self.judged.n_chunks if self.measured else 0
+
+    def chunk(self, number: int) -> bytes:
+        """Either of both kinds."""
+        if number < self._n_draws:
+            return self.judged.chunk(number)
+        design = number - self._n_draws
+        return json.dumps([self._drawing(design, documents) for documents in self.sizes]).encode()
+
+    def draws(self, parts: Sequence[bytes]) -> list[Draw]:
+        """Drawn components."""
+        return drawn(parts[: self._n_draws])
+
+    def _drawing(self, design: int, documents: int) -> Drawing:
+        """Power by drawn studies and by drawn documents, and SRP, of one point."""
+        if isinstance(self.components, str):
+            return {}
+        layout, seed = self.layout(self.designs[design], documents), self.data.given.recipe.seed
+        rng = np.random.default_rng([seed, 2, design, documents])
+        return {
+            **self._simulated(layout, rng),
+            **self._resampled(layout, rng),
+            **self._clusters(layout, np.random.default_rng([seed, 4, design, documents])),
+        }
+
+    def _clusters(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+        """From a seed of its own, so that to ask for clusters changes nothing else."""
+        return self.shaped.clusters(
+            self.asked, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
+        )
+
+    def _simulated(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+        components, n = self.components, self.asked.studies
+        if isinstance(components, str) or layout.documents < 2:
+            return {}
+        try:
+            found = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
+            size = self.shaped.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
+            if layout.documents < self.fewest:
+                found, size = dict.fromkeys(found, 0.0), dict.fromkeys(size, 0.0)
+            ahead = forecast_srp(
+                components,
+                layout,
+                means=self.true_means,
+                between=self.between,
+                systems=self.systems,
+                alpha=self.asked.alpha,
+                rule=self.rule,
+                worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
+                rng=rng,
+            )
+        except TooLarge:
+            return {}
+        return {
+            **found,
+            **size,
+            "srp": ahead.srp,
+            "srp_error": ahead.mc_error,
+            "significant_pairs": ahead.mean_significant_pairs,
+        }
+
+    def _resampled(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+        source = self.source(layout)
+        if source is None or layout.documents < 2:
+            return {}
+        if layout.documents < self.fewest:
+            return {"resampled": 0.0, "resampled_error": 0.0}
+        power, error = resampled_power(
+            source,
+            difference=self.difference,
+            documents=layout.documents,
+            alpha=self.alpha_each,
+            studies=self.asked.studies,
+            rng=rng,
+        )
+        return {"resampled": power, "resampled_error": error}
+
+    @cached_property
+    def most(self) -> int:
+        """Ratings an item that every output of the campaign has."""
+        rows = self.judged.rows
+        outputs = rows.segment * len(rows.systems) + rows.system
+        return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
+
+    def source(self, layout: Layout) -> Pilot | None:
+        """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
+        if not self.measured or layout.ratings_per_item > self.most:
+            return None
+        try:
+            found = pilot(self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+        except Invalid:
+            return None
+        return found if found.rated_anew or layout.grouping == "psxs" else None
+
+    @property
+    def between(self) -> float:
+        """Variance between systems: of the judgments, else published, else as much as between documents of one."""
+        if self.judged.fitted is not None:
+            return system_variance(self.judged.fitted)
+        return planning.BETWEEN.get(self.protocol, self.difference**2)
+
+    @property
+    def true_means(self) -> Floats | None:
+        """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
+        fitted = self.judged.fitted
+        if fitted is None or len(fitted.means) != self.systems:
+            return None
+        between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
+        kept = between / (between + error) if between + error > 0 else 0.0
+        middle = float(fitted.means.mean())
+        sign = self.judged.ratings.better_sign
+        return np.asarray(sign * (middle + kept * (fitted.means - middle)), dtype=np.float64)
+
+    def lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
+        """Every design with its points."""
+        if isinstance(self.components, str):
+            return []
+        fitted = self.judged.fitted
+        draws = [planned(of_contrasts(fitted, draw)) for draw in self.draws(parts)] if fitted is not None else []
+        made: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
+        by_point = dict(zip(self._points, made, strict=True))
+        return [self._design(i, self.components, draws, by_point) for i in range(len(self.designs))]
+
+    def _design(
+        self, i: int, components: Components, draws: Sequence[Components], made: dict[tuple[int, int], Drawing]
+    ) -> DesignLine:
+        design = self.designs[i]
+        base = self.layout(design, 1)
+        needed = self._needed(components, base)
+        bill = None if needed is None else self._cost(replace(base, documents=needed))
+        panel = raters_needed(components, replace(base, documents=self.planned_documents), **self._aim)
+        return DesignLine(
+            grouping=design[0],
+            ratings_per_item=design[1],
+            documents_needed=needed,
+            needed_interval=self._needed_interval(draws, base),
+            hours_needed=None if bill is None else bill.judging_hours + bill.onboarding_hours,
+            price_needed=None if bill is None else bill.price,
+            raters_needed=panel.least,
+            raters_told=panel.told,
+            raters_at_least=raters_at_least(components, base, **self._aim),
+            floor=planning.floor(components, base),
+            points=[self._point(components, draws, self.layout(design, d), made[i, d]) for d in self.sizes],
+        )
+
+    def _needed(self, components: Components, base: Layout) -> int | None:
+        found = planning.documents_needed(components, base, **self._aim)
+        return None if found is None else max(found, self.fewest)
+
+    @property
+    def _aim(self) -> _Aim:
+        """What the closed forms are solved for; alpha of all pairs, since they split it over them."""
+        alpha = self.alpha_each * self.pairs
+        return {"difference": self.difference, "systems": self.systems, "alpha": alpha, "power": self.asked.power}
+
+    def _needed_interval(self, draws: Sequence[Components], base: Layout) -> tuple[int | None, int | None] | None:
+        if not draws:
+            return None
+        found = sorted(n if (n := self._needed(draw, base)) is not None else np.inf for draw in draws)
+        low, high = (found[round(at * (len(found) - 1))] for at in (0.025, 0.975))
+        return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
+
+    def _cost(self, layout: Layout) -> planning.Cost:
+        return planning.cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
+
+    def _point(self, components: Components, draws: Sequence[Components], layout: Layout, made: Drawing) -> PointLine:
+        variance = planning.contrast_variance(components, layout)
+        powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
+        bill = self._cost(layout)
+        drawn_here = {name: made.get(name) for name in _DRAWN}
+        return PointLine(
+            documents=layout.documents,
+            standard_error=sqrt(variance),
+            detectable=planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power),
+            power=self._power(layout, variance),
+            interval=_interval(powers),
+            raters_needed=raters_needed(components, layout, **self._aim).least,
+            hours=bill.judging_hours + bill.onboarding_hours,
+            price=bill.price,
+            **drawn_here,
+        )
+
+    def _power(self, layout: Layout, variance: float) -> float:
+        if layout.documents < self.fewest:
+            return 0.0
+        return planning.power(self.difference, variance, alpha=self.alpha_each)
+
+    def components_line(self) -> ComponentsLine | None:
+        """The components used."""
+        return None if isinstance(self.components, str) else ComponentsLine(**asdict(self.components))
+
+
+CLUSTERS = ("clusters", "clusters_error")
+_DRAWN = (
+    "simulated",
+    "simulated_error",
+    "size",
+    "size_error",
+    "resampled",
+    "resampled_error",
+    "srp",
+    "srp_error",
+    "significant_pairs",
+    *CLUSTERS,
+)
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float] | None:
+    if not values:
+        return None
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,224 @@
+"""Which of the outputs that stood side by side raters prefer, pair by pair."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.report import Report, Work, whole
+from app.reports.preferences.view import PairPreferred, PreferencesView, SystemPreferred, caption, csv, picture, tables
+from app.reports.source.registration import registered
+from app.reports.source.snapshot import Snapshot
+from app.stats import preferences as stats
+from app.storage import preferences as stored
+from app.storage.db import Session
+
+CONTROL, SURPLUS, SAME = "control screen", "surplus", "comparison of one text with itself"
+UNTOLD = "comparison among those that are not the best"
+NOT_ASKED = "the campaign asks for no preference: its option `preference` is not set"
+NOTHING = "nobody compared the columns of a screen yet"
+
+
+Out = Mapping[tuple[str, str], str]
+
+
+class PreferencesAsked(BaseModel):
+    """How pairs are tested."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    adjust: Literal["none", "holm", "bh"] = Field("holm", description="Of the p-values of all pairs.")
+    alpha: float = Field(0.05, gt=0, lt=1, description="Level of tests and intervals.", examples=[0.05])
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """One rater's answer about two systems on one screen."""
+
+    first: str
+    second: str
+    outcome: int
+    document: str
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PreferencesAsked) -> Work[PreferencesView]:
+    one = about[0]
+    rows = stored.preferences(session, one.campaign_id, one.version)
+    stands = registered(session, one.campaign_id, one.version).exclusions
+    out: dict[tuple[str, str], str] = {}
+    for standing in stands:
+        out[standing.exclusion.what, standing.exclusion.key] = standing.reason
+    return whole(lambda: _view(one, asked, rows, out))
+
+
+def _view(about: Snapshot, asked: PreferencesAsked, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
+    mode = about.campaign.options.get("preference")
+    dropped: Counter[str] = Counter()
+    counted: list[stored.Row] = []
+    found: list[_Compared] = []
+    for row in rows:
+        why = _left_out(row, out)
+        if why is not None:
+            dropped[why] += 1
+            continue
+        counted.append(row)
+        found += _compared(row, out, dropped, best=mode == "best")
+    systems = sorted({key for one in found for key in (one.first, one.second)})
+    columns = _columns(found, systems)
+    pairs = stats.pairs(columns, n_systems=len(systems), alpha=asked.alpha, method=asked.adjust)
+    return PreferencesView(
+        campaigns={about.campaign.key: about.version},
+        data_hash=_hash(rows),
+        basis=about.campaign.basis,
+        dropped=[{"reason": reason, "n": n} for reason, n in sorted(dropped.items())],
+        warnings=list(_warnings(mode, rows, pairs, asked)),
+        asked=mode if isinstance(mode, str) and mode != "none" else None,
+        alpha=asked.alpha,
+        adjust=asked.adjust,
+        n_screens=len(counted),
+        n_raters=len({row.rater for row in counted}),
+        n_documents=len({row.document for row in counted}),
+        systems=[_system(one, systems) for one in stats.standings(columns, n_systems=len(systems))],
+        pairs=[_pair(one, systems, asked.alpha) for one in _best_first(pairs)],
+    )
+
+
+def _left_out(row: stored.Row, out: Out) -> str | None:
+    if row.surplus:
+        return SURPLUS
+    if row.control:
+        return CONTROL
+    named = (("rater", row.rater), ("document", row.document), ("task", row.task))
+    return next((out[one] for one in named if one in out), None)
+
+
+def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -> Iterator[_Compared]:
+    """Every two columns as every two of their systems. best: only the first group was chosen; among the others nobody
+    compared anything."""
+    place = {column: n for n, group in enumerate(row.preference) for column in group}
+    for a, b in combinations(sorted(place), 2):
+        shown = [(x, y) for x in row.columns[a - 1] for y in row.columns[b - 1]]
+        if best and place[a] == place[b] == 1:
+            dropped[UNTOLD] += len(shown)
+            continue
+        for x, y in shown:
+            if x == y:
+                dropped[SAME] += 1
+            elif reason := out.get(("system", x)) or out.get(("system", y)):
+                dropped[reason] += 1
+            else:
+                yield _Compared(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
+
+
+def _columns(found: Sequence[_Compared], systems: Sequence[str]) -> stats.Comparisons:
+    code = {key: n for n, key in enumerate(systems)}
+    document = {key: n for n, key in enumerate(sorted({one.document for one in found}))}
+    columns = [(code[one.first], code[one.second], one.outcome, document[one.document]) for one in found]
+    return stats.Comparisons(*np.array(columns, dtype=np.int32).reshape(-1, 4).T)
+
+
+def _best_first(pairs: Sequence[stats.Pair]) -> list[stats.Pair]:
+    return sorted(pairs, key=lambda one: (-round(one.preference, 10), one.first, one.second))
+
+
+def _system(one: stats.Standing, systems: Sequence[str]) -> SystemPreferred:
+    key = systems[one.system]
+    return SystemPreferred(system=key, wins=one.wins, losses=one.losses, ties=one.ties, share=one.share)
+
+
+def _pair(one: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferred:
+    return PairPreferred(
+        better=systems[one.first],
+        worse=systems[one.second],
+        wins=one.wins,
+        losses=one.losses,
+        ties=one.ties,
+        n_documents=one.n_documents,
+        preference=one.preference,
+        interval=one.interval,
+        p_value=one.p_value,
+        p_adjusted=one.p_adjusted,
+        significant=one.p_adjusted <= alpha,
+    )
+
+
+def _warnings(
+    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.Pair], asked: PreferencesAsked
+) -> Iterator[str]:
+    if not rows:
+        yield NOTHING if mode in ("best", "ranking") else NOT_ASKED
+    elif not pairs:
+        yield "no comparison is left to count"
+    else:
+        lowest = min(stats.smallest_p(one.n_documents) for one in pairs)
+        lowest *= len(pairs) if asked.adjust == "holm" else 1
+        if lowest > asked.alpha:
+            documents = max(one.n_documents for one in pairs)
+            yield (
+                f"no preference can be significant: with {captions.plural(documents, 'document')} the smallest p is "
+                f"{min(1.0, lowest):g}; collect comparisons on more documents"
+            )
+        if not any(one.wins or one.losses for one in pairs):
+            yield "every comparison is a tie: nobody prefers one system to another"
+        if any(one.interval is None for one in pairs):
+            yield "pairs compared on one document, or on documents that all say the same, have no interval"
+
+
+def _hash(rows: Sequence[stored.Row]) -> str:
+    said = [[*(row.task, row.screen, row.rater, row.document), row.columns, row.preference] for row in rows]
+    return "sha256:" + hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"columns": 9},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "dropped": [{"reason": CONTROL, "n": 4}],
+    "asked": "ranking",
+    "alpha": 0.05,
+    "adjust": "holm",
+    "n_screens": 10,
+    "n_raters": 2,
+    "n_documents": 5,
+    "systems": [
+        {"system": "A", "wins": 7, "losses": 1, "ties": 2, "share": 0.8},
+        {"system": "B", "wins": 1, "losses": 7, "ties": 2, "share": 0.2},
+    ],
+    "pairs": [
+        {
+            "better": "A",
+            "worse": "B",
+            "wins": 7,
+            "losses": 1,
+            "ties": 2,
+            "n_documents": 5,
+            "preference": 0.6,
+            "interval": [0.2, 1.0],
+            "p_value": 0.0703125,
+            "p_adjusted": 0.0703125,
+            "significant": False,
+        }
+    ],
+}
+REPORT: Report[PreferencesAsked, PreferencesView] = Report(
+    name="preferences",
+    title="Preferences side by side",
+    summary="Wins, losses and ties of each pair of systems whose outputs stood in columns of one screen.",
+    options=PreferencesAsked,
+    result=PreferencesView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": picture},
+    caption=caption,
+)

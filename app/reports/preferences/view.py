@@ -1,0 +1,132 @@
+"""A report on preferences as values, tables and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.preferences.chart import PairBar, preference_bars
+from app.reports.ranking.tables import interval
+
+PLACES = 3
+
+
+class SystemPreferred(BaseModel):
+    """One system over all its comparisons."""
+
+    model_config = ConfigDict(frozen=True)
+
+    system: str
+    wins: int
+    losses: int
+    ties: int
+    share: float = Field(description="Of the comparisons: a win counts 1, a tie one half.")
+
+
+class PairPreferred(BaseModel):
+    """Two systems; the better one won more often."""
+
+    model_config = ConfigDict(frozen=True)
+
+    better: str
+    worse: str
+    wins: int
+    losses: int
+    ties: int
+    n_documents: int
+    preference: float = Field(description="(wins − losses) / comparisons.")
+    interval: tuple[float, float] | None = Field(
+        description="Documents are what is sampled; null with one, or where all say the same."
+    )
+    p_value: float = Field(description="Sign permutation of whole documents, two-sided.")
+    p_adjusted: float
+    significant: bool
+
+
+class PreferencesView(ReportHead):
+    """Which of the outputs that stood side by side raters prefer."""
+
+    asked: str | None = Field(description="What raters are asked of a screen: best, ranking, or null for nothing.")
+    alpha: float
+    adjust: str
+    n_screens: int = Field(description="Answers about a screen that count.")
+    n_raters: int
+    n_documents: int
+    systems: list[SystemPreferred] = Field(description="By share of points.")
+    pairs: list[PairPreferred]
+
+
+def tables(view: PreferencesView) -> Sequence[Section]:
+    """One row a system, and one a pair."""
+    headings = ("System", "Wins", "Losses", "Ties", "Share of points")
+    sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
+    systems = tuple(
+        (one.system, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}", captions.number(one.share, PLACES))
+        for one in view.systems
+    )
+    return (Section("Systems", Table(headings, sides, systems)), Section("Pairs", _pairs(view), frozenset({0, 1})))
+
+
+def _pairs(view: PreferencesView) -> Table:
+    heads: tuple[tuple[str, Alignment], ...] = (
+        ("Better", "left"),
+        ("Worse", "left"),
+        ("Wins", "right"),
+        ("Losses", "right"),
+        ("Ties", "right"),
+        ("Preference", "right"),
+        (f"{1 - view.alpha:.0%} interval", "left"),
+        ("p", "right"),
+        ("p adjusted", "right"),
+        ("Significant", "left"),
+    )
+    headings, sides = zip(*heads, strict=True)
+    rows = tuple(
+        (
+            *(one.better, one.worse, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}"),
+            *(captions.number(one.preference, PLACES), interval(one.interval, PLACES)),
+            *(captions.p_text(one.p_value), captions.p_text(one.p_adjusted), "yes" if one.significant else "no"),
+        )
+        for one in view.pairs
+    )
+    return Table(headings, sides, rows)
+
+
+COLUMNS = ("better", "worse", "wins", "losses", "ties", "n_documents", "preference", "interval_low", "interval_high")
+TESTED = ("p_value", "p_adjusted", "significant", "campaign", "data_version")
+
+
+def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a pair."""
+    campaign, version = next(iter(view.campaigns.items()))
+    rows: list[Sequence[Cell]] = [
+        (
+            *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
+            *(one.interval or (None, None)),
+            *(captions.p_cell(one.p_value), captions.p_cell(one.p_adjusted), one.significant, campaign, version),
+        )
+        for one in view.pairs
+    ]
+    return (*COLUMNS, *TESTED), rows
+
+
+def caption(view: PreferencesView) -> str:
+    """What the figures are, and from which data."""
+    campaign, version = next(iter(view.campaigns.items()))
+    counted = f"{captions.plural(view.n_screens, 'screen')}, {captions.plural(view.n_raters, 'rater')}"
+    counted += f", {captions.plural(view.n_documents, 'document')}"
+    return (
+        f"Preferences of {campaign}, data version {version}: {counted}; "
+        f"exact sign test, {view.adjust} adjustment; intervals of (wins − losses)/comparisons over documents"
+    )
+
+
+def picture(view: PreferencesView) -> bytes:
+    """One bar a pair: wins, ties, losses."""
+    bars = [PairBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
+    told = [*view.warnings, caption(view)]
+    return preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, told)

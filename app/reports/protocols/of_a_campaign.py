@@ -1,0 +1,20 @@
+"""One campaign's protocol by the criteria by which several are compared: what it tells apart, agreement, cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from app.reports.kit.report import Report
+from app.reports.protocols.report import EXAMPLE, ProtocolsAsked
+from app.reports.protocols.report import REPORT as SEVERAL
+from app.reports.protocols.view import ProtocolsView
+
+OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
+REPORT: Report[ProtocolsAsked, ProtocolsView] = replace(
+    SEVERAL,
+    title="What the protocol does",
+    summary="Human against machine separation, agreement and time of the protocol of one campaign.",
+    example=OF_ONE,
+    over="campaign",
+)

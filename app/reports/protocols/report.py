@@ -1,0 +1,359 @@
+"""Protocols on the same outputs: whether they tell humans from machines, how far raters agree, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, permutations
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.kit.report import Report, Work, whole
+from app.reports.protocols.view import (
+    BridgeView,
+    GapView,
+    ProtocolsView,
+    ProtocolView,
+    TimeView,
+    caption,
+    csv,
+    picture,
+    tables,
+)
+from app.reports.robustness.report import KEYS_PATTERN
+from app.reports.source.calibration import (
+    Address,
+    Parted,
+    ScoredAsked,
+    campaign_heads,
+    one_source,
+    parted,
+    sampled,
+    units_of,
+)
+from app.reports.source.judged_ratings import judged
+from app.reports.source.raw_ratings import NOTHING
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement import alpha, bootstrap, pairs
+from app.stats.agreement.units import Repeated, Units
+from app.stats.calibration import bridge as bridges
+from app.stats.calibration.linking import ends
+from app.stats.calibration.separation import expected_pairs, gap
+from app.stats.plain import number
+from app.stats.quality.pairing import first_rows
+from app.stats.ratings import Bools, Floats, Ratings, Role
+from app.stats.ratings import Kind as Level
+from app.stats.timing import trimmed
+from app.storage.db import Session
+
+MOST_POINTS = 101
+Timed = Literal["segment", "document_score", "all_segments"]
+
+
+class ProtocolsAsked(ScoredAsked):
+    """What should stand above what, and how intervals are drawn."""
+
+    order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
+        "", description="Systems, the best first, with commas between; by default humans above every system."
+    )
+    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(1_000, description="Draws of documents; 0 for none.")
+    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
+
+    parted: Parted
+    units: Units
+    mean: Floats
+    seconds: Mapping[Timed, Floats]
+    addresses: list[Address]
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
+    found = [_measured(session, one, asked) for one in about]
+    _check_order([one.parted for one in found], asked)
+    return whole(lambda: _view(found, asked))
+
+
+def _check_order(parts: Sequence[Parted], asked: ProtocolsAsked) -> None:
+    known = {key for one in parts for key in one.kinds}
+    for key in filter(None, asked.order.split(",")):
+        if key not in known:
+            what = f"none of these campaigns has a system {key!r}"
+            raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
+
+
+def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measured:
+    given = parted(session, about, asked)
+    units = sampled(given, units_of(given, given.test, asked.repeats))
+    total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
+    mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
+    labels = given.found.rows.labels
+    addresses = []
+    for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):
+        key = labels.documents[labels.segment_document[place]]
+        position = int(labels.segment_position[place])
+        addresses.append((key, position, labels.systems[system]))
+    return Measured(given, units, mean, _seconds(session, about, asked.repeats), addresses)
+
+
+def _seconds(session: Session, about: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
+    """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
+    read = judged(session, about)
+    rows, started, submitted = read.rows, read.events.started, read.events.submitted
+    known = (started >= 0) & (submitted > started) & first_rows(rows)
+    known &= np.isin(rows.role, (Role.RATING, Role.REPEAT))
+    if repeats != "average":
+        known &= _once(rows, last=repeats == "latest")
+    segment = np.asarray(rows.kind == Level.SEGMENT)
+    spent = np.asarray((submitted - started) / 1e6, dtype=np.float64)
+    return {
+        "segment": spent[known & segment],
+        "document_score": spent[known & ~segment],
+        "all_segments": _of_complete(rows.where(known & segment), spent[known & segment]),
+    }
+
+
+def _of_complete(rows: Ratings, spent: Floats) -> Floats:
+    """Of each rater who rated every output, the seconds of all of them."""
+    n = max(rows.n_systems, 1)
+    output = np.unique(rows.segment.astype(np.int64) * n + rows.system, return_inverse=True)[1].ravel()
+    n_outputs = int(output.max(initial=-1)) + 1
+    pairs = np.unique(rows.rater.astype(np.int64) * max(n_outputs, 1) + output)
+    n_of = np.bincount(pairs // max(n_outputs, 1), minlength=len(rows.labels.raters))
+    total = np.bincount(rows.rater, weights=spent, minlength=len(rows.labels.raters))
+    return np.asarray(total[n_of == n_outputs] if n_outputs else np.empty(0), dtype=np.float64)
+
+
+def _once(rows: Ratings, *, last: bool) -> Bools:
+    """The last, or first, rating of each output by each rater."""
+    order = np.lexsort((rows.nth if last else -rows.nth, rows.rater, rows.segment, rows.document, rows.system))
+    address = np.stack([column[order] for column in (rows.rater, rows.segment, rows.document, rows.system)])
+    ends_here = (
+        np.append((address[:, 1:] != address[:, :-1]).any(axis=0), True) if order.size else np.ones(0, dtype=bool)
+    )
+    kept = np.zeros(order.size, dtype=np.bool_)
+    kept[order[ends_here]] = True
+    return kept
+
+
+def _view(found: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
+    shown = [_protocol(one, asked) for one in found]
+    crossed = [
+        _bridge(one, other, np.random.default_rng([asked.seed, 7, n]), asked)
+        for n, (one, other) in enumerate(permutations(found, 2))
+    ]
+    said = [f"{one.campaign}: {why}" for one in shown for why in one.why]
+    said += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
+    head = campaign_heads([one.parted for one in found])
+    head["dropped"] += [line for one, other in combinations(found, 2) for line in _differing(one, other)]
+    return ProtocolsView(
+        **head,
+        warnings=said if any(one.units.n_units for one in found) else [NOTHING],
+        order=[key for key in asked.order.split(",") if key],
+        draws=asked.bootstrap,
+        level=asked.level,
+        seed=asked.seed,
+        protocols=shown,
+        bridges=crossed,
+    )
+
+
+def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
+    gaps, spent = _gaps(one, asked), trimmed(one.seconds["segment"])
+    paired = one.units.paired()
+    agreed = _alpha(paired, asked)
+    verdicts = [g.found for g in gaps if g.found is not None]
+    sizes = [g.standardized for g in gaps if g.standardized is not None]
+    why = []
+    if not gaps:
+        why.append("no system that should stand above another: mark human translations, or ask order=")
+    if not paired.n_units:
+        why.append("nothing was rated by two raters, so nothing is known of agreement")
+    elif not np.ptp(paired.value):
+        why.append("all scores are alike: agreement is not defined, and no system stands above another")
+    if spent is None:
+        why.append("no times of ratings are known")
+    return ProtocolView(
+        campaign=one.parted.key,
+        protocol=one.parted.found.about.campaign.protocol,
+        n_units=one.units.n_units,
+        n_raters=int(np.unique(one.units.rater).size),
+        gaps=gaps,
+        separates=all(verdicts) if verdicts else None,
+        separation=float(np.mean(sizes)) if sizes else None,
+        alpha=agreed[0],
+        alpha_interval=agreed[1],
+        pearson=number(float(pairs.mean_pearson(paired)(paired.once())[0])) if paired.n_units else None,
+        n_pairs=pairs.n_matched(paired) if paired.n_units else 0,
+        seconds=None if spent is None else spent.mean,
+        seconds_sd=None if spent is None else spent.sd,
+        n_timed=int(one.seconds["segment"].size),
+        times=[line for what, seconds in one.seconds.items() for line in _time(what, seconds)],
+        why=why,
+    )
+
+
+def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
+    found = trimmed(seconds)
+    if found is not None:
+        yield TimeView(what=what, **asdict(found))
+
+
+def _alpha(units: Units, asked: ProtocolsAsked) -> tuple[float | None, tuple[float, float] | None]:
+    if not units.n_units:
+        return None, None
+    of = alpha.krippendorff(units, "interval")
+    value = number(float(of(units.once())[0]))
+    if value is None or not asked.bootstrap:
+        return value, None
+    return value, ends(of(bootstrap.weights(units, asked.bootstrap, seed=asked.seed, part=0)), asked.level)
+
+
+def _gaps(one: Measured, asked: ProtocolsAsked) -> list[GapView]:
+    labels, given = one.parted.found.rows.labels.systems, one.parted
+    code = {key: i for i, key in enumerate(labels)}
+    there = np.unique(one.units.system).tolist()
+    humans = [i for i in there if given.kinds.get(labels[i]) == "human"]
+    order = [code[key] for key in asked.order.split(",") if key in code and code[key] in there]
+    wanted = expected_pairs(order, humans, [i for i in there if i not in humans])
+    shown = []
+    for n, (better, worse) in enumerate(wanted):
+        rng = np.random.default_rng([asked.seed, 5, n])
+        found = gap(
+            one.mean, one.units, better, worse, sign=given.sign, draws=asked.bootstrap, level=asked.level, rng=rng
+        )
+        if found is not None:
+            shown.append(
+                GapView(
+                    better=labels[better],
+                    worse=labels[worse],
+                    n=found.n,
+                    gap=found.gap,
+                    interval=found.interval,
+                    standardized=found.standardized,
+                    found=found.found,
+                )
+            )
+    return shown
+
+
+def _shared(one: Measured, other: Measured) -> list[tuple[int, int]]:
+    """Places of the outputs that both judged on one source."""
+    theirs = {address: i for i, address in enumerate(other.addresses)}
+    return [
+        (i, theirs[a]) for i, a in enumerate(one.addresses) if a in theirs and one_source(one.parted, other.parted, a)
+    ]
+
+
+def _differing(one: Measured, other: Measured) -> Iterator[dict[str, Any]]:
+    n = len(set(one.addresses) & set(other.addresses)) - len(_shared(one, other))
+    if n:
+        reason = f"output whose source differs from that in {other.parted.key}: not bridged"
+        yield {"reason": reason, "n": n, "campaign": one.parted.key}
+
+
+def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked: ProtocolsAsked) -> BridgeView:
+    shared = _shared(source, target)
+    first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
+    rising = source.parted.sign == target.parted.sign
+    found = bridges.bridge(
+        source.mean[first],
+        target.mean[second],
+        source.units.document[first],
+        rng=rng,
+        draws=asked.bootstrap,
+        level=asked.level,
+        rising=rising,
+    )
+    return BridgeView(
+        source=source.parted.key,
+        target=target.parted.key,
+        n=found.n,
+        n_documents=found.n_documents,
+        r_squared=found.r_squared,
+        interval=found.interval,
+        inside=found.inside,
+        curve=_points(found.curve),
+        why=found.why,
+    )
+
+
+def _points(curve: bridges.Curve | None) -> list[tuple[float, float]]:
+    if curve is None:
+        return []
+    at = np.unique(np.linspace(0, curve.x.size - 1, min(MOST_POINTS, curve.x.size)).round().astype(int))
+    return list(zip(curve.x[at].tolist(), curve.y[at].tolist(), strict=True))
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"esa": 4, "mqm": 3},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "order": [],
+    "draws": 1000,
+    "level": 0.95,
+    "seed": 0,
+    "protocols": [
+        {
+            "campaign": "esa",
+            "protocol": "esa",
+            "n_units": 2000,
+            "n_raters": 12,
+            "gaps": [
+                {
+                    "better": "refA",
+                    "worse": "mt",
+                    "n": 200,
+                    "gap": 4.2,
+                    "interval": [1.9, 6.6],
+                    "standardized": 0.22,
+                    "found": True,
+                }
+            ],
+            "separates": True,
+            "separation": 0.22,
+            "alpha": 0.34,
+            "alpha_interval": [0.29, 0.39],
+            "pearson": 0.41,
+            "n_pairs": 900,
+            "seconds": 28.4,
+            "seconds_sd": 17.2,
+            "n_timed": 2400,
+            "why": [],
+        }
+    ],
+    "bridges": [
+        {
+            "source": "esa",
+            "target": "mqm",
+            "n": 2000,
+            "n_documents": 40,
+            "r_squared": 0.21,
+            "interval": [0.14, 0.28],
+            "inside": 0.24,
+            "curve": [[0.0, 14.0], [100.0, 0.6]],
+        }
+    ],
+}
+REPORT: Report[ProtocolsAsked, ProtocolsView] = Report(
+    name="protocols",
+    title="Protocols side by side",
+    summary="Human against machine separation, agreement and time of several protocols; one predicted from the other.",
+    options=ProtocolsAsked,
+    result=ProtocolsView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": picture},
+    caption=caption,
+    over="campaigns",
+)

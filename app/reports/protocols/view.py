@@ -1,0 +1,203 @@
+"""Protocols side by side on the same outputs, as they are stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell
+from app.reports.ranking.tables import interval
+
+PLACES = 3
+IN_WORDS = {
+    "segment": "one segment",
+    "document_score": "one document score",
+    "all_segments": "all segments, by a rater who rated every one",
+}
+Ends = tuple[float, float] | None
+
+
+class Plain(BaseModel):
+    """A part of the view."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class GapView(Plain):
+    """One system that should stand above another."""
+
+    better: str
+    worse: str
+    n: int
+    gap: float = Field(description="In the protocol's unit, positive where it stands above, whichever way is better.")
+    interval: Ends
+    standardized: float | None = Field(description="Over the SD of the segment differences: without a unit.")
+    found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
+
+
+class TimeView(Plain):
+    """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
+
+    what: Literal["segment", "document_score", "all_segments"] = Field(
+        description="One segment's rating, one document's score, or all segments of a rater who rated every one."
+    )
+    n: int
+    kept: int
+    low: float
+    median: float | None
+    high: float
+    mean: float
+    sd: float | None
+
+
+class ProtocolView(Plain):
+    """One campaign: what its protocol tells apart, how far its raters agree, what it costs."""
+
+    campaign: str
+    protocol: str
+    n_units: int
+    n_raters: int
+    gaps: list[GapView]
+    separates: bool | None = Field(description="All gaps are found; null where none could be judged.")
+    separation: float | None = Field(description="Mean standardized gap.")
+    alpha: float | None = Field(description="Krippendorff's, interval metric, over segments.")
+    alpha_interval: Ends
+    pearson: float | None = Field(description="Mean over rater pairs.")
+    n_pairs: int = Field(description="Pairs of ratings of one output.")
+    seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of a rating.")
+    seconds_sd: float | None
+    n_timed: int
+    times: list[TimeView] = Field(default_factory=list, description="What took how long, where times are known.")
+    why: list[str] = Field(description="What could not be said, and why.")
+
+
+class BridgeView(Plain):
+    """Scores of one campaign predicted from another's on the same outputs."""
+
+    source: str
+    target: str
+    n: int
+    n_documents: int
+    r_squared: float | None = Field(description="On documents that the curve did not see.")
+    interval: Ends
+    inside: float | None = Field(description="R² where the curve was fitted.")
+    curve: list[tuple[float, float]] = Field(description="Points of the monotone curve, at most 101.")
+    why: str | None = None
+
+
+class ProtocolsView(ReportHead):
+    """Protocols side by side."""
+
+    order: list[str] = Field(description="What should stand above what; empty: human translations above systems.")
+    draws: int
+    level: float
+    seed: int
+    protocols: list[ProtocolView]
+    bridges: list[BridgeView]
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def _quantities(one: TimeView) -> tuple[float | None, ...]:
+    return one.median, one.low, one.high, one.mean, one.sd
+
+
+def _said(value: bool | None) -> str:
+    return "–" if value is None else "yes" if value else "no"
+
+
+def tables(view: ProtocolsView) -> Sequence[Section]:
+    """The three criteria, the gaps, the bridges."""
+    heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
+    rows = []
+    for one in view.protocols:
+        agree = (_figure(one.alpha), interval(one.alpha_interval, PLACES), _figure(one.pearson))
+        seconds = captions.number(one.seconds, 1)
+        rows.append((one.campaign, one.protocol, _said(one.separates), _figure(one.separation), *agree, seconds))
+    shown = [Section("Meaningfulness, agreement, cost", table(heads, rows, 2))]
+    times = [(one, spent) for one in view.protocols for spent in one.times]
+    if times:
+        of_times = ("Campaign", "What", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
+        spent = [
+            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.number(x, 1) for x in _quantities(t)))
+            for one, t in times
+        ]
+        shown.append(Section("Seconds", table(of_times, spent, 2)))
+    gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
+    if gaps:
+        ends = f"{view.level:.0%} interval"
+        of_gaps = ("Campaign", "Better", "Worse", "Segments", "Gap", ends, "Standardized", "Found")
+        lines = []
+        for one, gap in gaps:
+            figures = (
+                f"{gap.n:,}",
+                _figure(gap.gap),
+                interval(gap.interval, PLACES),
+                _figure(gap.standardized),
+                _said(gap.found),
+            )
+            lines.append((one.campaign, gap.better, gap.worse, *figures))
+        shown.append(Section("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
+    if view.bridges:
+        names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
+        bridges = [
+            (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), interval(b.interval, PLACES), _figure(b.inside))
+            for b in view.bridges
+        ]
+        shown.append(Section("One predicted from the other", table(names, bridges, 2), frozenset({0, 1})))
+    return shown
+
+
+CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_high", "n", "why")
+
+
+def csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in view.protocols:
+        agree: tuple[Cell, Cell] = one.alpha_interval or (None, None)
+        rows.append(("agreement", one.campaign, None, "alpha_interval", one.alpha, *agree, one.n_pairs, None))
+        rows.append(("agreement", one.campaign, None, "mean_pearson", one.pearson, None, None, one.n_pairs, None))
+        rows.append(("cost", one.campaign, None, "seconds", one.seconds, None, None, one.n_timed, None))
+        for spent in one.times:
+            ends: tuple[Cell, Cell] = (spent.low, spent.high)
+            rows.append(("time", one.campaign, None, f"{spent.what} median", spent.median, *ends, spent.n, None))
+            rows.append(("time", one.campaign, None, f"{spent.what} trimmed mean", spent.mean, *ends, spent.n, None))
+        for gap in one.gaps:
+            ends = gap.interval or (None, None)
+            rows.append(("gap", one.campaign, None, f"{gap.better} > {gap.worse}", gap.gap, *ends, gap.n, None))
+    for b in view.bridges:
+        ends = b.interval or (None, None)
+        rows.append(("bridge", b.source, b.target, "r_squared", b.r_squared, *ends, b.n, b.why))
+    return CSV, rows
+
+
+def caption(view: ProtocolsView) -> str:
+    """What the figures are, and from which data."""
+    versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
+    return (
+        f"Gaps on segments that both systems have, {view.draws:,} draws of documents. Data versions: {versions}; "
+        f"seed {view.seed}, method {view.method_version}."
+    )
+
+
+def picture(view: ProtocolsView) -> bytes:
+    """Every standardized gap by protocol."""
+    rows = []
+    for one in view.protocols:
+        for gap in one.gaps:
+            scale = None if not gap.standardized or not gap.gap else gap.standardized / gap.gap
+            ends = None if gap.interval is None or scale is None else (gap.interval[0] * scale, gap.interval[1] * scale)
+            text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not found'}"
+            rows.append(MovedRow(f"{one.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text))
+    below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
+    title = f"What is told apart in {', '.join(one.campaign for one in view.protocols)}"
+    return moved_plot(title, below, rows, [*view.warnings, caption(view)])

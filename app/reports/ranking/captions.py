@@ -1,0 +1,88 @@
+"""A ranking in words for people: the recipe, the counts, the direction."""
+
+from __future__ import annotations
+
+from app.reports.kit.captions import plural, sentence
+from app.reports.ranking.view import RankingView, RecipeLine
+
+_NORMALIZED = {
+    "none": "scores as given",
+    "mean": "scores scaled to the mean of each rater",
+    "center": "scores centred by rater",
+    "error": "scores scaled by the error counts of each rater",
+    "error_rate": "scores scaled by the error rate of each rater",
+    "z": "z-scores by rater",
+    "auto": "normalization chosen by the data",
+}
+_TESTS = {
+    "permutation": "paired permutation test",
+    "marot": "Marot's randomization test",
+    "rank_sum": "rank-sum test",
+    "rank_sum_legacy": "rank-sum test (half the two-sided p)",
+    "welch": "Welch's t-test",
+    "none": "no test",
+}
+_ADJUSTED = {"none": "no adjustment for multiple pairs", "holm": "Holm", "bh": "Benjamini–Hochberg"}
+HUMANS_COUNT = "human translations are ranked, too, and p-values are adjusted for the pairs with them as for the others"
+"""A note of rankings where that is so."""
+_LANGUAGE_ARROW = "→"
+
+
+def recipe_in_words(recipe: RecipeLine) -> str:
+    """The choices behind a ranking, as one clause after another."""
+    parts = [_NORMALIZED.get(recipe.normalize, recipe.normalize)]
+    if recipe.test == "none":
+        parts.append("no test")
+    else:
+        sides = "one-sided" if recipe.alternative == "greater" else "two-sided"
+        parts.append(f"{_TESTS.get(recipe.test, recipe.test)} over {recipe.unit}s, {sides}")
+        relation = "≤" if recipe.inclusive else "<"
+        adjusted = _ADJUSTED.get(recipe.adjust, recipe.adjust)
+        parts.append(f"significant at p {relation} {recipe.alpha:g}, {adjusted}")
+    parts.append(f"{recipe.clusters} clusters" if recipe.clusters != "none" else "no clusters")
+    if recipe.exclude:
+        parts.append(f"without {', '.join(recipe.exclude)}")
+    return "; ".join(parts)
+
+
+def counts(view: RankingView) -> str:
+    """How much data stands behind a ranking."""
+    parts = [plural(len(view.systems), "system"), plural(view.n_ratings, "rating")]
+    segments = {s.n_segments for s in view.systems}
+    documents = {s.n_documents for s in view.systems if s.n_documents is not None}
+    for numbers, noun in ((segments, "segment"), (documents, "document")):
+        if len(numbers) == 1:
+            parts.append(plural(numbers.pop(), noun))
+        elif numbers:
+            parts.append(f"{min(numbers):,}–{max(numbers):,} {noun}s a system")
+    return ", ".join(parts)
+
+
+def origin(view: RankingView) -> str:
+    """What makes the same ranking again."""
+    return f"data version {view.data_version}, seed {view.seed}, method {view.method_version}"
+
+
+def caption(view: RankingView) -> str:
+    """Recipe, counts and origin as sentences, for below a table or a picture."""
+    recipe = f"Recipe {view.recipe.name}: {recipe_in_words(view.recipe)}."
+    humans = [sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
+    return " ".join((recipe, *humans, sentence(counts(view)), sentence(origin(view))))
+
+
+def title(view: RankingView) -> str:
+    """The campaign, with its languages where they are known."""
+    if view.source_language and view.target_language:
+        return f"{view.campaign} ({view.source_language} {_LANGUAGE_ARROW} {view.target_language})"
+    return view.campaign
+
+
+def direction(view: RankingView) -> str:
+    """Which way is better."""
+    return "higher is better" if view.higher_is_better else "lower is better"
+
+
+def score_name(view: RankingView) -> str:
+    """What the score is, for a heading."""
+    protocol = (view.protocol or "").replace("_", "+").upper()
+    return f"{protocol} score".strip() if view.unit == "raw" else f"{protocol} {view.unit}-score".strip()

@@ -1,0 +1,203 @@
+"""The pairwise matrix of a ranking: p-values above the diagonal, differences below it, a frame round each cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from app.reports.kit import captions
+from app.reports.kit.charts import canvas
+from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking.labels import label
+from app.reports.ranking.view import PairLine, RankingView
+
+LARGEST_CELL, SMALLEST_CELL, SMALLEST_WITH_TEXT = 34.0, 9.0, 22.0
+MOST_ACROSS = 1000.0  # points for the cells: figures for up to 45 systems, and they can be zoomed in on
+NARROWEST = 560.0
+LEGEND = 40.0
+# From "could well be chance" to "hardly": one hue, ever darker, so that it needs no eye for colours.
+SHADES = ((1e-3, "#08306b"), (1e-2, "#2b6cb0"), (None, "#6baed6"), (0.2, "#d6e6f4"), (1.1, "#f7fafd"))
+REVERSED, UNTESTED = "#f0b27a", "#ffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where the cells are; lengths in points."""
+
+    left: float
+    top: float
+    cell: float
+    n: int
+
+    @property
+    def bottom(self) -> float:
+        """Below the last row."""
+        return self.top + self.n * self.cell
+
+    def at(self, row: int, column: int) -> tuple[float, float]:
+        """Top left corner of a cell."""
+        return self.left + column * self.cell, self.top + row * self.cell
+
+
+def pair_matrix(view: RankingView) -> bytes:
+    """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
+
+    Above the diagonal stands the p-value that decides (the adjusted one where there is one), darker where it is
+    smaller; below it the difference. What is significant is bold, too, so nobody needs to tell colours apart.
+    """
+    names = [label(line) for line in view.systems]
+    longest = max((len(name) for name in names), default=8) * CHARACTER
+    n = len(names)
+    cell = min(LARGEST_CELL, max(SMALLEST_CELL, MOST_ACROSS / max(n, 1)))
+    grid = Grid(left=MARGIN + 28 + longest, top=HEAD + longest * 0.94 + 8, cell=cell, n=n)
+    width = max(NARROWEST, grid.left + n * cell + MARGIN)
+    caption = wrapped(_sentences(view), width)
+    height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
+    with canvas.drawing():
+        canvas.prepare()
+        sheet = Sheet(width, height)
+        sheet.heading(
+            f"{ranking_captions.title(view)}: {view.recipe.name}, pairs",
+            _below(view, figures=cell >= SMALLEST_WITH_TEXT),
+        )
+        _names(sheet, view, names, grid)
+        _cells(sheet, view, grid)
+        _clusters(sheet, view, grid)
+        _legend(sheet, view, grid)
+        sheet.caption(caption, grid.bottom + 22 + LEGEND)
+        return canvas.to_svg(sheet.figure, title=f"Pairs of {ranking_captions.title(view)} by {view.recipe.name}")
+
+
+def _below(view: RankingView, *, figures: bool) -> str:
+    which = "adjusted p" if _is_adjusted(view) else "p"
+    if not figures:
+        return f"Above the diagonal {which} of the row against the column; the figures have no room: see the table"
+    return f"Above the diagonal {which} of the row against the column, below it the difference; bold: significant"
+
+
+def _is_adjusted(view: RankingView) -> bool:
+    return view.recipe.adjust != "none" and any(pair.p_adjusted is not None for pair in view.pairs)
+
+
+def _sentences(view: RankingView) -> list[str]:
+    sentences = [ranking_captions.caption(view)]
+    if view.warnings:
+        sentences.append(f"{captions.plural(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
+    return sentences
+
+
+def _names(sheet: Sheet, view: RankingView, names: list[str], grid: Grid) -> None:
+    size = 9.0 if grid.cell >= 12 else 7.0
+    for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
+        x, y = grid.at(i, i)
+        sheet.text(MARGIN + 18, y + grid.cell / 2, captions.rank(line.rank), ha="right", color=QUIET, size=size)
+        color = ORANGE if line.kind == "human" else INK
+        sheet.text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
+        sheet.text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
+
+
+def _cells(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+    place = {line.system: i for i, line in enumerate(view.systems)}
+    digits = captions.decimals(pair.difference for pair in view.pairs)
+    for pair in view.pairs:
+        row, column = place[pair.better], place[pair.worse]
+        x, y = grid.at(row, column)
+        fill = _shade(pair, view)
+        edge, hatch = (GROUND, None) if pair.testable else (FAINT, "////")
+        sheet.box(x, y, grid.cell, grid.cell, fill=fill, edge=edge, thick=0.6, hatch=hatch)
+        u, v = grid.at(column, row)
+        if grid.cell >= SMALLEST_WITH_TEXT:
+            sheet.box(u, v, grid.cell, grid.cell, fill=BAND, edge=GROUND, thick=0.6)
+            _figures(sheet, pair, view, (x, y), (u, v), grid.cell, digits)
+    for i in range(grid.n):
+        x, y = grid.at(i, i)
+        sheet.box(x, y, grid.cell, grid.cell, fill=FAINT, edge=GROUND, thick=0.6)
+
+
+def _figures(
+    sheet: Sheet,
+    pair: PairLine,
+    view: RankingView,
+    above: tuple[float, float],
+    below: tuple[float, float],
+    cell: float,
+    digits: int,
+) -> None:
+    decided = pair.significant or pair.significant_reverse
+    size = 7.5 if cell >= 28 else 6.0
+    half = cell / 2
+    ink = GROUND if _shade(pair, view) in {SHADES[0][1], SHADES[1][1]} else INK
+    if pair.testable:
+        sheet.text(
+            above[0] + half, above[1] + half, _short(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
+        )
+    difference = captions.number(pair.difference, digits)
+    sheet.text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
+
+
+def _p(pair: PairLine, view: RankingView) -> float | None:
+    return pair.p_adjusted if _is_adjusted(view) and pair.p_adjusted is not None else pair.p_value
+
+
+def _short(p: float | None) -> str:
+    """A p-value that fits a cell.
+
+    >>> _short(0.0004), _short(0.0421), _short(1.0), _short(None)
+    ('<.001', '.042', '1', '–')
+    """
+    if p is None:
+        return "–"
+    if p < 0.001:
+        return "<.001"
+    text = f"{p:.3f}"
+    return "1" if text == "1.000" else text.lstrip("0")
+
+
+def _shade(pair: PairLine, view: RankingView) -> str:
+    if pair.significant_reverse:
+        return REVERSED
+    p = _p(pair, view)
+    if not pair.testable or p is None:
+        return UNTESTED
+    if pair.significant:
+        return next((color for bound, color in SHADES[:2] if bound is not None and p <= bound), SHADES[2][1])
+    return SHADES[3][1] if p <= (SHADES[3][0] or 0) else SHADES[4][1]
+
+
+def _clusters(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+    """A frame round the pairs within each cluster. Clusters follow the order of ranks, human translations included."""
+    start = 0
+    for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
+        n = len(list(group))
+        if cluster is not None:
+            x, y = grid.at(start, start)
+            sheet.box(x, y, n * grid.cell, n * grid.cell, edge=INK, thick=1.6)
+        start += n
+
+
+def _legend(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+    alpha = f"{view.recipe.alpha:g}"
+    relation = "≤" if view.recipe.inclusive else "<"
+    parts = [
+        (SHADES[0][1], "p ≤ .001"),
+        (SHADES[1][1], "≤ .01"),
+        (SHADES[2][1], f"{relation} {alpha}, significant"),
+        (SHADES[3][1], "not significant, p ≤ .2"),
+        (SHADES[4][1], "p > .2"),
+        (REVERSED, "significant the other way"),
+    ]
+    x, y = MARGIN, grid.bottom + 18
+    for color, text in parts:
+        wide = 16 + len(text) * 4.4 + 12
+        if x + wide > sheet.width:
+            x, y = MARGIN, y + 14
+        sheet.box(x, y - 5, 10, 10, fill=color, edge=FAINT, thick=0.6)
+        sheet.text(x + 15, y, text, size=7.5, color=QUIET)
+        x += wide
+    if any(line.cluster is not None for line in view.systems):
+        if x + 100 > sheet.width:
+            x, y = MARGIN, y + 14
+        sheet.box(x, y - 5, 10, 10, edge=INK, thick=1.6)
+        sheet.text(x + 15, y, "a cluster", size=7.5, color=QUIET)

@@ -1,0 +1,74 @@
+"""Other representations of a stored ranking: `render` turns its JSON into CSV, LaTeX, Markdown, SVG or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from app.domain.errors import Invalid, Place
+from app.reports.kit.render import parquet
+from app.reports.ranking import csv as ranking_csv
+from app.reports.ranking import markup as ranking_markup
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.forest import forest_plot
+from app.reports.ranking.pair_matrix import pair_matrix
+from app.reports.ranking.view import RankingView
+from app.stats.result import Ranking
+
+MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "csv": "text/csv; charset=utf-8; header=present",
+        "tex": "application/x-tex; charset=utf-8",
+        "md": "text/markdown; charset=utf-8",
+        "svg": "image/svg+xml",
+    }
+)
+RANKING_TYPES: Mapping[str, str] = MappingProxyType({**MEDIA_TYPES, parquet.SUFFIX: parquet.MEDIA_TYPE})
+"""Of a ranking: the kinds of every report, and Parquet where its extra is installed."""
+TABLES = ("systems", "pairs")
+_SYSTEM_NAMES = frozenset({2})
+_PAIR_NAMES = frozenset({0, 1})
+
+
+class NoSuchRendering(Invalid):
+    """A ranking cannot be shown this way."""
+
+
+def render(body: bytes, kind: str, table: str = "systems") -> bytes:
+    """A stored ranking report in another representation; the same body gives the same bytes.
+
+    Parameters
+    ----------
+    body : canonical JSON of a ranking, as stored.
+    kind : `csv`, `tex`, `md`, `svg` or `parquet`.
+    table : `systems` (one row a system, or the forest plot) or `pairs` (one row a pair, or the matrix of all pairs).
+
+    Raises
+    ------
+    NeedsExtra : Parquet, and its extra is not installed.
+    Invalid : another kind or table. Segment scores are not in the stored report: see `segments`.
+    """
+    if kind not in RANKING_TYPES:
+        raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(RANKING_TYPES)}"),))
+    if table not in TABLES:
+        raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
+    return _rendered(ranking_view.read(body), kind, of_pairs=table == "pairs")
+
+
+def segments(ranking: Ranking) -> Iterator[bytes]:
+    """The segment scores behind a ranking as CSV, in batches."""
+    return ranking_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
+
+
+def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
+    if kind == "svg":
+        return pair_matrix(view) if of_pairs else forest_plot(view)
+    if kind in ("csv", parquet.SUFFIX):
+        numeric = kind != "csv"
+        flat = ranking_csv.pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.systems_csv(view)
+        return flat if kind == "csv" else b"".join(parquet.as_parquet([flat], parquet.RANKING))
+    shown = ranking_tables.pairs_table(view) if of_pairs else ranking_tables.systems_table(view)
+    if kind == "md":
+        return ranking_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
+    return ranking_markup.latex(view, shown, long=of_pairs)

@@ -1,0 +1,101 @@
+"""A ranking as tables for people: which columns, how many digits, where a rule goes. `ranking_csv` is for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+from app.reports.kit import captions
+from app.reports.kit.table import Alignment, Table
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking.view import PairLine, RankingView, SystemLine
+
+
+def systems_table(view: RankingView) -> Table:
+    """One row a system, best first; a rule above each new cluster."""
+    places, raw_places = digits(view.systems)
+    columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
+    columns.append((ranking_captions.score_name(view), "right"))
+    if view.has_raw:
+        columns.append(("Raw score", "right"))
+    columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
+    columns += [("Segments", "right"), ("Documents", "right"), ("Effective", "right"), ("Ratings", "right")]
+    rows = []
+    for line in view.systems:
+        row = [_whole(line.cluster), captions.rank(line.rank), named(line), captions.number(line.score, places)]
+        if view.has_raw:
+            row.append(captions.number(line.raw, raw_places))
+        row += [interval(line.interval, places), captions.span(line.rank_range)]
+        effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
+        row += [_whole(line.n_segments), _whole(line.n_documents), effective, _whole(line.n_ratings)]
+        rows.append(tuple(row))
+    headings, alignments = zip(*columns, strict=True)
+    return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))
+
+
+def pairs_table(view: RankingView) -> Table:
+    """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
+    places, names = captions.decimals(p.difference for p in view.pairs), {s.system: labelled(s) for s in view.systems}
+    level = f"{view.interval_level:.0%} interval"
+    wider = [(f"{level}, {of}", ends) for of, ends in _WIDER if any(ends(pair) is not None for pair in view.pairs)]
+    columns: list[tuple[str, Alignment]] = [("Better", "left"), ("Worse", "left"), ("Difference", "right")]
+    columns += [(level, "left"), *((heading, "left") for heading, _ in wider)]
+    columns += [("p", "right"), ("p adjusted", "right"), ("Significant", "left"), ("Common segments", "right")]
+    headings, alignments = zip(*columns, strict=True)
+    rows = []
+    for pair in view.pairs:
+        row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
+        row += [captions.number(pair.difference, places), interval(pair.interval, places)]
+        row += [interval(ends(pair), places) for _, ends in wider]
+        row += [captions.p_text(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
+        row += [verdict(pair), _whole(pair.n_common)]
+        rows.append(tuple(row))
+    return Table(headings, alignments, tuple(rows))
+
+
+_WIDER: tuple[tuple[str, Callable[[PairLine], tuple[float, float] | None]], ...] = (
+    ("new raters", attrgetter("new_raters_interval")),
+    ("new domains", attrgetter("new_domains_interval")),
+)
+
+
+def verdict(pair: PairLine) -> str:
+    """What the test says of a pair, in one word or few."""
+    if not pair.testable:
+        return "not testable"
+    if pair.significant_reverse:
+        return "yes, in reverse"
+    return "yes" if pair.significant else "no"
+
+
+def digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
+    """Decimals for the scores and for the raw scores."""
+    return captions.decimals(s.score for s in systems), captions.decimals(s.raw for s in systems)
+
+
+def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
+    """Where a new cluster starts, the first row left out."""
+    return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
+
+
+def interval(bounds: tuple[float, float] | None, places: int) -> str:
+    """An interval, or a dash."""
+    if bounds is None:
+        return "–"
+    return f"[{captions.number(bounds[0], places)}, {captions.number(bounds[1], places)}]"
+
+
+def named(line: SystemLine) -> str:
+    """A system's key, after its name where that is another; human translations say so."""
+    label = labelled(line)
+    return f"{label} (human)" if line.kind == "human" else label
+
+
+def labelled(line: SystemLine) -> str:
+    """A system's key, after its name where that is another: addresses have the key, so both are needed."""
+    name = captions.printable(line.name or line.system)
+    return line.system if name in ("", line.system, captions.printable(line.system)) else f"{name} [{line.system}]"
+
+
+def _whole(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

@@ -1,0 +1,34 @@
+"""All reports by address, found and not listed: every module below `app.reports` that holds a `REPORT`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import app.reports
+from app.reports.kit.report import Report
+
+MECHANISM = frozenset({"kit", "source", "registry"})
+
+
+def _discover(package: ModuleType) -> Iterator[Report[Any, Any]]:
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name in MECHANISM:
+            continue
+        loaded = import_module(f"{package.__name__}.{module.name}")
+        if module.ispkg:
+            yield from _discover(loaded)
+        elif "REPORT" in vars(loaded):
+            yield loaded.REPORT
+
+
+def _by_address() -> Mapping[str, Report[Any, Any]]:
+    reports = sorted(_discover(app.reports), key=lambda report: report.name)
+    return MappingProxyType({f"{report.over}/{report.name}": report for report in reports})
+
+
+ALL: Mapping[str, Report[Any, Any]] = _by_address()
+"""By `campaign/NAME` and `campaigns/NAME`: a report and a comparison may share a name."""

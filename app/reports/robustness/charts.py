@@ -1,0 +1,57 @@
+"""A report on robustness as what its pictures draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.reports.robustness.shapes import ChangeBar, RankedColumn, bump, change_bars
+from app.reports.robustness.view import ChangeView, GroupView, PlacesView, RobustnessView
+from app.stats.robustness.changes import Group
+
+
+def changes_picture(view: RobustnessView) -> bytes:
+    """Shares of changed rankings by kind of change."""
+    return change_bars(title(view), [bar_of(group) for group in view.groups], [*view.warnings, _origin(view)])
+
+
+def degraded_picture(view: RobustnessView) -> bytes:
+    """Ranks as human systems and references get worse and worse."""
+    return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
+
+
+def inflated_picture(view: RobustnessView) -> bytes:
+    """Ranks as the lowest system gets better and better."""
+    return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
+
+
+def bar_of(group: GroupView, name: str | None = None) -> ChangeBar:
+    """One row of bars."""
+    counts = (group.n, group.rank_changed, group.cluster_changed)
+    return ChangeBar(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
+
+
+def title(view: RobustnessView) -> str:
+    """Of a picture."""
+    return f"What the ranking of {', '.join(view.campaigns)} hangs on"
+
+
+def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
+    columns = _columns([one for one in view.changes if one.group == group])
+    reason = next((one.why for one in view.groups if one.group == group and one.why), None)
+    told = [_origin(view)] if columns else [reason or "there are no such rankings"]
+    return bump(title(view), below, columns, told)
+
+
+def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:
+    found = [one for one in changes if one.before is not None and one.after is not None]
+    first = [_column("as it is", found[0].before)] if found and found[0].before else []
+    return first + [_column(f"d = {one.what}", one.after) for one in found if one.after]
+
+
+def _column(name: str, places: PlacesView) -> RankedColumn:
+    return RankedColumn(name, places.systems, places.ranks, places.clusters or ())
+
+
+def _origin(view: RobustnessView) -> str:
+    version = ", ".join(f"version {n}" for n in view.campaigns.values())
+    return f"recipe {view.recipe}, normalization {view.normalize}, data {version}"

@@ -1,0 +1,249 @@
+"""What the rankings of several campaigns hang on: counts over campaigns, and by protocol, basis, style and platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.domain.errors import Invalid
+from app.reports.kit.report import Report, ReportHead, Section, Work
+from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.robustness.charts import bar_of
+from app.reports.robustness.report import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
+from app.reports.robustness.shapes import ChangeBar, change_bars
+from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.robustness.changes import Change
+from app.stats.robustness.reranking import Experiments
+from app.storage.db import Session
+
+DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
+UNKNOWN = "unknown"
+
+
+class ComparedAsked(RecipeOptions):
+    """Which changes, under which recipe."""
+
+    changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
+        ",".join(DEFAULT), description="Kinds of change with commas between."
+    )
+    humans: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
+        "", description="Systems that are human translations, with commas between; those marked so by default."
+    )
+
+
+class CampaignView(BaseModel):
+    """One campaign: what it counts under, and what each change did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    campaign: str
+    protocol: str
+    basis: str
+    style: str = Field(description="From the campaign's settings, as the platform is.")
+    platform: str
+    why: str | None = Field(None, description="Why its rankings could not be made.")
+    changes: list[ChangeView]
+
+
+class TotalView(BaseModel):
+    """One kind of change over the campaigns that share something; `of` is what they share, `value` its value."""
+
+    model_config = ConfigDict(frozen=True)
+
+    of: str
+    value: str
+    what: str = Field(description="The factor, where there is one.")
+    counts: GroupView
+
+
+class ComparedView(ReportHead):
+    """What the rankings of several campaigns hang on."""
+
+    recipe: str
+    of_campaigns: list[CampaignView]
+    totals: list[TotalView]
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked) -> Work[ComparedView]:
+    groups = groups_of(asked.changes)
+    given = [recipe_input(session, one, asked) for one in about]
+    named = humans_of(asked.humans, *given) if asked.humans else None
+    made: list[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]] = []
+    for one in given:
+        humans = one.humans if named is None else named.intersection(one.names)
+        try:
+            experiments = Experiments.of(one.rows, one.recipe, humans, one.documents)
+        except Invalid as error:
+            made.append((one, None, (), error.detail or error.title()))
+            continue
+        found, _ = experiments.changes(groups)
+        why = None if experiments.known.order else "; ".join(experiments.warnings)
+        made.append((replace(one, humans=humans), experiments, found, why))
+    chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in made])
+    return Work(len(made), chunk, lambda parts: _view(made, parts, asked.recipe))
+
+
+def _chunk(work: Sequence[tuple[Experiments | None, Sequence[Change]]], number: int) -> bytes:
+    experiments, found = work[number]
+    return b"[]" if experiments is None else chunk_of(experiments, found)
+
+
+def _view(
+    made: Sequence[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]],
+    parts: Sequence[bytes],
+    recipe: str,
+) -> ComparedView:
+    shown = [_campaign(one, why, lines(part)) for (one, _, _, why), part in zip(made, parts, strict=True)]
+    first = made[0][0]
+    return ComparedView(
+        campaigns={key: version for one, _, _, _ in made for key, version in one.campaigns.items()},
+        data_hash=" ".join(one.data_hash for one, _, _, _ in made),
+        basis=" ".join(sorted({one.basis for one in shown})) or first.about.campaign.basis,
+        dropped=[
+            {**asdict(line), "campaign": one.about.campaign.key}
+            for one, experiments, _, _ in made
+            for line in (experiments.dropped if experiments is not None else ())
+        ],
+        warnings=list(_warnings(shown, [experiments for _, experiments, _, _ in made])),
+        recipe=recipe,
+        of_campaigns=shown,
+        totals=list(_totals(shown)),
+    )
+
+
+def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None]) -> Iterator[str]:
+    for one, experiments in zip(shown, made, strict=True):
+        alone = experiments is not None and len(experiments.known.order) == 1
+        if why := ALONE if alone else one.why:
+            yield f"{one.campaign}: {why}"
+
+
+def _campaign(given: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
+    campaign = given.about.campaign
+    style, platform = (_setting(given, name) for name in ("style", "platform"))
+    told = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
+    return CampaignView(campaign=campaign.key, why=why, changes=changes, **told)
+
+
+def _setting(given: RecipeInput, name: str) -> str:
+    value = given.about.campaign.settings.get(name)
+    return value if isinstance(value, str) and value else UNKNOWN
+
+
+def _totals(shown: Sequence[CampaignView]) -> Iterator[TotalView]:
+    """Counts over all campaigns, then over those that share a value of each property that differs between them."""
+    yield from _over("all", "all", shown)
+    for name in ("protocol", "basis", "style", "platform"):
+        values = sorted({getattr(one, name) for one in shown})
+        for value in values if len(values) > 1 else ():
+            yield from _over(name, value, [one for one in shown if getattr(one, name) == value])
+
+
+def _over(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[TotalView]:
+    changes = [change for one in shown for change in one.changes]
+    kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
+    for group, what in kinds:
+        counts = totals(group, [change for change in changes if _factor(change) == what])
+        yield TotalView(of=of, value=value, what=what, counts=counts)
+
+
+def _factor(change: ChangeView) -> str:
+    return "" if ":" in change.what or change.group == "references" else change.what
+
+
+def _named(one: TotalView) -> str:
+    return f"{IN_WORDS[one.counts.group]}{f', d = {one.what}' if one.what else ''}"
+
+
+def _tables(view: ComparedView) -> Sequence[Section]:
+    """One table over all campaigns, and one for each property that differs between them."""
+    headings, alignments = zip(*HEADS, strict=True)
+    shown = []
+    for of in dict.fromkeys(one.of for one in view.totals):
+        own = [one for one in view.totals if one.of == of]
+        first: tuple[Alignment, ...] = ("left",) if of != "all" else ()
+        rows = tuple((*([one.value] if first else []), *_cells(one)) for one in own)
+        heads = (*([of.capitalize()] if first else []), *headings)
+        title = "Over all campaigns" if of == "all" else f"By {of}"
+        shown.append(Section(title, Table(heads, (*first, *alignments), rows), frozenset()))
+    return shown
+
+
+def _cells(one: TotalView) -> tuple[str, ...]:
+    counts = one.counts
+    figures = (counts.n, counts.rank_changed, counts.cluster_changed, counts.both)
+    return _named(one), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
+
+
+def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    heads = ("campaign", "protocol", "basis", "style", "platform", "group", "what", "rank_changed", "cluster_changed")
+    rows = [
+        (one.campaign, one.protocol, one.basis, one.style, one.platform, *change_cells(change), change.why, view.recipe)
+        for one in view.of_campaigns
+        for change in one.changes
+    ]
+    return (*heads, "both", "swaps", "largest_move", "mover", "order_after", "why", "recipe"), rows
+
+
+def _picture(view: ComparedView) -> bytes:
+    rows: list[ChangeBar] = [bar_of(one.counts, _named(one)) for one in view.totals if one.of == "all"]
+    return change_bars(f"What {len(view.campaigns)} rankings hang on", rows, [*view.warnings, f"recipe {view.recipe}"])
+
+
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"cs-en": 4, "de-en": 2},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "reference",
+    "recipe": "wmt-da",
+    "of_campaigns": [
+        {
+            "campaign": "cs-en",
+            "protocol": "da",
+            "basis": "reference",
+            "style": "SR+DC",
+            "platform": "unknown",
+            "changes": [],
+        }
+    ],
+    "totals": [
+        {
+            "of": "all",
+            "value": "all",
+            "what": "1.25",
+            "counts": {
+                "group": "degraded",
+                "meaning": "human systems and references degraded",
+                "n": 25,
+                "rank_changed": 21,
+                "cluster_changed": 13,
+                "both": 11,
+                "largest_move": 3.0,
+            },
+        }
+    ],
+}
+REPORT: Report[ComparedAsked, ComparedView] = Report(
+    name="robustness",
+    title="What several rankings hang on",
+    summary="How many rankings change after systems or references were left out or changed beforehand.",
+    options=ComparedAsked,
+    result=ComparedView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=_tables,
+    csv=_csv,
+    charts={"default": _picture},
+    caption=lambda view: (
+        "A ranking counts where its order, or its clusters, differ from those of the same systems without the change; "
+        f"recipe {view.recipe}."
+    ),
+    over="campaigns",
+    long=True,
+    settings=frozenset({"style", "platform"}),
+)

@@ -1,0 +1,187 @@
+"""What a ranking hangs on: systems, references, raters, documents and domains left out, degraded or inflated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, TypeAdapter
+
+from app.domain.errors import Invalid, Place
+from app.reports.kit.report import Report, Work, whole
+from app.reports.robustness.charts import changes_picture, degraded_picture, inflated_picture
+from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv, tables, totals
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
+from app.stats.robustness.changes import GROUPS, Change, Group
+from app.stats.robustness.reranking import Experiments
+from app.storage.db import Session
+
+AT_ONCE = 16
+"""Changes of one chunk."""
+
+_LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
+KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
+ALONE = "only one system is ranked: nothing can change its place"
+GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
+
+
+class RobustnessAsked(RecipeOptions):
+    """Which changes, under which recipe."""
+
+    changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
+        ",".join(GROUPS), description="Kinds of change with commas between.", examples=["references,lowest,rater"]
+    )
+
+    humans: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
+        "", description="Systems that are human translations, with commas between; those marked so by default."
+    )
+
+    def groups(self) -> tuple[Group, ...]:
+        """The kinds asked for, in a fixed order. Raises Invalid for one that there is not."""
+        return groups_of(self.changes)
+
+
+def groups_of(text: str) -> tuple[Group, ...]:
+    """Kinds of change from a list with commas, in a fixed order. Raises Invalid for one that there is not."""
+    asked = set(text.split(","))
+    if asked - set(GROUPS):
+        what = f"there are: {', '.join(GROUPS)}"
+        raise Invalid("the query is not valid", places=(Place(("query", "changes"), what),))
+    return tuple(group for group in GROUPS if group in asked)
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: RobustnessAsked) -> Work[RobustnessView]:
+    groups = asked.groups()
+    given = recipe_input(session, about[0], asked)
+    if asked.humans:
+        given = replace(given, humans=humans_of(asked.humans, given))
+    experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
+    found, none = experiments.changes(groups)
+    if not experiments.known.order:
+        return whole(lambda: view_of(given, experiments, groups, none, ()))
+    parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
+    return Work(
+        len(parts),
+        partial(_chunk, experiments, parts),
+        lambda done: view_of(given, experiments, groups, none, [one for part in done for one in lines(part)]),
+    )
+
+
+def humans_of(text: str, *given: RecipeInput) -> frozenset[str]:
+    """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
+    keys = frozenset(text.split(","))
+    for key in sorted(keys - {name for one in given for name in one.names}):
+        raise Invalid("the query is not valid", places=(Place(("query", "humans"), f"there is no system {key!r}"),))
+    return keys
+
+
+def _chunk(experiments: Experiments, parts: Sequence[Sequence[Change]], number: int) -> bytes:
+    return chunk_of(experiments, parts[number])
+
+
+def chunk_of(experiments: Experiments, changes: Sequence[Change]) -> bytes:
+    """What some changes do, as bytes."""
+    return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.run(changes)])
+
+
+def lines(part: bytes) -> list[ChangeView]:
+    """What `chunk_of` wrote."""
+    return _LINES.validate_json(part)
+
+
+def view_of(
+    given: RecipeInput,
+    experiments: Experiments,
+    groups: Sequence[Group],
+    none: dict[Group, str],
+    changes: Sequence[ChangeView],
+) -> RobustnessView:
+    """The report of one campaign."""
+    recipe, order = experiments.recipe, experiments.known.order
+    return RobustnessView(
+        campaigns=given.campaigns,
+        data_hash=given.data_hash,
+        basis=given.about.campaign.basis,
+        dropped=[asdict(one) for one in experiments.dropped],
+        warnings=list(_warnings(given, experiments)),
+        recipe=recipe.name,
+        recipe_hash=given.hash_of(recipe),
+        normalize=recipe.normalize,
+        test=f"{recipe.test} by {recipe.unit}",
+        seed=recipe.seed,
+        systems=list(order),
+        human_systems=sorted(given.humans & set(order)),
+        groups=[totals(group, changes, none.get(group)) for group in groups],
+        changes=list(changes),
+    )
+
+
+def _warnings(given: RecipeInput, experiments: Experiments) -> Sequence[str]:
+    order = experiments.known.order
+    if not order:
+        return experiments.warnings
+    found = [ALONE] if len(order) == 1 else []
+    if experiments.recipe.normalize == "none":
+        found.append("raters are not normalized, so what one system scores changes nothing for the others")
+    elif given.recipe.moments == "ratings":
+        found.append("the moments of raters rest on ratings and repeats: what happens to reference rows changes none")
+    elif given.recipe.moments == "calibration":
+        found.append("the moments of raters rest on calibration items: what happens to other rows changes none")
+    return found
+
+
+_PLACES = {"systems": ["B", "A"], "ranks": [1.0, 2.0], "clusters": [1, 2]}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"cs-en": 4},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "recipe": "wmt-da",
+    "recipe_hash": "sha256:" + "5e" * 32,
+    "normalize": "z",
+    "test": "rank_sum by segment",
+    "seed": 20261120,
+    "systems": ["A", "B", "HUMAN"],
+    "human_systems": ["HUMAN"],
+    "groups": [
+        {
+            "group": "degraded",
+            "meaning": "human systems and references degraded",
+            "n": 1,
+            "rank_changed": 1,
+            "cluster_changed": 0,
+            "both": 0,
+            "largest_move": 1.0,
+        }
+    ],
+    "changes": [
+        {
+            "group": "degraded",
+            "what": "1.25",
+            "rank_changed": True,
+            "cluster_changed": False,
+            "both": False,
+            "swaps": 1,
+            "largest_move": 1.0,
+            "mover": "A",
+            "before": {**_PLACES, "systems": ["A", "B"]},
+            "after": _PLACES,
+        }
+    ],
+}
+REPORT: Report[RobustnessAsked, RobustnessView] = Report(
+    name="robustness",
+    title="What the ranking hangs on",
+    summary="Rankings after systems, references, raters, documents or domains were left out or changed beforehand.",
+    options=RobustnessAsked,
+    result=RobustnessView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": changes_picture, "degraded": degraded_picture, "inflated": inflated_picture},
+    caption=caption,
+    long=True,
+)

@@ -1,0 +1,221 @@
+"""What reports on calibration read: test items, human references and calibration items of a campaign, apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.reports.source.raw_ratings import ROLES, Rated, RatedAsked, rated
+from app.reports.source.snapshot import Snapshot
+from app.stats.agreement.units import Repeated, Units, segment_units
+from app.stats.calibration.across import Anchors, Judged
+from app.stats.ratings import Bools, Floats, Role
+from app.storage import texts
+from app.storage.calibration_items import Item, calibration_items
+from app.storage.db import Session
+from app.storage.linked_people import linked_people
+from app.storage.segment_words import source_digests
+
+Pair = tuple[str, int, str | None]
+"""A calibration pair over campaigns: key of its document, position, digest of its first text."""
+Address = tuple[str, int, str]
+"""An output over campaigns: key of its document, position, key of its system."""
+PLUS = "+"
+"""Between the accounts of one person: what hides the keys of raters from viewers takes all of them as one key."""
+ACCOUNT = "account "
+UNAGREED = "calibration item without an agreed score"
+
+
+class ScoredAsked(BaseModel):
+    """Which scores are read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
+        "score", description="As in a recipe: score, spans, spans:PROFILE, criterion:NAME.", examples=["score"]
+    )
+    repeats: Repeated = Field("average", description="What counts of several ratings of one text by one rater.")
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A campaign in its parts. test: rows of systems and human translations that count, without calibration items.
+
+    items: what is known of calibration documents, by key. kinds: mt or human, by system. digests: of known sources.
+    people: who each rater code is over campaigns: a person where accounts were linked, else the account itself.
+    """
+
+    found: Rated
+    test: Bools
+    calibration: Bools
+    references: Bools
+    items: dict[str, Item]
+    kinds: dict[str, str]
+    digests: dict[tuple[str, int], str]
+    people: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Key of the campaign."""
+        return self.found.about.campaign.key
+
+    @property
+    def sign(self) -> int:
+        """1 where a higher score is better, −1 where a lower one is."""
+        return self.found.rows.better_sign
+
+    @property
+    def accounts(self) -> dict[str, str]:
+        """The keys by which this campaign knows each of its people."""
+        found: dict[str, list[str]] = {}
+        for key, who in zip(self.found.rows.labels.raters, self.people, strict=True):
+            found.setdefault(who, []).append(key)
+        return {who: PLUS.join(sorted(keys)) for who, keys in found.items()}
+
+
+def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
+    """Read a campaign. Raises Invalid where the question does not fit it."""
+    question = RatedAsked(scoring=asked.scoring, roles=",".join(ROLES), repeats=asked.repeats)
+    found = rated(session, about, question)
+    rows, items = found.rows, calibration_items(session, about.campaign_id)
+    kinds = {key: known.kind for key, known in texts.system_words(session, about.campaign_id).items()}
+    pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
+    human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
+    calibration = (rows.role == Role.CALIBRATION) | pair
+    ranked = (rows.role == Role.RATING) | (rows.role == Role.REPEAT)
+    references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
+    digests = source_digests(session, about.campaign_id)
+    people = _people(about, rows.labels.raters, linked_people(session, about.campaign_id))
+    return Parted(found, ranked & ~calibration, calibration, references, items, kinds, digests, people)
+
+
+def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
+    """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
+    return tuple(f"person {linked[key]}" if key in linked else f"{ACCOUNT}{about.campaign.key} {key}" for key in raters)
+
+
+def namesakes(group: Sequence[Parted]) -> list[str]:
+    """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
+    alone = [
+        key
+        for one in group
+        for key, who in zip(one.found.rows.labels.raters, one.people, strict=True)
+        if who.startswith(ACCOUNT)
+    ]
+    return sorted(key for key, n in Counter(alone).items() if n > 1)
+
+
+def rater_names(keys: Sequence[str], most: int = 5) -> str:
+    """Raters for a warning, each as what is hidden from viewers; of many the first."""
+    shown = ", ".join(f"rater:{key}" for key in keys[:most])
+    return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
+
+
+def units_of(given: Parted, rows: Bools, repeats: Repeated) -> Units:
+    """The units of some rows of a campaign."""
+    return segment_units(given.found.rows.where(rows), repeated=repeats)
+
+
+def one_source(one: Parted, other: Parted, address: Address) -> bool:
+    """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
+    ours, theirs = (each.digests.get(address[:2]) for each in (one, other))
+    return ours is None or theirs is None or ours == theirs
+
+
+def pair_of(given: Parted, units: Units) -> list[Pair]:
+    """Of each unit which calibration pair it is."""
+    labels = given.found.rows.labels
+    keys = [labels.documents[d] for d in units.document.tolist()]
+    positions = labels.segment_position[units.place].tolist()
+    return [(k, p, given.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
+
+
+def consensus_of(given: Parted, units: Units) -> Floats:
+    """The agreed score of each unit, NaN where none was given."""
+    labels = given.found.rows.labels
+    known = [given.items.get(labels.documents[d]) for d in units.document.tolist()]
+    return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
+
+
+def unagreed(given: Parted, repeats: Repeated) -> list[dict[str, Any]]:
+    """What is dropped of the calibration items of a campaign, where any has no agreed score."""
+    n = int((~np.isfinite(consensus_of(given, units_of(given, given.calibration, repeats)))).sum())
+    return [{"reason": UNAGREED, "n": n, "campaign": given.key}] if n else []
+
+
+def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Floats]:
+    """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
+
+    Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
+    """
+    scores: dict[Pair, dict[str, list[float]]] = {}
+    agreed: dict[Pair, float] = {}
+    for given, units in parts:
+        pairs, known = pair_of(given, units), consensus_of(given, units)
+        for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
+            if np.isfinite(known[unit]):
+                scores.setdefault(pairs[unit], {}).setdefault(given.people[rater], []).append(value)
+                agreed[pairs[unit]] = float(known[unit])
+    order = sorted(scores, key=lambda pair: (pair[0], pair[1], pair[2] or ""))
+    raters = tuple(sorted({who for given, _ in parts for who in given.people}))
+    code = {name: i for i, name in enumerate(raters)}
+    rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
+    unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
+    n = np.arange(len(order), dtype=np.int32)
+    made = Units(
+        unit=np.array(unit, dtype=np.int32),
+        rater=np.array(rater, dtype=np.int32),
+        value=np.array(value, dtype=np.float64),
+        document=n,
+        system=np.zeros_like(n),
+        place=n,
+        n_documents=len(order),
+        raters=raters,
+    )
+    return made, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
+
+
+def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> Units:
+    """The same units with people for raters, coded by labels that hold all of them.
+
+    Of several accounts of one person on one unit the scores are averaged.
+    """
+    code, n = {name: i for i, name in enumerate(raters)}, max(len(raters), 1)
+    to = np.array([code[who] for who in people] or [0], dtype=np.int64)
+    cells, at = np.unique(units.unit.astype(np.int64) * n + to[units.rater], return_inverse=True)
+    value = np.bincount(at, weights=units.value) / np.maximum(np.bincount(at), 1)
+    unit, rater = (part.astype(np.int32) for part in np.divmod(cells, n))
+    return replace(units, unit=unit, rater=rater, value=value, raters=raters)
+
+
+def sampled(given: Parted, units: Units) -> Units:
+    """What intervals draw: documents where they are known, else each segment."""
+    if given.found.rows.documents_known:
+        return units
+    n = given.found.rows.labels.segment_document.size
+    return replace(units, document=units.place.astype(np.int32), n_documents=n)
+
+
+def judged(given: Parted, group: Sequence[Parted], pairs: dict[Pair, int], repeats: Repeated) -> tuple[Judged, Units]:
+    """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
+    units, keys, agreed = pooled([(one, units_of(one, one.calibration, repeats)) for one in group])
+    number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
+    parts = [units_of(given, rows, repeats) for rows in (given.test & ~given.references, given.references)]
+    systems, humans = (by_person(sampled(given, part), given.people, units.raters) for part in parts)
+    return Judged(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
+
+
+def campaign_heads(parts: Sequence[Parted]) -> dict[str, Any]:
+    """What the view of a comparison begins with."""
+    found = [one.found for one in parts]
+    return {
+        "campaigns": {one.about.campaign.key: one.about.version for one in found},
+        "data_hash": " ".join(one.data_hash for one in found),
+        "basis": ", ".join(sorted({one.about.campaign.basis for one in found})),
+        "dropped": [{**line, "campaign": one.about.campaign.key} for one in found for line in one.dropped],
+    }

@@ -1,0 +1,37 @@
+"""Campaigns in their parts without what standing exclusions name, for comparisons that no recipe reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from app.reports.source.calibration import Parted
+from app.reports.source.data_hash import data_hash
+from app.reports.source.registration import registered
+from app.stats.selection import matching
+from app.storage import texts
+from app.storage.db import Session
+
+
+def without_excluded(session: Session, given: Parted) -> Parted:
+    """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
+    about, rows = given.found.about, given.found.rows
+    keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
+    for one in registered(session, about.campaign_id, about.version).exclusions:
+        named = keep & matching(rows, one.exclusion)
+        left_out[one.reason] += int(named.sum())
+        keep &= ~named
+    if keep.all():
+        return given
+    kept = rows.where(keep)
+    found = replace(
+        given.found,
+        rows=kept,
+        ids=given.found.ids[keep],
+        data_hash=data_hash(kept.canonical(), given.found.documents, texts.system_words(session, about.campaign_id)),
+        dropped=(*given.found.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
+    )
+    masks = {name: getattr(given, name)[keep] for name in ("test", "calibration", "references")}
+    return replace(given, found=found, **masks)

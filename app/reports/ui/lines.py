@@ -1,0 +1,184 @@
+"""Lines of a comparison of conditions: spread, agreement, document scores, and the same outputs under both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import numpy as np
+from pydantic import Field
+
+from app.reports.agreement.view import Line
+from app.reports.ui.matching import addresses_of
+from app.stats.agreement.alpha import krippendorff
+from app.stats.agreement.document_scores import PARTS, both, correlations
+from app.stats.agreement.kappa import chance_within, tolerance_kappa
+from app.stats.agreement.pairs import MOST_PAIRS, kendall, matched, n_matched, pearson
+from app.stats.agreement.units import LEVELS, Level, Units, averaged_units, document_units, segment_units
+from app.stats.arms.spread import SETS, spreads
+from app.stats.arms.times import LONG, within
+from app.stats.plain import number
+from app.stats.ratings import Codes, Ratings, Scale
+
+SLIDER_TOLERANCE = 15.0
+"""Of Grundkiewicz et al. 2021: 15 or 20 points of 100 are the most reasonable."""
+FINE = 50
+
+
+class UiSpread(Line):
+    """Segment scores under one condition."""
+
+    arm: str
+    documents: str = Field(description="all, short, long, or a range of segments.")
+    n: int
+    mean: float
+    sd: float | None = Field(description="Of all segment scores.")
+    within: float | None = Field(description="Pooled within documents as a rater was shown them of one system.")
+    shown: int = Field(description="Of those documents, with two segment scores or more.")
+
+
+class UiHistogram(Line):
+    """Shares of segment scores in the bins of the report."""
+
+    arm: str
+    shares: list[float]
+
+
+class UiAgreement(Line):
+    """How far raters agree under one condition."""
+
+    arm: str
+    level: str = Field(description="segments, documents, or averaged: means of a document's segments.")
+    documents: str
+    n_units: int = Field(description="That two raters or more judged under this condition.")
+    n_pairs: int
+    alpha: float | None = Field(description="Krippendorff, interval.")
+    kappa: float | None = Field(description="With the tolerance of the report, chance by the closed form.")
+    absolute: float | None = Field(
+        description="Mean difference of two raters, without sign; null of more pairs than can be held at once."
+    )
+
+
+class UiCorrelation(Line):
+    """Document scores against one summary of the segment scores under one condition."""
+
+    arm: str
+    documents: str
+    part: str
+    n: int
+    pearson: float | None
+    spearman: float | None
+    kendall: float | None
+
+
+class UiPair(Line):
+    """Outputs judged under the first condition and under this one, each by the mean of its ratings there."""
+
+    arm: str
+    baseline: str
+    n: int
+    difference: float | None = Field(description="Mean of this condition minus the first, in the unit of the score.")
+    pearson: float | None
+    n_systems: int
+    tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")
+
+
+def spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
+    """Of one condition."""
+    return (UiSpread(arm=name, **asdict(one)) for one in spreads(rows))
+
+
+def tolerance_of(scale: Scale | None) -> float | None:
+    """15 points of a hundred on a slider, a step on a scale of few levels; None without bounds."""
+    if scale is None or not np.isfinite(scale.maximum - scale.minimum):
+        return None
+    wide = scale.maximum - scale.minimum
+    if scale.step is None or wide / scale.step + 1 >= FINE:
+        return SLIDER_TOLERANCE * wide / 100
+    return scale.step
+
+
+def _chance(scale: Scale | None, tolerance: float | None) -> float | None:
+    if scale is None or tolerance is None:
+        return None
+    wide = scale.maximum - scale.minimum
+    step = scale.step or wide / 100
+    levels, steps = round(wide / step) + 1, int(tolerance / step + 1e-9)
+    return chance_within(levels, steps) if steps < levels - 1 else None
+
+
+def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: Scale | None) -> Iterator[UiAgreement]:
+    """Of one condition, by level and by length. lengths: segments of each document code."""
+    chance, tolerance = _chance(scale, tolerance_of(scale)), tolerance_of(scale)
+    for level in LEVELS:
+        units = _units(level, rows).paired()
+        for documents, low, high in SETS:
+            part = units.where(within(lengths.astype(np.int64), low, high)[units.document][units.unit])
+            if part.n_units:
+                yield _agreement(name, level, documents, part, tolerance if chance is not None else None, chance)
+
+
+def _units(level: Level, rows: Ratings) -> Units:
+    make = {"segments": segment_units, "documents": document_units, "averaged": averaged_units}
+    return make[level](rows)
+
+
+def _agreement(
+    name: str, level: Level, documents: str, units: Units, tolerance: float | None, chance: float | None
+) -> UiAgreement:
+    pairs = matched(units) if n_matched(units) <= MOST_PAIRS else None
+    kappa = None
+    if tolerance is not None:
+        kappa = number(float(tolerance_kappa(units, tolerance, chance=chance)(units.once())[0]))
+    return UiAgreement(
+        arm=name,
+        level=level,
+        documents=documents,
+        n_units=units.n_units,
+        n_pairs=n_matched(units),
+        alpha=number(float(krippendorff(units, "interval")(units.once())[0])),
+        kappa=kappa,
+        absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),
+    )
+
+
+def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
+    """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
+    length."""
+    data = both(rows)
+    for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
+        where = within(data.length.astype(np.int64), low, high)
+        if not where.any():
+            continue
+        for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
+            found = correlations(data, part, where)
+            yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(found))
+
+
+def pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:
+    """Each condition against the first, on the segments that both have of the same system."""
+    means = [_means(one) for one in rows]
+    for name, here in zip(names[1:], means[1:], strict=True):
+        shared = sorted(means[0].keys() & here.keys())
+        x, y = (np.array([each[key] for key in shared]) for each in (means[0], here))
+        systems, code = np.unique([key[2] for key in shared], return_inverse=True)
+        size = np.bincount(code) if shared else np.empty(0)
+        by_system = [np.round(np.bincount(code, weights=v) / size, 10) for v in (x, y)] if shared else [x, y]
+        yield UiPair(
+            arm=name,
+            baseline=names[0],
+            n=len(shared),
+            difference=float((y - x).mean()) if shared else None,
+            pearson=number(pearson(x, y)) if len(shared) > 1 else None,
+            n_systems=len(systems),
+            tau=number(kendall(*by_system)) if len(systems) > 1 else None,
+        )
+
+
+def _means(rows: Ratings) -> dict[tuple[str, int, str], float]:
+    """Mean of each output's segment scores."""
+    rows = rows.segments()
+    sums: dict[tuple[str, int, str], list[float]] = {}
+    for key, score in zip(addresses_of(rows), rows.score.tolist(), strict=True):
+        sums.setdefault(key, []).append(score)
+    return {key: sum(scores) / len(scores) for key, scores in sums.items()}

@@ -1,0 +1,282 @@
+"""Two presentations compared: arms of one campaign, or campaigns on the same documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.reports.arms import lines
+from app.reports.arms.judgments import Condition, Conditions, WhoAsked, conditions, dropped_of, states_beside
+from app.reports.arms.lines import ArmPace
+from app.reports.arms.report import ONE, ordered
+from app.reports.kit.report import Report, whole
+from app.reports.kit.report import Work as Job
+from app.reports.source.snapshot import Snapshot
+from app.reports.ui import lines as of_scores
+from app.reports.ui.matching import Match, Matched, Outputs, Places, Side, matched
+from app.reports.ui.sentences import conclusions
+from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
+from app.stats.agreement.distributions import bins
+from app.stats.arms.spread import counted
+from app.stats.arms.times import Work
+from app.stats.quality.pairing import first_rows
+from app.stats.quality.report import of_rows
+from app.stats.ratings import Ratings
+from app.stats.side_tables import Documents, Events
+from app.storage.arms import output_digests
+from app.storage.db import Session
+from app.storage.segment_words import source_digests
+
+NOT_SHARED = "nothing is judged under every condition: documents are matched by key and text"
+SCALES = "the campaigns score on different scales"
+WITH_CONTROL = "document with a control item"
+OTHER_ROLE = "control or calibration item"
+
+
+class UiAsked(WhoAsked):
+    """Which judgments are compared, and with which condition."""
+
+    match: Literal["auto", "none", "documents", "outputs"] = Field(
+        "auto",
+        description="All judgments of each condition; those of documents that all have; or of outputs that all have. "
+        "By default documents of several campaigns, and all of the arms of one.",
+    )
+    baseline: Annotated[str, StringConstraints(max_length=300)] | None = Field(
+        None, description="Condition that the others are compared with: a campaign, or an arm; by default the first."
+    )
+    controls: Literal["drop", "keep"] = Field(
+        "drop", description="Documents in which a rater met a control item, where scores are compared."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """A condition. work, events: its rows. scored: those whose scores are compared, one a judgment."""
+
+    condition: Condition
+    work: Work
+    events: Events
+    documents: Documents
+    scored: Ratings
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> Job[UiView]:
+    found = [conditions(session, one, asked) for one in about]
+    match: Match = asked.match if asked.match != "auto" else ("documents" if len(found) > 1 else "none")
+    texts: list[tuple[Places, Outputs]] = [
+        (
+            source_digests(session, one.campaign_id) if match != "none" else {},
+            output_digests(session, one.campaign_id) if match == "outputs" else {},
+        )
+        for one in about
+    ]
+    if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in found}) > 1:
+        raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
+    order = ordered([one.name for one in _named(found)], asked.baseline)
+    return whole(lambda: _view(found, texts, asked, match, order))
+
+
+def _named(found: Sequence[Conditions]) -> list[Condition]:
+    """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
+    if len(found) == 1:
+        return list(found[0].names)
+    return [
+        Condition(
+            f"{one.about.campaign.key}: {each.name}" if len(one.names) > 1 else one.about.campaign.key,
+            each.presentation,
+        )
+        for one in found
+        for each in one.names
+    ]
+
+
+def _view(
+    found: Sequence[Conditions],
+    texts: Sequence[tuple[Places, Outputs]],
+    asked: UiAsked,
+    match: Match,
+    order: Sequence[int],
+) -> UiView:
+    names = _named(found)
+    owner = [(i, place) for i, one in enumerate(found) for place in range(len(one.names))]
+    parts = [found[i].where(place) for i, place in owner]
+    sides = [Side(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
+    shared = matched(sides, match)
+    each = [_one(names[k], parts[k], found[owner[k][0]].documents, shared.keep[k], asked) for k in order]
+    dropped = list(_dropped(found, sides, shared, each, match))
+    return _compared(found, each, asked, match, dropped)
+
+
+def _one(
+    condition: Condition, part: tuple[Work, Events], documents: Documents, keep: np.ndarray, asked: UiAsked
+) -> One:
+    work, events = part
+    scored = work.rows.where(counted(work.rows, controls=asked.controls == "keep") & keep)
+    whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
+    kept = replace(work, whole_task=whole_task).where(keep)
+    return One(condition, kept, of_rows(events, keep), documents, scored)
+
+
+def _compared(
+    found: Sequence[Conditions], each: Sequence[One], asked: UiAsked, match: Match, dropped: list[dict[str, Any]]
+) -> UiView:
+    names = [one.condition.name for one in each]
+    parts = [(one.work, one.events) for one in each]
+    volumes = [lines.volume(one.condition, one.work) for one in each]
+    times, revisions = list(lines.times(names, lines.measured_by(parts))), list(lines.revised(names, parts))
+    pace = _pace(found, names)
+    spread = [line for one in each for line in of_scores.spread_lines(one.condition.name, one.scored)]
+    scale = each[0].scored.scale if each else None
+    values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
+    into = bins(values, scale)
+    agreement = [
+        line
+        for one in each
+        for line in of_scores.agreement_lines(one.condition.name, one.scored, one.documents.segments, scale)
+    ]
+    pairs = list(of_scores.pair_lines(names, [one.scored for one in each])) if each else []
+    return UiView(
+        campaigns={one.about.campaign.key: one.about.version for one in found},
+        data_hash=_hash(found),
+        basis=", ".join(sorted({one.about.campaign.basis for one in found})),
+        dropped=dropped,
+        warnings=[*lines.told(volumes, pace, times), *_warnings(each, match)],
+        match=match,
+        controls=asked.controls,
+        rejected=asked.rejected,
+        raters=asked.raters,
+        baseline=names[0] if names else None,
+        higher_is_better=found[0].work.rows.higher_is_better,
+        tolerance=of_scores.tolerance_of(scale),
+        bins=list(into.labels) if values.size else [],
+        arms=volumes,
+        times=times,
+        pace=pace,
+        revisions=revisions,
+        spread=spread,
+        histograms=[
+            of_scores.UiHistogram(arm=one.condition.name, shares=list(into.shares(one.scored.segments().score)))
+            for one in each
+            if len(one.scored.segments())
+        ],
+        agreement=agreement,
+        correlations=[line for one in each for line in of_scores.correlation_lines(one.condition.name, one.scored)],
+        shared=pairs,
+        conclusions=list(conclusions(times, revisions, spread, agreement, pairs)),
+    )
+
+
+def _pace(found: Sequence[Conditions], names: Sequence[str]) -> list[ArmPace]:
+    """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
+    named, at, made = _named(found), 0, []
+    for one in found:
+        made += list(lines.pace([each.name for each in named[at : at + len(one.names)]], one.paced()))
+        at += len(one.names)
+    return sorted(made, key=lambda line: (line.what != "learning", names.index(line.arm)))
+
+
+def _hash(found: Sequence[Conditions]) -> str:
+    if len(found) == 1:
+        return found[0].data_hash
+    return "sha256:" + hashlib.sha256("\n".join(one.data_hash for one in found).encode()).hexdigest()
+
+
+def _dropped(
+    found: Sequence[Conditions], sides: Sequence[Side], shared: Matched, each: Sequence[One], match: Match
+) -> Iterator[dict[str, Any]]:
+    unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
+    scored = sum(len(one.scored) for one in each)
+    regular = sum(int(counted(one.work.rows, controls=True).sum()) for one in each)
+    for reason, n in (
+        *dropped_of(found).items(),
+        (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),
+        (f"{WITH_CONTROL}, where scores are compared", regular - scored),
+    ):
+        if n:
+            yield {"reason": reason, "n": n}
+
+
+def _warnings(each: Sequence[One], match: Match) -> Iterator[str]:
+    if not each:
+        return
+    if len(each) == 1:
+        yield ONE
+    elif match != "none" and not any(len(one.work.rows) for one in each):
+        yield NOT_SHARED
+    told = [one.condition.name for one in each if len(one.scored) and one.scored.score.std() == 0]
+    if told:
+        yield f"every score is the same under {', '.join(told)}: neither correlation nor α is defined there"
+    if any(not one.scored.documents_known for one in each):
+        yield "documents are not known here: what is said of documents speaks of what was imported as one"
+
+
+_ARM = {"n_raters": 6, "tasks": 12, "documents": 20, "segments": 200, "judgments": 400, "timed": 400, "hours": 1.8}
+EXAMPLE: dict[str, Any] = {
+    "campaigns": {"two-pages": 9},
+    "data_hash": "sha256:" + "5e" * 32,
+    "basis": "source",
+    "match": "none",
+    "controls": "drop",
+    "baseline": "segments",
+    "higher_is_better": True,
+    "tolerance": 15.0,
+    "bins": ["0 to 50", "50 to 100"],
+    "arms": [
+        {"arm": "segments", "presentation": "segment", **_ARM, "words_per_hour": 4100.0},
+        {"arm": "documents", "presentation": "document", **_ARM, "words_per_hour": 2700.0},
+    ],
+    "times": [],
+    "pace": [],
+    "revisions": [],
+    "spread": [
+        {"arm": "segments", "documents": "all", "n": 400, "mean": 71.0, "sd": 24.0, "within": 19.5, "shown": 40},
+        {"arm": "documents", "documents": "all", "n": 400, "mean": 70.2, "sd": 22.1, "within": 15.2, "shown": 40},
+    ],
+    "histograms": [{"arm": "segments", "shares": [0.2, 0.8]}, {"arm": "documents", "shares": [0.18, 0.82]}],
+    "agreement": [
+        {
+            "arm": "segments",
+            "level": "segments",
+            "documents": "all",
+            "n_units": 100,
+            "n_pairs": 100,
+            "alpha": 0.4,
+            "kappa": 0.35,
+            "absolute": 16.0,
+        }
+    ],
+    "correlations": [],
+    "shared": [
+        {
+            "arm": "documents",
+            "baseline": "segments",
+            "n": 100,
+            "difference": -0.8,
+            "pearson": 0.6,
+            "n_systems": 4,
+            "tau": 1.0,
+        }
+    ],
+    "conclusions": ["SD of segment scores: segments 24.0, documents 22.1."],
+}
+REPORT: Report[UiAsked, UiView] = Report(
+    name="ui",
+    title="Presentations compared",
+    summary="Time, revisions, spread of scores, agreement and document scores under two or more presentations.",
+    options=UiAsked,
+    result=UiView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": score_curves, "times": time_curves},
+    caption=caption,
+    over="campaigns",
+    extra_key=states_beside,
+)

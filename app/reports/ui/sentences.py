@@ -1,0 +1,79 @@
+"""A comparison of conditions in sentences: what differs and by how much, with the interval where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.reports.arms.lines import ArmRevisions, ArmTime, percent
+from app.reports.kit import captions
+from app.reports.ui.lines import UiAgreement, UiPair, UiSpread
+
+TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
+
+
+def conclusions(
+    times: Sequence[ArmTime],
+    revisions: Sequence[ArmRevisions],
+    spread: Sequence[UiSpread],
+    agreement: Sequence[UiAgreement],
+    shared: Sequence[UiPair],
+) -> Iterator[str]:
+    """One sentence a finding; nothing is said of what was not measured. The first condition comes first everywhere."""
+    yield from _times(times)
+    yield from _revisions(revisions)
+    overall = [one for one in spread if one.documents == "all" and one.sd is not None]
+    yield from _spread(overall)
+    units = [one for one in agreement if one.documents == "all" and one.alpha is not None]
+    for level in dict.fromkeys(one.level for one in units):
+        yield from _agreement([one for one in units if one.level == level], level)
+    for one in shared:
+        if one.pearson is not None and one.difference is not None:
+            more = "more" if one.difference > 0 else "less"
+            yield (
+                f"On {one.n:,} outputs judged under both, {one.arm} gives {abs(one.difference):.2f} {more} on average "
+                f"than {one.baseline}; the scores correlate with {captions.number(one.pearson, 2)}."
+            )
+
+
+def _times(times: Sequence[ArmTime]) -> Iterator[str]:
+    for one in times:
+        if one.documents != "all" or one.what not in TIMED or one.change is None:
+            continue
+        base = next(line for line in times if (line.what, line.documents) == (one.what, one.documents))
+        longer = f"takes {abs(one.change):.1f} % {'longer' if one.change > 0 else 'less'} under {one.arm}"
+        sure = ""
+        if one.ratio is not None and one.ratio_interval is not None:
+            low, high = one.ratio_interval
+            clear = "" if low > 1 or high < 1 else ": it may be no difference"
+            sure = (
+                f"; over {captions.plural(one.ratio_raters or 0, 'rater')} {one.ratio:.2f} times as long "
+                f"[{low:.2f}, {high:.2f}]{clear}"
+            )
+        yield f"{TIMED[one.what]} {longer} than under {base.arm}{sure}."
+
+
+def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
+    told = [f"{one.arm} {100 * one.segment_rate:.1f} %" for one in lines if one.segment_rate is not None]
+    if len(told) > 1:
+        last = next(one for one in reversed(lines) if one.segment_rate is not None)
+        apart = "" if last.segment_change is None else f" ({percent(last.segment_change)})"
+        yield f"Segment scores that were changed: {', '.join(told)}{apart}."
+
+
+def _spread(lines: Sequence[UiSpread]) -> Iterator[str]:
+    if len(lines) < 2:
+        return
+    places = captions.decimals([one.sd for one in lines])
+    yield f"SD of segment scores: {_listed([(one.arm, one.sd) for one in lines], places)}."
+    if all(one.within is not None for one in lines):
+        yield f"SD within documents: {_listed([(one.arm, one.within) for one in lines], places)}."
+
+
+def _agreement(lines: Sequence[UiAgreement], level: str) -> Iterator[str]:
+    if len(lines) > 1:
+        of = {"segments": "segments", "documents": "documents", "averaged": "means of a document's segments"}[level]
+        yield f"Krippendorff's α of {of}: {_listed([(one.arm, one.alpha) for one in lines], 2)}."
+
+
+def _listed(values: Sequence[tuple[str, float | None]], places: int) -> str:
+    return ", ".join(f"{name} {captions.number(value, places)}" for name, value in values)

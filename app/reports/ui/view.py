@@ -1,0 +1,215 @@
+"""A comparison of two presentations, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from app.reports.arms import lines
+from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
+from app.reports.arms.view import RANGES, curves_of, figures
+from app.reports.document_scores.view import PARTS
+from app.reports.document_scores.view import words as correlated
+from app.reports.kit import captions
+from app.reports.kit.charts.panels import Curve, Panel, panels
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+from app.reports.ui.lines import UiAgreement, UiCorrelation, UiHistogram, UiPair, UiSpread
+
+PLACES = 3
+LEVELS = {"segments": "segments", "documents": "documents", "averaged": "means of segments"}
+LENGTHS = {"all": "all", "short": "at most 10 segments", "long": "at least 20 segments"}
+MAIN = frozenset({"all", "short", "long"})
+
+
+class UiView(ReportHead):
+    """Conditions side by side: time, revisions, how scores lie, agreement, document scores, the same outputs."""
+
+    match: str
+    controls: str
+    rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
+    raters: str = Field("all", description="Or complete: only those who finished their work.")
+    baseline: str | None
+    higher_is_better: bool
+    tolerance: float | None = Field(description="Of κ; null where the scale has no bounds.")
+    bins: list[str]
+    arms: list[ArmVolume]
+    times: list[ArmTime]
+    pace: list[ArmPace]
+    revisions: list[ArmRevisions]
+    spread: list[UiSpread]
+    histograms: list[UiHistogram]
+    agreement: list[UiAgreement]
+    correlations: list[UiCorrelation]
+    shared: list[UiPair]
+    conclusions: list[str]
+
+
+def tables(view: UiView) -> Sequence[Section]:
+    """Every part of which there is something."""
+    main = [one for one in view.agreement if one.documents in MAIN]
+    by_length = [one for one in view.agreement if one.documents not in MAIN]
+    shown = [
+        Section("Conditions", lines.volume_table(view.arms)),
+        Section("Time", lines.time_table(view.times), frozenset({1})),
+        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        Section("Answers that were changed", lines.revision_table(view.revisions)),
+        Section("Segment scores", _spread(view.spread)),
+        Section("Share of segment scores", _histograms(view), frozenset()),
+        Section("Agreement of raters", _agreement(view, main)),
+        Section("Agreement of raters, by length", _agreement(view, by_length)),
+        Section("Document score against its segments", _correlations(view.correlations)),
+        Section("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
+    ]
+    return [one for one in shown if one.table.rows]
+
+
+def words(documents: str) -> str:
+    """Which documents, for people."""
+    return LENGTHS.get(documents, f"{documents} segments")
+
+
+def _figure(value: float | None) -> str:
+    return captions.number(value, PLACES)
+
+
+def _spread(found: Sequence[UiSpread]) -> Table:
+    heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
+    places = captions.decimals([one.sd for one in found])
+    rows = [
+        (
+            *(one.arm, words(one.documents), f"{one.n:,}"),
+            *(captions.number(value, places) for value in (one.mean, one.sd, one.within)),
+            f"{one.shown:,}",
+        )
+        for one in found
+    ]
+    return table(heads, rows, 2)
+
+
+def _histograms(view: UiView) -> Table:
+    heads = ("Score", *(one.arm for one in view.histograms))
+    rows = [(label, *(f"{100 * one.shares[i]:.1f} %" for one in view.histograms)) for i, label in enumerate(view.bins)]
+    return table(heads, rows if view.histograms else [], 1)
+
+
+def _agreement(view: UiView, found: Sequence[UiAgreement]) -> Table:
+    within = "κ" if view.tolerance is None else f"κ within {view.tolerance:g}"
+    heads = ("Condition", "Of", "Documents", "Units", "Pairs", "α", within, "Mean difference")
+    rows = [
+        (
+            *(one.arm, LEVELS[one.level], words(one.documents), f"{one.n_units:,}", f"{one.n_pairs:,}"),
+            *map(_figure, (one.alpha, one.kappa, one.absolute)),
+        )
+        for one in found
+    ]
+    return table(heads, rows, 3)
+
+
+def _correlations(found: Sequence[UiCorrelation]) -> Table:
+    heads = ("Condition", "Documents", "Segments", "n", "Pearson", "Spearman", "Kendall")
+    rows = [
+        (
+            *(one.arm, correlated(one.documents), PARTS[one.part], f"{one.n:,}"),
+            *map(_figure, (one.pearson, one.spearman, one.kendall)),
+        )
+        for one in found
+    ]
+    return table(heads, rows, 3)
+
+
+def _shared(found: Sequence[UiPair]) -> Table:
+    heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
+    rows = [
+        (
+            *(one.arm, one.baseline, f"{one.n:,}", _figure(one.difference), _figure(one.pearson)),
+            *(f"{one.n_systems:,}", _figure(one.tau)),
+        )
+        for one in found
+    ]
+    return table(heads, rows, 2)
+
+
+CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")
+
+
+def csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a figure."""
+    none = (None, None, None)
+    rows = figures(view.times, view.pace, view.revisions)
+    for one in view.spread:
+        rows.append(("mean", one.arm, "segment", one.documents, one.n, one.mean, one.sd, *none))
+        rows.append(("sd", one.arm, "segment", one.documents, one.n, one.sd, None, *none))
+        rows.append(("sd", one.arm, "within", one.documents, one.n, one.within, None, *none))
+    for of in view.histograms:
+        rows += [
+            ("share", of.arm, label, None, None, share, None, *none)
+            for label, share in zip(view.bins, of.shares, strict=True)
+        ]
+    for unit in view.agreement:
+        head = (unit.arm, unit.level, unit.documents, unit.n_pairs)
+        for what, value in (("alpha", unit.alpha), ("kappa", unit.kappa), ("absolute", unit.absolute)):
+            rows.append((what, *head, value, None, *none))
+    for line in view.correlations:
+        rows.append(("pearson", line.arm, line.part, line.documents, line.n, line.pearson, None, *none))
+    for pair in view.shared:
+        for what, value in (("difference", pair.difference), ("pearson", pair.pearson), ("tau", pair.tau)):
+            rows.append((f"shared_{what}", pair.arm, pair.baseline, None, pair.n, value, None, *none))
+    return CSV, rows
+
+
+def caption(view: UiView) -> str:
+    """What the figures are, and from which data."""
+    versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
+    n = sum(one.judgments for one in view.arms)
+    said = {
+        "none": "all that was judged under each",
+        "documents": "documents that were judged under each",
+        "outputs": "outputs that were judged under each",
+    }[view.match]
+    return (
+        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}, {said}. Times are "
+        f"means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
+        f"method {view.method_version}."
+    )
+
+
+def score_curves(view: UiView) -> bytes:
+    """How scores lie under each condition, their SD by length of the document, and agreement by length."""
+    names = [one.arm for one in view.arms]
+    sd = {(one.arm, one.documents): one.sd for one in view.spread}
+    inside = {(one.arm, one.documents): one.within for one in view.spread}
+    alpha = {(one.arm, one.documents): one.alpha for one in view.agreement if one.level == "segments"}
+    drawn = [
+        Panel("Share of segment scores", view.bins, [Curve(one.arm, one.shares) for one in view.histograms]),
+        curves_of("SD of segment scores, by segments of the document", RANGES, names, sd),
+        curves_of("SD within documents, by their segments", RANGES, names, inside),
+        curves_of("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
+    ]
+    return _panels(view, "How scores lie, by condition", drawn)
+
+
+def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
+    """Curves begin at 0: what is worse than chance is drawn there."""
+    return {key: None if value is None else max(0.0, value) for key, value in values.items()}
+
+
+def time_curves(view: UiView) -> bytes:
+    """Seconds of a segment score and of a document, by length of the document."""
+    names = [one.arm for one in view.arms]
+    drawn = []
+    for what in ("segment", "document"):
+        means: dict[tuple[str, str], float | None] = {
+            (one.arm, one.documents): one.mean for one in view.times if one.what == what
+        }
+        drawn.append(curves_of(f"Seconds for a {what}", RANGES, names, means))
+    return _panels(view, "Trimmed means by number of segments of the document", drawn)
+
+
+def _panels(view: UiView, below: str, drawn: Sequence[Panel]) -> bytes:
+    there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
+    told = [*view.conclusions, *map(captions.sentence, view.warnings), caption(view)]
+    title = f"Conditions compared: {', '.join(view.campaigns)}"
+    return panels(title, below, there, told, nothing="nothing to draw: see the notes below")

@@ -1,0 +1,89 @@
+"""Automatic scores beside calibrated ones: where they come from, and how far each method follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.reports.source.calibration import Parted
+from app.reports.xsts.view import ExternalView, XstsView
+from app.stats.calibration.external import followed
+from app.stats.calibration.lines import METHODS, Method
+
+
+def automatic_of(parts: Sequence[Parted], given: str) -> dict[str, float]:
+    """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
+
+    Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
+    """
+    stored = {one.key: one.found.about.campaign.settings.get("automatic_score") for one in parts}
+    found = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
+    for text in filter(None, (part.strip() for part in given.split(","))):
+        key, _, score = text.partition("=")
+        if key not in stored:
+            raise _refused(f"{key} is none of these campaigns")
+        found[key] = _number(score)
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise _refused(f"{text} is not a number") from None
+    if not isfinite(value):
+        raise _refused(f"{text} is not a number")
+    return value
+
+
+def _refused(what: str) -> Invalid:
+    return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
+
+
+def external(view: XstsView, seed: int) -> list[ExternalView]:
+    """Each method against the automatic score: into the shared language, out of it, and both.
+
+    The score of a direction is the mean over its systems. Empty where no automatic score is known.
+    """
+    automatic = {one.campaign: one.automatic for one in view.directions if one.automatic is not None}
+    if not automatic:
+        return []
+    groups = {"all": {one.campaign for one in view.directions}}
+    if view.pivot is not None:
+        groups[f"into {view.pivot}"] = {o.campaign for o in view.directions if o.target_language == view.pivot}
+        groups[f"out of {view.pivot}"] = {o.campaign for o in view.directions if o.source_language == view.pivot}
+    shown = []
+    for name, members in groups.items():
+        for method in METHODS:
+            values = _means(view, method, members & set(automatic))
+            shown.append(_one(method, name, values, automatic, seed))
+    return shown
+
+
+def _means(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for one in view.systems:
+        value = one.under(method).value
+        if one.campaign in members and value is not None:
+            found.setdefault(one.campaign, []).append(value)
+    return {key: float(np.mean(values)) for key, values in sorted(found.items())}
+
+
+def _one(
+    method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
+) -> ExternalView:
+    x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
+    found = followed(x, y, rng=np.random.default_rng([seed, 3]))
+    return ExternalView(
+        method=method,
+        directions=name,
+        n=found.n,
+        pearson=found.pearson,
+        r_squared=found.r_squared,
+        split_half=found.split_half,
+        error=found.error,
+        why=found.why,
+    )

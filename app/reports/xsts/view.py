@@ -1,0 +1,227 @@
+"""A comparison of language pairs on one scale, as it is stored and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.kit import captions
+from app.reports.kit.plain_tables import table
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.table import Cell, Table
+from app.reports.ranking.tables import interval
+from app.stats.calibration.lines import METHODS, Method
+
+IN_WORDS: dict[Method, str] = {
+    "raw": "raw",
+    "cs": "calibration set",
+    "ht": "human translations",
+    "cs_ht": "both fixed points",
+}
+PLACES = 3
+ATTRIBUTES = ("family", "script", "word_order", "morphology", "training_size")
+
+
+class Plain(BaseModel):
+    """A part of the view."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class LineView(Plain):
+    """x′ = slope·x + intercept."""
+
+    method: Method
+    slope: float | None
+    intercept: float | None
+    why: str | None = Field(None, description="Why the method cannot be given here.")
+
+
+class RaterPoints(Plain):
+    """One rater's own fixed points, where scores are moved by rater."""
+
+    rater: str
+    campaign: str
+    consensus: float | None
+    anchors: float | None
+    human: float | None
+    moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
+
+
+class DirectionView(Plain):
+    """One campaign: a language pair in one direction, and its fixed points."""
+
+    campaign: str
+    source_language: str | None
+    target_language: str | None
+    language: str = Field(description="Whose raters judged: campaigns of one language share c_l.")
+    consensus: float | None = Field(description="C: mean agreed score of the calibration pairs that were judged.")
+    c: float | None = Field(description="c_l: mean over the same pairs of the median over raters.")
+    n_pairs: int = Field(description="Calibration pairs that raters of the language judged.")
+    share_of_set: float | None = Field(description="Of the pairs that any of these campaigns judged or took in.")
+    h: float | None = Field(description="h_l: mean of medians of the human references of this direction.")
+    n_human: int = Field(description="Outputs of human references that were judged.")
+    n_raters: int
+    lines: list[LineView]
+    attributes: dict[str, str | float] = Field(description="Of the language, from the campaign's settings.")
+    automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
+
+
+class ScoreView(Plain):
+    """A system's score under one method."""
+
+    method: Method
+    value: float | None
+    interval: tuple[float, float] | None
+    rank: int | None = Field(description="1 is the best of all systems of all campaigns.")
+    why: str | None = None
+
+
+class ComparedSystemView(Plain):
+    """One system of one campaign."""
+
+    campaign: str
+    system: str
+    n_units: int
+    n_ratings: int
+    scores: list[ScoreView]
+
+    def under(self, method: Method) -> ScoreView:
+        """The score under a method."""
+        return next(one for one in self.scores if one.method == method)
+
+
+class ExternalView(Plain):
+    """How scores under one method follow an automatic score over language pairs."""
+
+    method: Method
+    directions: str = Field(description="all, or those into or out of the language that all campaigns share.")
+    n: int
+    pearson: float | None
+    r_squared: float | None
+    split_half: float | None = Field(description="Mean R² on the held-out half of a regression on the other half.")
+    error: float | None = Field(description="Monte-Carlo standard error of the split-half figure.")
+    why: str | None = None
+
+
+class XstsView(ReportHead):
+    """Systems of several language pairs on one scale."""
+
+    method: Method = Field(description="By which the systems are sorted; all four are given.")
+    by: str = Field(description="language: one line a language pair; rater: one line a rater, before medians.")
+    target: float | None = Field(description="H: the score that human references are to have.")
+    target_from: str
+    pivot: str | None = Field(description="The language that all campaigns share, where there is one.")
+    higher_is_better: bool
+    draws: int
+    level: float
+    seed: int
+    directions: list[DirectionView]
+    systems: list[ComparedSystemView] = Field(description="The best first; those without a score last.")
+    raters: list[RaterPoints]
+    external: list[ExternalView]
+
+
+def figure(value: float | None) -> str:
+    """A score for people."""
+    return captions.number(value, PLACES)
+
+
+def named(view: XstsView, one: ComparedSystemView) -> str:
+    """A system of a campaign; the campaign alone where it has but one."""
+    alone = sum(other.campaign == one.campaign for other in view.systems) == 1
+    return one.campaign if alone else f"{one.campaign} {one.system}"
+
+
+def tables(view: XstsView) -> Sequence[Section]:
+    """Scores, fixed points, the plausibility table, and the automatic score beside them."""
+    shown = []
+    if view.systems:
+        shown.append(Section("Systems on one scale", _scores(view), frozenset({0, 1})))
+    shown.append(Section("Fixed points", _points(view)))
+    if view.systems and any(one.attributes or one.automatic is not None for one in view.directions):
+        shown.append(Section("Languages as each method orders them", _plausible(view), frozenset({1})))
+    if view.external:
+        shown.append(Section("Against the automatic score", _external(view), frozenset()))
+    return shown
+
+
+def _scores(view: XstsView) -> Table:
+    words = [captions.sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
+    heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
+    rows = []
+    for one in view.systems:
+        main = one.under(view.method)
+        values = (figure(one.under(m).value) for m in METHODS)
+        rank = "–" if main.rank is None else str(main.rank)
+        rows.append((one.campaign, one.system, rank, *values, interval(main.interval, PLACES), f"{one.n_units:,}"))
+    return table(heads, rows, 2)
+
+
+def _points(view: XstsView) -> Table:
+    heads = ("Campaign", "Languages", "C", "c", "Pairs", "h", "References", "Slope", "Intercept")
+    rows = []
+    for one in view.directions:
+        both = next(line for line in one.lines if line.method == view.method)
+        languages = f"{one.source_language or '?'} → {one.target_language or '?'}"
+        points = (figure(one.consensus), figure(one.c), f"{one.n_pairs:,}", figure(one.h), f"{one.n_human:,}")
+        rows.append((one.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
+    return table(heads, rows, 2)
+
+
+def _plausible(view: XstsView) -> Table:
+    words = [name.replace("_", " ").capitalize() for name in ATTRIBUTES]
+    heads = ("Rank", "Campaign", *words, "Automatic", *(IN_WORDS[m].capitalize() for m in METHODS))
+    of = {one.campaign: one for one in view.directions}
+    rows = []
+    for one in view.systems:
+        where, main = of[one.campaign], one.under(view.method)
+        told = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
+        ranks = ("–" if (r := one.under(m).rank) is None else str(r) for m in METHODS)
+        automatic = captions.number(where.automatic, 2)
+        rows.append(("–" if main.rank is None else str(main.rank), named(view, one), *told, automatic, *ranks))
+    return table(heads, rows, 2 + len(ATTRIBUTES))
+
+
+def _external(view: XstsView) -> Table:
+    heads = ("Method", "Directions", "n", "Pearson", "R²", "Split-half R²", "±")
+    rows = []
+    for one in view.external:
+        figures = map(figure, (one.pearson, one.r_squared, one.split_half))
+        error = captions.number(one.error, 4)
+        rows.append((IN_WORDS[one.method], one.directions, str(one.n), *figures, error))
+    return table(heads, rows, 2)
+
+
+CSV = (
+    *("campaign", "system", "method", "value", "interval_low", "interval_high", "rank", "n_units", "n_ratings"),
+    *("slope", "intercept", "consensus", "c", "n_pairs", "h", "n_human", "target", "automatic", "why"),
+)
+
+
+def csv(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+    """One row a system and method."""
+    return CSV, list(_rows(view))
+
+
+def _rows(view: XstsView) -> Iterator[tuple[Cell, ...]]:
+    of = {one.campaign: one for one in view.directions}
+    for one in view.systems:
+        where = of[one.campaign]
+        for score, line in zip(one.scores, where.lines, strict=True):
+            ends: tuple[Cell, Cell] = score.interval or (None, None)
+            head = (one.campaign, one.system, score.method, score.value, *ends, score.rank, one.n_units, one.n_ratings)
+            points = (where.consensus, where.c, where.n_pairs, where.h, where.n_human, view.target, where.automatic)
+            yield (*head, line.slope, line.intercept, *points, score.why)
+
+
+def caption(view: XstsView) -> str:
+    """What the figures are, and from which data."""
+    versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
+    target = "no target" if view.target is None else f"H {figure(view.target)} ({view.target_from})"
+    drawn = f"{view.draws:,} draws of documents and calibration pairs" if view.draws else "no intervals"
+    return (
+        f"Mean over outputs of the median over raters; lines by {view.by}; {target}; {drawn}. "
+        f"Data versions: {versions}; seed {view.seed}, method {view.method_version}."
+    )
