@@ -16,9 +16,9 @@ from starlette.types import ASGIApp
 from app import api, ui
 from app.config import Settings
 from app.services.answers import Keeper
-from app.services.judging import Desk
 from app.services.remembered import Remembered
-from app.services.tasks_sheets import Sheets
+from app.services.tasks.judging import Desk
+from app.services.tasks.task_content import Sheets
 from app.storage.db import HURRIED, Database
 from app.storage.recorder import Recorder
 from app.web import cors, hosts, openapi, problems

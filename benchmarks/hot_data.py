@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import psycopg
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 
 ITEMS: Final = 20

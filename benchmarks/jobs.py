@@ -25,8 +25,10 @@ from sqlalchemy import text
 from app.cli.worker import computing
 from app.formats._base import Input
 from app.reports.kit.report import StoredReport
-from app.services import imports, jobs, stability
-from app.services.jobs import JobView
+from app.services import stability
+from app.services.data import imports
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
 from app.services.stability import Asked
 from app.services.stability_view import StabilityView
 from app.stats.stability.extraction import MultiplyRated

@@ -17,7 +17,8 @@ from sqlalchemy import text
 from app.domain.recipe import NAMED
 from app.reports import registry
 from app.reports.kit import request, store
-from app.services import answers, reports, tokens
+from app.services import answers, reports
+from app.services.access import tokens
 from app.storage.db import Database
 from benchmarks.hot import serving
 

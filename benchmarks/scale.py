@@ -21,7 +21,7 @@ from typing import Any, Final
 import httpx
 import psycopg
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded, migrate
 from app.storage.backup import backup
 from app.storage.db import APP_ROLE, Database

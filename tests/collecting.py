@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 
 SOURCE, TARGET = "Source {0} {1}: the dog barked.", "{2} says of {0} {1}: der Hund bellte."

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from app.formats._base import At, JudgmentRow, ReadLog
-from app.services.campaigns import get
+from app.services.campaigns.campaigns import get
+from app.services.data.intake import Intake, take_in
 from app.services.demo import DEMO_SEED, load_demo, rater_model
 from app.services.demo.campaign import translate
 from app.services.demo.people import TEMPERS
-from app.services.intake import Intake, take_in
 from app.services.simulation import Forms, Mind, key_of
 from app.services.simulation.answers import Sheet, answer
 from app.services.simulation.seen import SeenSegment, SeenText

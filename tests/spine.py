@@ -21,7 +21,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, from_options
 from app.formats._base import Input
-from app.services import exports, imports, reports
+from app.services import reports
+from app.services.data import exports, imports
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
 from tests.patience import patient

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from app.services.job_work import Computer
+from app.jobs.work import Computer
 from app.storage import jobs_queue
 from app.storage.db import Database
 

@@ -27,7 +27,7 @@ from app.domain.recipe import (
     from_options,
 )
 from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Calibration, IntervalKind, Method, ZeroMethod
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
 from app.web.access import RoleLacksIt
 
 SCORING = (

@@ -12,7 +12,7 @@ from app.api._side_by_side import VerdictOut, verdict
 from app.api._times import Time
 from app.domain.recipe import Exclusion, Subject
 from app.reports.ranking.view import SystemLine
-from app.services.exclusions import Effect, ExclusionView
+from app.services.campaigns.exclusions import Effect, ExclusionView
 from app.web.bodies import Input
 
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]

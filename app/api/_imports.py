@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 from app.api._times import Time
 from app.api.ingest import IngestOut
-from app.services.imports import ImportView
+from app.services.data.imports import ImportView
 from app.web.bodies import Input
 
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from app.api._times import Time
 from app.reports.kit.report import StoredReport
-from app.services import jobs
-from app.services.jobs import JobView, State
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView, State
 from app.storage.db import Database
 from app.web.admission import leave_place
 from app.web.live import STOPPING

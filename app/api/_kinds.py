@@ -18,9 +18,9 @@ from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, campaigns_of
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.services import report_requests
-from app.services.jobs import JobView
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager, Viewer, all_seen
 from app.web.conditional import answer

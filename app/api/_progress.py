@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from app.services.progress_view import (
+from app.services.tasks.progress_view import (
     Amount,
     Balance,
     Deadline,

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services.enrolling import MOST
-from app.services.raters import Contact, Enrolment, State, Unit
+from app.services.people.enrolment import MOST
+from app.services.people.raters import Contact, Enrolment, State, Unit
 from app.web.bodies import Input
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]

@@ -8,9 +8,9 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.api._times import Time
-from app.services.judging import Receipt
-from app.services.leases import Leased
-from app.services.tasks import Given, ItemView, ScreenView, SegmentView, TaskView
+from app.services.tasks.judging import Receipt
+from app.services.tasks.leases import Leased
+from app.services.tasks.tasks import Given, ItemView, ScreenView, SegmentView, TaskView
 
 LARGEST = 2**31 - 1
 TaskId = Annotated[

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services import audit
+from app.services.campaigns import audit
 from app.web.access import Manager
 from app.web.deps import SessionDep
 from app.web.examples import shows

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from app.api._times import Time
 from app.api.documents import Label, Text
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import calibration_sets
-from app.services.calibration_sets import CalibrationSet, Pair, strata
+from app.services.campaigns import calibration_sets
+from app.services.campaigns.calibration_sets import CalibrationSet, Pair, strata
 from app.web.access import Manager, UnboundManager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -9,10 +9,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import campaign_states, cloning
-from app.services.campaign_states import Step
-from app.services.replay import Answer
-from app.services.tokens import Caller
+from app.services.access.idempotency import Answer
+from app.services.access.tokens import Caller
+from app.services.data import cloning
+from app.services.plans import campaign_states
+from app.services.plans.campaign_states import Step
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
 from app.web.bodies import Input, json_body

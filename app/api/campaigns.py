@@ -10,9 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.reports.source.campaign import CampaignView
-from app.services import campaign_settings, campaigns
-from app.services.campaigns import NewCampaign
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.campaigns import campaigns
+from app.services.campaigns import settings as campaign_settings
+from app.services.campaigns.campaigns import NewCampaign
 from app.web.access import Manager, UnboundManager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import test_set_views as views
-from app.services import test_sets
-from app.services.test_sets import DocumentText, Put, SegmentText
+from app.services.data import test_set_views as views
+from app.services.data import test_sets
+from app.services.data.test_sets import DocumentText, Put, SegmentText
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

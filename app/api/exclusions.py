@@ -16,11 +16,12 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
-from app.services import exclusions, exclusions_jobs
-from app.services.exclusions import Effect
-from app.services.jobs import JobView
-from app.services.replay import Answer
-from app.services.tokens import Caller
+from app.services import exclusions_jobs
+from app.services.access.idempotency import Answer
+from app.services.access.tokens import Caller
+from app.services.campaigns import exclusions
+from app.services.campaigns.exclusions import Effect
+from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager
 from app.web.bodies import json_body

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from fastapi.responses import StreamingResponse
 
-from app.services import bundle, exports
+from app.services.data import bundle, exports
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows

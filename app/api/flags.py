@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._tasks import LARGEST, TaskId
 from app.api._times import Time
-from app.services import flags
-from app.services.flags import FlagView
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.tasks import flags
+from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -12,11 +12,11 @@ from app.api._choices import AsOf, moment
 from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._kinds import KNOWN, TEXTS, Shape, for_caller
 from app.reports.kit.request import ReportRequest
-from app.services import report_requests
+from app.services.access.tokens import Caller
 from app.services.gate import GATE, GateAsked
 from app.services.gate_view import GateView
-from app.services.jobs import JobView
-from app.services.tokens import Caller
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import CampaignKey, DatabaseDep

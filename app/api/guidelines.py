@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from app.api._raters import Language
 from app.api._times import Time
-from app.services import guidelines
+from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
 from app.web.answers import answer
 from app.web.bodies import json_body

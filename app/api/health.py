@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from app.domain.errors import AppError
-from app.services import readiness
+from app.services.access import readiness
 from app.stats.result import METHOD_VERSION
 from app.web import parts
 from app.web.access import Public

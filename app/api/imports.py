@@ -11,9 +11,10 @@ from app.api._imports import ANNOUNCED, FILE, REPORT, ROW, FileOut, ImportIn, Im
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
 from app.formats._base import Input
-from app.services import campaigns, imports
-from app.services.replay import Answer
-from app.services.tokens import Caller
+from app.services.access.idempotency import Answer
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.data import imports
 from app.storage.db import Database, Session
 from app.web.access import Manager
 from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep

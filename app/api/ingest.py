@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import ingest
+from app.services.data import ingest
 from app.web.access import Manager
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._raters import Key
 from app.api._times import Time, TimeIn
-from app.services import invitations, sessions, tokens
-from app.services.replay import Answer
+from app.services.access import sessions, tokens
+from app.services.access.idempotency import Answer
+from app.services.people import invitations
 from app.storage.db import Session
 from app.web.access import Manager, Public
 from app.web.answers import answer

@@ -18,17 +18,10 @@ from app.api.side_by_side import of_rankings
 from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
-from app.services import (
-    exclusions_jobs,
-    jobs,
-    plans_jobs,
-    rankings,
-    replans_jobs,
-    report_requests,
-    side_by_side_jobs,
-    stability,
-)
-from app.services.tokens import Caller
+from app.services import exclusions_jobs, rankings, side_by_side_jobs, stability
+from app.services.access.tokens import Caller
+from app.services.jobs import jobs, report_requests
+from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
@@ -129,8 +122,8 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
         stability.KIND: _of_stability,
         rankings.KIND: of_ranking,
         exclusions_jobs.KIND: _of_exclusion,
-        replans_jobs.KIND: _of_plan,
-        **dict.fromkeys(plans_jobs.KINDS, _of_plan),
+        replan_jobs.KIND: _of_plan,
+        **dict.fromkeys(plan_jobs.KINDS, _of_plan),
         **dict.fromkeys(side_by_side_jobs.KINDS, _of_rankings),
     }
 )

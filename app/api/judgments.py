@@ -9,9 +9,10 @@ from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
 
 from app.api._recipe import Key
 from app.api._times import TimeIn
-from app.services import raters, recording
-from app.services.recording import Sent
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.data import recording
+from app.services.data.recording import Sent
+from app.services.people import raters
 from app.web.access import Frontend
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

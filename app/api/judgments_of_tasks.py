@@ -30,9 +30,9 @@ from app.api._tasks import (
     receipt_of,
 )
 from app.protocols import PreferencePayload
-from app.services import judging
-from app.services.judging import Address, Desk, Given, OnScreen
-from app.services.raters import ActingRater
+from app.services.people.raters import ActingRater
+from app.services.tasks import judging
+from app.services.tasks.judging import Address, Desk, Given, OnScreen
 from app.web.examples import shows
 from app.web.hot import DeskDep, Direct, NeedsRaterNow, RaterNow, desk_of, shortcut
 from app.web.ifmatch import quoted

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from app.api._raters import Key, RaterKey
 from app.api._times import Time
-from app.services import links
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.people import links
 from app.web.access import Coordinator
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -11,9 +11,9 @@ from app.api._recipe import Key
 from app.api._times import Time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
-from app.services import locks
-from app.services.locks import Chain, Wanted
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.campaigns import locks
+from app.services.campaigns.locks import Chain, Wanted
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api._times import Time
-from app.services import sessions
-from app.services.tokens import Caller, Role
+from app.services.access import sessions
+from app.services.access.tokens import Caller, Role
 from app.web.access import AnyRole, Public
 from app.web.bodies import Input, json_body
 from app.web.cookies import Who, check_not_cross_site, clear_session_cookie, either_cookie, set_session_cookie

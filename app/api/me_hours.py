@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from app.api._hours import DISPUTE, OWN, DisputeIn, EntryOwn, Offset, OwnHoursOut
 from app.services import hours
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
 from app.web.access import RaterCaller
 from app.web.bodies import json_body
 from app.web.deps import SessionDep

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api._raters import Language
 from app.api._times import Time
 from app.api.guidelines import CONSENT, TextsOut
-from app.services import guidelines, invitations, rater_data
+from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
 from app.web.answers import answer
 from app.web.bodies import Input, json_body

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import metrics
+from app.services.data import metrics
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.services import plan_items
-from app.services.plan_items import PlannedItem
+from app.services.plans import items as plan_items
+from app.services.plans.items import PlannedItem
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows

@@ -16,12 +16,13 @@ from app.api._jobs import LATER, Prefer, accepted, ready
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import StoredReport
-from app.services import jobs, plan_report, plan_staleness, plans, plans_jobs, replans_jobs
-from app.services.jobs import JobView
-from app.services.plans import PlanView
-from app.services.plans_jobs import Later
-from app.services.replay import Answer
-from app.services.tokens import Caller
+from app.services.access.idempotency import Answer
+from app.services.access.tokens import Caller
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
+from app.services.plans import plan_jobs, plan_report, plans, replan_jobs, staleness
+from app.services.plans.plan_jobs import Later
+from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen
 from app.web.bodies import Input, json_body
@@ -156,7 +157,7 @@ async def create_plan(
     if pilot is not None:
         all_seen(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
-    make = partial(plans_jobs.compile_design, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(plan_jobs.compile_design, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
@@ -209,13 +210,13 @@ async def create_replan(
         "reason": body.reason,
         "actor": caller.actor,
     }
-    make = partial(replans_jobs.replan_campaign, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(replan_jobs.replan_campaign, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
 def of_plan(request: Request, report: StoredReport) -> Response:
     """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
-    return answer(request, lambda: out(plans_jobs.read(report.body)).model_dump_json().encode(), JSON, report.etag)
+    return answer(request, lambda: out(plan_jobs.read(report.body)).model_dump_json().encode(), JSON, report.etag)
 
 
 def _made(
@@ -253,7 +254,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return out(plan_staleness.in_force(session, campaign))
+    return out(staleness.in_force(session, campaign))
 
 
 @router.get(

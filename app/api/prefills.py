@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import reannotation
+from app.services.data import reannotation
 from app.web.access import UnboundManager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

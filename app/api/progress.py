@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from app.api._progress import EXAMPLE
-from app.services import progress
-from app.services.progress_view import Sight
+from app.services.tasks import progress
+from app.services.tasks.progress_view import Sight
 from app.web.access import ViewerOrCoordinator
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, SessionDep

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api._raters import Language, RaterKey
 from app.api._times import Time
-from app.services import qualification
-from app.services.qualification import Attempt, Test
-from app.services.qualification_marks import Answer, Item
-from app.services.replay import Answer as Sent
+from app.services.access.idempotency import Answer as Sent
+from app.services.people import qualification
+from app.services.people.qualification import Attempt, Test
+from app.services.people.qualification_marks import Answer, Item
 from app.web.access import Manager, RaterCaller
 from app.web.answers import answer
 from app.web.bodies import Input, json_body

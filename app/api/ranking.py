@@ -22,9 +22,10 @@ from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.reports.source import named_recipes
-from app.services import rankings, recipes, reports
-from app.services.jobs import JobView
-from app.services.tokens import Caller
+from app.services import rankings, reports
+from app.services.access.tokens import Caller
+from app.services.campaigns import recipes
+from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer
 from app.web.bodies import json_body

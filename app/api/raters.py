@@ -20,9 +20,9 @@ from app.api._raters import (
     RaterOut,
 )
 from app.domain.keys import KEY_PATTERN
-from app.services import enrolling, idle_raters, raters
-from app.services.raters import RaterView
-from app.services.replay import Answer
+from app.services.access.idempotency import Answer
+from app.services.people import enrolment, idle_raters, raters
+from app.services.people.raters import RaterView
 from app.web.access import Coordinator, Manager
 from app.web.answers import answer
 from app.web.bodies import json_body
@@ -95,7 +95,7 @@ def post_raters(
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
     def make() -> Answer:
-        enrolling.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
+        enrolment.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
         idle = idle_raters.of_enrolled(session, campaign, body.keys)
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:

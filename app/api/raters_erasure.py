@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.api._raters import RaterKey
 from app.domain.keys import KEY_PATTERN
-from app.services import erasure
+from app.services.people import erasure
 from app.web.access import Manager
 from app.web.answers import answer
 from app.web.deps import SessionDep

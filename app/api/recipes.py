@@ -13,8 +13,8 @@ from app.domain.keys import KEY_PATTERN, addressable
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.reports.source.named_recipes import NamedRecipe
-from app.services import recipes
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -13,9 +13,10 @@ from app.api._rater_reports import QUALITY, REVISIONS, TIMING
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.source.judged_ratings import On
-from app.services import quality, quality_verdicts, timing_report
+from app.services import quality, timing_report
+from app.services.people import quality_verdicts
+from app.services.people.quality_verdicts import VerdictsView
 from app.services.quality import QualityView
-from app.services.quality_verdicts import VerdictsView
 from app.services.rater_renderings import About, render
 from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
 from app.stats.quality.report import Choices

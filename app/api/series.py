@@ -12,7 +12,7 @@ from app.api._jobs import LATER, Prefer
 from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, answered
 from app.domain.keys import KEY_PATTERN
 from app.services import side_by_side_jobs
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import DatabaseDep

@@ -19,10 +19,10 @@ from app.reports.kit.redact import hidden
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import side_by_side_jobs
-from app.services.jobs import JobView
+from app.services.access.tokens import Caller
+from app.services.jobs.jobs import JobView
 from app.services.side_by_side import Column, SideBySide
 from app.services.side_by_side_renderings import render
-from app.services.tokens import Caller
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.conditional import answer

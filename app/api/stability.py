@@ -15,7 +15,7 @@ from app.api._stability import ASKED, EXAMPLE, StabilityIn
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import stability
-from app.services.jobs import JobView
+from app.services.jobs.jobs import JobView
 from app.services.stability_renderings import render
 from app.services.stability_view import StabilityView
 from app.web.access import Viewer

@@ -7,8 +7,9 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 
 from app.api._progress import EXAMPLE
-from app.services import progress, tokens
-from app.services.progress_view import Glance, Sight
+from app.services.access import tokens
+from app.services.tasks import progress
+from app.services.tasks.progress_view import Glance, Sight
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator
 from app.web.deps import CampaignKey, DatabaseDep

@@ -10,9 +10,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
 from app.domain.keys import KEY_PATTERN, addressable
 from app.protocols._base import Span
-from app.services import test_set_views as views
-from app.services import test_sets
-from app.services.test_sets import SystemText
+from app.services.data import test_set_views as views
+from app.services.data import test_sets
+from app.services.data.test_sets import SystemText
 from app.web.access import Manager, Viewer
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

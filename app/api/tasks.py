@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from app.api._tasks import EXAMPLE, TaskId, TaskOut
 from app.api.protocols import WidgetOut, widget_out
-from app.services import quality_policy, tasks
+from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import shows

@@ -11,7 +11,7 @@ from app.api._recipe import Key
 from app.api._tasks import LARGEST, TaskId
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services import tasks_board
+from app.services.tasks import board as tasks_board
 from app.web.access import Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services import teams
+from app.services.people import teams
 from app.web.access import Coordinator, Manager
 from app.web.answers import answer
 from app.web.bodies import Input, json_body

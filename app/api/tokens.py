@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api._times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
-from app.services import tokens
-from app.services.replay import Answer
-from app.services.tokens import Given, Role
+from app.services.access import tokens
+from app.services.access.idempotency import Answer
+from app.services.access.tokens import Given, Role
 from app.web.access import AnyRole, Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import SessionDep

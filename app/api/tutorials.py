@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.api._times import Time
-from app.services import tutorials
-from app.services.tutorials import Course
+from app.services.people import tutorials
+from app.services.people.tutorials import Course
 from app.web.access import Manager, RaterCaller
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, SessionDep

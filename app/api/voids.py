@@ -11,9 +11,9 @@ from app.api._recipe import Key
 from app.api._tasks import LARGEST
 from app.api._times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services import voids
-from app.services.replay import Answer
-from app.services.voids import Filter
+from app.services.access.idempotency import Answer
+from app.services.tasks import voids
+from app.services.tasks.voids import Filter
 from app.web.access import Manager
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep

@@ -10,10 +10,10 @@ import typer
 from app.api.audit import AuditOut
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
-from app.services import audit as log
-from app.services import data_seals
-from app.services.audit import Seal
-from app.services.data_seals import DataSeal
+from app.services.campaigns import audit as log
+from app.services.campaigns import data_seals
+from app.services.campaigns.audit import Seal
+from app.services.campaigns.data_seals import DataSeal
 
 DOES_NOT_HOLD = 1
 

@@ -11,7 +11,7 @@ import typer
 from app.api.back_translations import PassedOut
 from app.cli import _context, _remote
 from app.cli._kinds import Json, write
-from app.services import back_translations as service
+from app.services.data import back_translations as service
 
 
 def register(app: typer.Typer) -> None:

@@ -15,9 +15,9 @@ import typer
 from app.cli import _context, _remote
 from app.cli.export import fill, write
 from app.domain.errors import Invalid, Place
-from app.services import bundle as bundles
-from app.services import bundle_check
-from app.services.bundle_check import Verified
+from app.services.data import bundle as bundles
+from app.services.data import bundle_check
+from app.services.data.bundle_check import Verified
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded.roles import prepare_roles

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from app.cli import _context
-from app.services import calibration_builder, calibration_sets
+from app.services.campaigns import calibration_builder, calibration_sets
 
 LARGEST = 5_000
 

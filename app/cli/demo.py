@@ -26,7 +26,8 @@ from app.cli.simulate import rehearse, summary_lines
 from app.cli.stability import show
 from app.config import Settings
 from app.domain.recipe import NAMED
-from app.services import reports, stability, tokens
+from app.services import reports, stability
+from app.services.access import tokens
 from app.services.demo import (
     DEMO_SEED,
     DESIGN,

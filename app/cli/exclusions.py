@@ -20,7 +20,7 @@ from app.domain.recipe import Exclusion, Subject
 from app.reports.kit import captions
 from app.reports.kit.table import Table
 from app.reports.source import named_recipes
-from app.services import exclusions as service
+from app.services.campaigns import exclusions as service
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept.")]

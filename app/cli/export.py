@@ -15,7 +15,7 @@ import typer
 
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
-from app.services import bundle, exports
+from app.services.data import bundle, exports
 
 
 def register(app: typer.Typer) -> None:

@@ -15,8 +15,8 @@ from app.cli._kinds import Csv, Json, kind_of, write
 from app.cli._show import plain_table
 from app.reports.kit.table import Table
 from app.services import hours
+from app.services.access.tokens import THE_OPERATOR
 from app.services.hours import Hours
-from app.services.tokens import THE_OPERATOR
 from app.stats.timing import in_clock
 
 HOURS = TypeAdapter(Hours)

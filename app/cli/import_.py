@@ -17,7 +17,7 @@ from app import formats
 from app.cli import _context
 from app.domain.errors import Invalid, Place
 from app.formats._base import Input
-from app.services import imports
+from app.services.data import imports
 
 COUNTS = ("system", "outputs", "missing", "empty", "identical", "words")
 

@@ -14,7 +14,7 @@ from app.cli import _context, _remote
 from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.reports.kit.table import Table
-from app.services import locks as service
+from app.services.campaigns import locks as service
 
 
 def register(app: typer.Typer) -> None:

@@ -14,8 +14,8 @@ from app.api.metrics import MetricOut
 from app.cli import _context, _remote
 from app.cli._kinds import Json, write
 from app.domain.errors import Invalid
-from app.services import metrics as service
-from app.services import metrics_files
+from app.services.data import metrics as service
+from app.services.data import metrics_files
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 

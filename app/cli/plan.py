@@ -17,7 +17,7 @@ from rich.table import Table
 from app.cli import _context, _long, _remote
 from app.cli._bar import bar
 from app.domain.errors import Invalid, Place
-from app.services import plan_staleness, plans, replanning
+from app.services.plans import plans, replanning, staleness
 from app.web import strict_json
 
 MOST_SHOWN = 40
@@ -81,7 +81,7 @@ def _found(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
             )
         elif design is None:
-            view = plan_staleness.in_force(session, campaign)
+            view = staleness.in_force(session, campaign)
         else:
             view = plans.compile_design(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)

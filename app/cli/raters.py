@@ -18,10 +18,10 @@ from app.cli._show import plain_table
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
-from app.services import erasure, idle_raters, links
-from app.services import raters as service
-from app.services.raters import Contact, Enrolment, State, Unit
-from app.services.tokens import THE_OPERATOR
+from app.services.access.tokens import THE_OPERATOR
+from app.services.people import erasure, idle_raters, links
+from app.services.people import raters as service
+from app.services.people.raters import Contact, Enrolment, State, Unit
 from app.storage.db import Database
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]

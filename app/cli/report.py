@@ -23,7 +23,7 @@ from app.reports.kit import request, store
 from app.reports.kit.render.representations import PICTURE, render, title
 from app.reports.kit.report import Report
 from app.reports.kit.request import Over, ReportRequest
-from app.services import report_requests
+from app.services.jobs import report_requests
 
 AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]

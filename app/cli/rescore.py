@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from app.cli import _context
-from app.services import rescore as rescoring
+from app.services.data import rescore as rescoring
 
 DIFFERENT = 1
 

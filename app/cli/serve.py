@@ -18,7 +18,7 @@ from app.cli._parts import Limits, Part, Postgres, Process
 from app.cli._web import GRACE, LOGGING
 from app.config import Settings
 from app.domain.errors import AppError
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database, Session
 from app.storage.server_checks import check_url

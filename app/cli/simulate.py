@@ -22,7 +22,7 @@ from app.cli._raters_at_work import Pace, Tally, first_error, work
 from app.cli._serving import own_server
 from app.cli.serve import prepare, stoppable
 from app.domain.errors import Invalid, NotFound, Place
-from app.services import tokens
+from app.services.access import tokens
 from app.services.simulation import RaterModel, model_of, read_model, write_model
 from app.storage.db import Database
 

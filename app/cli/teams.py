@@ -14,8 +14,8 @@ from app.cli import _context, _remote
 from app.cli._kinds import Json, write
 from app.cli._show import plain_table
 from app.reports.kit.table import Table
-from app.services import teams as service
-from app.services.tokens import THE_OPERATOR
+from app.services.access.tokens import THE_OPERATOR
+from app.services.people import teams as service
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 MOST = 10_000

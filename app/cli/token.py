@@ -11,8 +11,8 @@ from rich.table import Table
 from app.api.tokens import TokenOut
 from app.cli import _context, _remote
 from app.domain.errors import Invalid, Place
-from app.services import tokens
-from app.services.tokens import GIVEN, Given
+from app.services.access import tokens
+from app.services.access.tokens import GIVEN, Given
 from app.storage import clock
 from app.storage.db import Session
 

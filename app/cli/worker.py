@@ -19,7 +19,7 @@ from app.config import Settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
-from app.services.housekeeping import sweep
+from app.services.campaigns.housekeeping import sweep
 from app.storage.embedded import write_private
 
 BEAT_FILE = "worker.beat"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
-from app.services.job_work import Computer
+from app.jobs.work import Computer
 from app.storage.db import Database
 from app.storage.jobs_queue import Entry
 from app.storage.processes import Stillness

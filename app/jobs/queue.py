@@ -15,8 +15,8 @@ from procrastinate.retry import BaseRetryStrategy
 
 from app.domain.errors import AppError
 from app.jobs.computing import ComputingFailed, Processes
-from app.services import jobs
-from app.services.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
+from app.services.jobs import jobs
+from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database

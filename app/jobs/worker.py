@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
-from app.services import jobs
-from app.services.housekeeping import sweep
+from app.services.campaigns.housekeeping import sweep
+from app.services.jobs import jobs
 from app.storage.db import Database
 
 JOBS_EVERY = 2.0  # seconds between looks for work that nobody does

@@ -15,10 +15,12 @@ from app.reports.kit.report import Work
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
-from app.services import exclusions, jobs, rankings
-from app.services.exclusions import Both, Effect
+from app.services import rankings
+from app.services.campaigns import exclusions
+from app.services.campaigns.exclusions import Both, Effect
 from app.services.exclusions_stability import Stabilities, Stability, forecasts
-from app.services.jobs import JobView, Request
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView, Request
 from app.stats.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database

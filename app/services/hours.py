@@ -13,10 +13,10 @@ from app.domain.languages import has_spaces
 from app.reports.kit.render.csv_text import as_csv
 from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignView
-from app.services import audit
-from app.services.campaigns import get
-from app.services.raters import ActingRater
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.people.raters import ActingRater
 from app.stats.active_time import actions
 from app.stats.timing import PAUSE, PER_WORD, payable
 from app.storage import campaigns, hours, raters, teams

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from app.services.tokens import prefix_of
+from app.services.access.tokens import prefix_of
 from app.storage import marks
 from app.storage.marks import Asked
 from app.storage.recorder import Recorder

@@ -7,24 +7,18 @@ from datetime import datetime
 
 from app.domain.errors import NotFound
 from app.formats._base import Input
-from app.services import (
-    campaign_states,
-    campaigns,
-    import_options,
-    imports,
-    links,
-    plans,
-    progress,
-    raters,
-    teams,
-    tokens,
-)
-from app.services.campaigns import NewCampaign
-from app.services.plans import PlanView
-from app.services.progress import Sight
+from app.services.access import tokens
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import NewCampaign
+from app.services.data import import_options, imports
+from app.services.people import links, raters, teams
+from app.services.plans import campaign_states, plans
+from app.services.plans.plans import PlanView
 from app.services.series_manifest import CampaignOf, FilesOf, RaterOf
 from app.services.series_steps import Frozen, Known
-from app.services.tokens import Caller
+from app.services.tasks import progress
+from app.services.tasks.progress import Sight
 from app.storage.db import Database
 
 PAGE = 200

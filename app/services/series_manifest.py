@@ -19,7 +19,7 @@ from pydantic import (
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services.raters import Contact, Enrolment, State, Unit
+from app.services.people.raters import Contact, Enrolment, State, Unit
 
 LARGEST = 16 << 20  # bytes
 MOST_CAMPAIGNS = 100

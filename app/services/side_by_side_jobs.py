@@ -16,8 +16,9 @@ from app.reports.kit.report import Work
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
 from app.reports.source.snapshot import Snapshot
-from app.services import jobs, rankings, series, side_by_side
-from app.services.jobs import JobView, Request
+from app.services import rankings, series, side_by_side
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView, Request
 from app.services.reports import Wanted
 from app.services.side_by_side import Column, SideBySide
 from app.stats.result import METHOD_VERSION

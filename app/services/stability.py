@@ -21,8 +21,8 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load
 from app.reports.source.registration import Registration, applied, registered, stored_recipe
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.services import jobs
-from app.services.jobs import JobView
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
 from app.services.stability_view import CurveView, DesignView, LeftOut, PointView, RequestView, StabilityView, Uneven
 from app.stats.normalize import normalize, per_rater
 from app.stats.ratings import Ratings

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from app.services import raters, sessions
-from app.services.raters import ActingRater
-from app.services.tokens import Caller
+from app.services.access import sessions
+from app.services.access.tokens import Caller
+from app.services.people import raters
+from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.web.access import NoCredential, RoleLacksIt
 from app.web.cookies import Who, session_cookie

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from app.reports.source.campaign import CampaignView
-from app.services import campaigns
+from app.services.campaigns import campaigns
 from app.ui.manager_pages import Onlooker
 from app.ui.pages import PageRoute, page
 from app.web import lists

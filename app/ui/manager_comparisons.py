@@ -16,10 +16,11 @@ from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.source.campaign import CampaignView
-from app.services import campaigns, report_requests
-from app.services.jobs import JobView, NotBegun, under_way
-from app.services.report_requests import MOST_CAMPAIGNS
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager_forms import answered, fields

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 
 from app import formats
-from app.services import campaigns, exports
+from app.services.campaigns import campaigns
+from app.services.data import exports
 from app.ui.manager_pages import Manager, desk
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep

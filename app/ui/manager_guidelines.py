@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.services import guidelines
+from app.services.people import guidelines
 from app.storage.db import Session
 from app.storage.guidelines import Kind, NoTexts
 from app.ui import markdown

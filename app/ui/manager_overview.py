@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.services import campaigns
+from app.services.campaigns import campaigns
 from app.ui.manager_pages import Onlooker, desk
 from app.ui.messages import message
 from app.ui.pages import PageRoute

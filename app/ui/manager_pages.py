@@ -11,8 +11,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from app.reports.source.campaign import CampaignView
-from app.services import sessions
-from app.services.tokens import Caller, Role
+from app.services.access import sessions
+from app.services.access.tokens import Caller, Role
 from app.storage.campaigns import CampaignNotFound
 from app.ui.messages import message
 from app.ui.pages import page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.services import campaigns
+from app.services.campaigns import campaigns
 from app.ui.manager_answers import asked
 from app.ui.manager_pages import Manager
 from app.ui.manager_shell import shell

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
-from app.services import campaigns, recipes, side_by_side_jobs, side_by_side_renderings
-from app.services.jobs import JobView, NotBegun, under_way
+from app.services import side_by_side_jobs, side_by_side_renderings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns, recipes
+from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.services.side_by_side import SideBySide
-from app.services.tokens import Caller
 from app.ui.access import Reader
 from app.ui.manager_long import start
 from app.ui.manager_pages import desk

@@ -6,7 +6,7 @@ import json
 
 from fastapi import APIRouter, Request, Response
 
-from app.services.planned import planned
+from app.services.plans.plan_scope import planned
 from app.ui.manager_pages import Manager
 from app.ui.manager_shell import shell
 from app.ui.pages import PageRoute

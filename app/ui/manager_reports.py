@@ -14,10 +14,11 @@ from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
-from app.services import campaigns, report_requests
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
 from app.services.gate import GATE
-from app.services.jobs import JobView, NotBegun, under_way
-from app.services.tokens import Caller
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader

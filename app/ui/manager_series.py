@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.reports.kit.redact import hidden
-from app.services import campaigns, side_by_side_jobs, side_by_side_renderings
-from app.services.jobs import JobView, NotBegun, under_way
-from app.services.tokens import Caller
+from app.services import side_by_side_jobs, side_by_side_renderings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager_long import start

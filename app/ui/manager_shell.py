@@ -9,8 +9,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from app.domain.recipe import NAMED
-from app.services import campaigns, recipes
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns, recipes
 from app.storage.db import Database, Session
 from app.ui.manager_pages import desk
 

@@ -14,8 +14,9 @@ from pydantic import Field as Asks
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
 from app.reports.ranking import renderings
-from app.services import campaigns, stability, stability_renderings
-from app.services.jobs import JobView, NotBegun, NotDone, under_way
+from app.services import stability, stability_renderings
+from app.services.campaigns import campaigns
+from app.services.jobs.jobs import JobView, NotBegun, NotDone, under_way
 from app.services.stability import Asked
 from app.services.stability_view import StabilityView
 from app.stats.stability import request as limits

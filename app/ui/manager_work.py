@@ -14,9 +14,9 @@ from fastapi import APIRouter, Request, Response
 from app import formats, protocols
 from app.domain.languages import KNOWN
 from app.domain.recipe import NAMED
-from app.services import campaigns
-from app.services.campaigns import BASES
-from app.services.tokens import MANAGES, Caller
+from app.services.access.tokens import MANAGES, Caller
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import BASES
 from app.storage.db import Database
 from app.ui.manager_pages import Coordinator, Manager, desk
 from app.ui.pages import PageRoute, page

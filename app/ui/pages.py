@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.errors import AppError, Unauthorized
-from app.services.sessions import csrf_token
+from app.services.access.sessions import csrf_token
 from app.ui import messages
 from app.ui.assets import address_of, modules
 from app.web.cookies import Who, session_cookie

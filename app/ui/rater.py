@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from app.services import campaigns, guidelines, tutorials
-from app.services.guidelines import Texts
-from app.services.raters import ActingRater
+from app.services.campaigns import campaigns
+from app.services.people import guidelines, tutorials
+from app.services.people.guidelines import Texts
+from app.services.people.raters import ActingRater
 from app.storage.db import Database
 from app.storage.guidelines import NoTexts
 from app.ui import markdown, messages

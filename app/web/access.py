@@ -15,9 +15,10 @@ from fastapi import Depends, Header, Request
 
 from app.domain.errors import Forbidden, Unauthorized
 from app.domain.keys import KEY_PATTERN, is_key
-from app.services import raters, sessions, tokens
-from app.services.raters import ActingRater
-from app.services.tokens import Caller, Role
+from app.services.access import sessions, tokens
+from app.services.access.tokens import Caller, Role
+from app.services.people import raters
+from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.web.cookies import Who, check_same_origin, either_cookie, session_cookie
 from app.web.deps import database_of

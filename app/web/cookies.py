@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import Request, Response
 
 from app.domain.errors import Forbidden
-from app.services.sessions import is_csrf_token
+from app.services.access.sessions import is_csrf_token
 from app.web.deps import get_options
 
 CSRF_HEADER = "X-CSRF-Token"

@@ -18,8 +18,8 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
-from app.services.judging import Desk
-from app.services.raters import ActingRater
+from app.services.people.raters import ActingRater
+from app.services.tasks.judging import Desk
 from app.storage.campaigns import CampaignNotFound
 from app.web.access import RATER_HEADER, NeedsRater, RaterHeader
 from app.web.queries import check_query

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from app.reports.kit.report import Report
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
 from app.web.access import RoleLacksIt
 
 

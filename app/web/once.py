@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 
-from app.services.replay import Answer, once
+from app.services.access.idempotency import Answer, once
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
 from app.web.bodies import body_digest

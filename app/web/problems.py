@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from app.domain.errors import AppError, Place
 from app.domain.keys import is_key
-from app.services.tokens import MARK
+from app.services.access.tokens import MARK
 from app.web.edge import request_id
 
 MEDIA_TYPE = "application/problem+json"

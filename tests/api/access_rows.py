@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.reports import registry
-from app.services.tokens import ROLES
+from app.services.access.tokens import ROLES
 
 ROLE_SETS: dict[str, frozenset[str]] = {
     "public": frozenset(ROLES),

@@ -18,8 +18,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.main import create_app
-from app.services import tokens
-from app.services.tokens import Role
+from app.services.access import tokens
+from app.services.access.tokens import Role
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.edge import EdgeLayer

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 
 LIVE = "/v1/campaigns/live"

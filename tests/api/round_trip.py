@@ -26,7 +26,9 @@ from app.domain.recipe import NAMED, from_options
 from app.formats._base import Input
 from app.formats._esa_write import PROTOCOLS
 from app.reports.source import snapshot
-from app.services import exclusions, exports, imports, reports
+from app.services import reports
+from app.services.campaigns import exclusions
+from app.services.data import exports, imports
 from app.stats.ratings import Ratings, Role
 from app.storage.db import Database
 from tests.api.round_trip_losses import Judged, Key, Told, compare

@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.main import create_app
-from app.services import tokens
-from app.services.tokens import ROLES, Role
+from app.services.access import tokens
+from app.services.access.tokens import ROLES, Role
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.access import Public

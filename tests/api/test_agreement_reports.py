@@ -14,7 +14,8 @@ import pytest
 from app.domain.errors import Invalid
 from app.main import create_app
 from app.reports.kit import request, store
-from app.services import report_requests, tokens
+from app.services.access import tokens
+from app.services.jobs import report_requests
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.spine import Spine, fresh

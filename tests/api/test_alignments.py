@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services import exports, tokens
+from app.services.access import tokens
+from app.services.data import exports
 from app.storage.db import Database
 
 C = "/v1/campaigns/c"

@@ -16,8 +16,8 @@ from fastapi import FastAPI
 
 from app.main import create_app
 from app.services import answers as keeping
-from app.services import tokens
-from app.services.campaigns import NewCampaign, create
+from app.services.access import tokens
+from app.services.campaigns.campaigns import NewCampaign, create
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import MQM, OPTIONS, TestClient

@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import audit, campaigns
-from app.services.campaigns import NewCampaign
+from app.services.campaigns import audit, campaigns
+from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Database
 from tests.spine import plumbline
 

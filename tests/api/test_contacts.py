@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi import FastAPI
 
-from app.services.tokens import ROLES, Role
+from app.services.access.tokens import ROLES, Role
 from tests.api.test_access_matrix import Credential, Matrix, addresses
 from tests.api.test_access_matrix import credential as credential  # a fixture
 from tests.api.test_access_matrix import made as made  # a fixture

@@ -8,12 +8,13 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.services import data_seals, erasure
+from app.services.campaigns import data_seals
+from app.services.people import erasure
 from app.storage import migrate
 from app.storage.db import Database
 from tests.api.conftest import MQM
 from tests.collecting import Collecting, collect
-from tests.services.test_imports import judgment, lines, void
+from tests.services.data.test_imports import judgment, lines, void
 
 Ask = Callable[..., None]
 SEALED = ("judgments", "voids", "screen_judgments", "seals", "versions", "audit_log")

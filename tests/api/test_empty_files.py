@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app import formats
-from app.services import exports
+from app.services.data import exports
 from tests.api.rehearsed import ok
 
 READ = sorted(name for name, one in formats.ALL.items() if one.read)

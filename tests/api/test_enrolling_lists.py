@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from app.services.enrolling import MOST
+from app.services.people.enrolment import MOST
 
 
 def enrolled(client: httpx.Client, key: str) -> list[str]:

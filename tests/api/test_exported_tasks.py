@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from app.services import bundle_check
+from app.services.data import bundle_check
 from app.storage import embedded
 from tests.spine import fresh
 

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from app.cli import build
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
-from tests.services.test_imports import DA, MQM
+from tests.services.data.test_imports import DA, MQM
 from tests.spine import Spine, fresh, plumbline
 
 BETTER = {"candidate": "A", "baseline": "B"}

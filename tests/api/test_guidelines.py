@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from app.services import raters
+from app.services.people import raters
 from app.storage.db import Database
 
 Secrets = Callable[..., str]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.services import replay
+from app.services.access import idempotency as replay
 from app.storage import idempotency
 from app.storage.db import Database
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services import invitations
+from app.services.people import invitations
 from tests.working import LIMIT
 
 SEATS, CROWD = 10, 32

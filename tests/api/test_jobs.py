@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from app.services.jobs import NO_WORKER
+from app.services.jobs.jobs import NO_WORKER
 from app.storage.db import Database
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import drained

@@ -17,7 +17,8 @@ from fastapi.routing import APIRoute
 from psycopg import sql
 
 from app.main import create_app
-from app.services import tokens, voids
+from app.services.access import tokens
+from app.services.tasks import voids
 from app.storage import embedded, judgment_filter
 from app.storage.db import Database, StatementTooLong
 from app.web.deps import Options

@@ -10,15 +10,18 @@ import httpx
 import pytest
 
 from app.domain.recipe import NAMED
+from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.ranking.renderings import segments
 from app.reports.source import snapshot
-from app.services import job_work, jobs, rankings, reports, side_by_side, side_by_side_jobs, tokens
+from app.services import rankings, reports, side_by_side, side_by_side_jobs
+from app.services.access import tokens
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.services.jobs import jobs
 from app.stats.pair_tests import draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import Spine, chosen, fresh
 from tests.working import drained
 

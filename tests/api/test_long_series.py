@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from app.domain.recipe import NAMED
-from app.services import job_work, jobs, rankings, tokens
-from app.services.campaigns import NewCampaign, create
+from app.jobs import work as job_work
+from app.services import rankings
+from app.services.access import tokens
+from app.services.campaigns.campaigns import NewCampaign, create
 from app.services.expected_time import AT_ONCE, Size, seconds_to_make
+from app.services.jobs import jobs
 from tests.api.test_long_rankings import SHAPES, World, jobs_of, rename, shared, world
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.working import drained
 
 __all__ = ["shared", "world"]  # the fixtures of the neighbouring tests

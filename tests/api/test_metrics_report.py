@@ -13,7 +13,9 @@ import pytest
 
 from app.main import create_app
 from app.reports.kit import request, store
-from app.services import metrics, report_requests, tokens
+from app.services.access import tokens
+from app.services.data import metrics
+from app.services.jobs import report_requests
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.api.test_agreement_reports import Row, as_csv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from tests.api.live_campaign import (
     LIVE,

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services import plans
+from app.services.plans import plans
 from app.storage import campaigns
 from app.storage import plans as stored_plans
 from app.storage.db import Database

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 
 LIVE = "/v1/campaigns/live"

@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import quality_policy
-from app.services.quality_settings import QualitySettings
+from app.services.campaigns.quality_settings import QualitySettings
+from app.services.tasks import quality_policy
 from app.stats.ratings import Role
 from app.storage.db import Database
 from tests.collecting import Collecting, collect

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services import raters
+from app.services.people import raters
 from app.storage.db import Database
 from app.web.lists import sealed
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.services import bundle_check, exports
+from app.services.data import bundle_check, exports
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.rehearsed import REFERENCE, Rehearsed, ok

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.domain.recipe import NAMED, Scoring
-from app.services import replanning
+from app.services.plans import replanning
 from tests.api.live_campaign import (
     LIVE,
     RATERS,

@@ -16,12 +16,12 @@ from app.api import _kinds, reports_kinds
 from app.main import create_app
 from app.reports import registry
 from app.reports.kit.report import Report
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from tests.api.conftest import MQM, OPTIONS, TestClient
 from tests.described import parameters
 from tests.reports.toy_reports import BOTH
-from tests.services.test_imports import DA
+from tests.services.data.test_imports import DA
 from tests.spine import fresh
 from tests.working import draining
 

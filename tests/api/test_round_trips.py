@@ -22,7 +22,7 @@ from sqlalchemy import CheckConstraint
 from app import protocols
 from app.design.design import Design, Structure
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.stats.ratings import Role
 from app.storage import embedded
 from app.storage.exports import BESIDE

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services.plan_staleness import IDLE
+from app.services.plans.staleness import IDLE
 
 LIVE = "/v1/campaigns/live"
 

@@ -19,7 +19,7 @@ from app.main import create_app
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import OPTIONS, TestClient

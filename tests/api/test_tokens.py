@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from tests.working import LIMIT, until
 

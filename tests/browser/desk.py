@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
-from app.services import tokens
+from app.services.access import tokens
 from tests.browser.axe import violations
 from tests.spine import Spine
 

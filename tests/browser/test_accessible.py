@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import protocols
-from app.services import guidelines
+from app.services.people import guidelines
 from tests.browser.axe import violations
 from tests.browser.hands import type_number, word_boxes
 from tests.browser.rater import Rater

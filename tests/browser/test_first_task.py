@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.services import guidelines
+from app.services.people import guidelines
 from tests.browser.rater import Rater
 
 

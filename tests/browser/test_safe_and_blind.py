@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from app import protocols
-from app.services import guidelines
+from app.services.people import guidelines
 from tests.browser.hands import Mouse
 from tests.browser.test_every_protocol import Session
 from tests.load.test_blind_sessions import options_for

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from playwright.sync_api import expect
 
-from app.services import tokens
+from app.services.access import tokens
 from tests.browser.hands import type_number
 from tests.browser.test_every_protocol import PREFILL
 from tests.browser.test_nothing_is_lost import check_once, score

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import bundle, bundle_check, metrics
+from app.services.data import bundle, bundle_check, metrics
 from app.stats.result import METHOD_VERSION
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command
-from tests.services.test_imports import DA
+from tests.services.data.test_imports import DA
 from tests.spine import Spine, fresh
 
 

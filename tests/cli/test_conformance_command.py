@@ -7,7 +7,7 @@ import json
 import pytest
 
 from app import protocols
-from app.services import judging, tasks
+from app.services.tasks import judging, tasks
 from tests.load.server import serving
 
 

@@ -12,7 +12,8 @@ from app.cli import _long
 from app.cli._remote import Remote
 from app.cli._series_desk import RemoteDesk
 from app.cli._serving import own_server
-from app.services import plan_time, tokens
+from app.services.access import tokens
+from app.services.plans import expected_time
 from app.storage import embedded
 from app.storage.db import APP_ROLE
 from tests.cli.conftest import Command
@@ -49,7 +50,7 @@ def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
 def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
     command: Command, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
     monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
     designs = {"once": {"overlap": None}, "cannot": {"ratings_per_item": 9}}
     files = {name: tmp_path / f"{name}.json" for name in designs}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import metrics_files
+from app.services.data import metrics_files
 from app.storage.db import Database
 from tests.cli.conftest import Command
 from tests.collecting import collect

@@ -15,7 +15,7 @@ import pytest
 from app.storage import embedded
 from tests.cli.conftest import Command
 from tests.load.server import serving
-from tests.services.test_imports import DA, MQM
+from tests.services.data.test_imports import DA, MQM
 from tests.spine import Spine, fresh
 
 

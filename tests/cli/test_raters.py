@@ -9,8 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.services import campaigns, exports, tokens
-from app.services.campaigns import NewCampaign
+from app.services.access import tokens
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import NewCampaign
+from app.services.data import exports
 from app.storage.db import APP_ROLE, Database
 from app.storage.purge import SEALED, purge
 from app.storage.seals import hashed

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.services import campaigns, tokens
-from app.services.campaigns import NewCampaign
+from app.services.access import tokens
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command
 from tests.load.server import serving

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.services import tokens
+from app.services.access import tokens
 from app.services.series_manifest import read_manifest
 from tests.cli.conftest import Answer, Command
 from tests.load.server import serving

@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 from app.cli import build
-from tests.services.test_imports import DA
+from tests.services.data.test_imports import DA
 from tests.spine import opened
 
 

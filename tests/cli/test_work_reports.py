@@ -11,7 +11,7 @@ import pytest
 
 from app.storage import embedded
 from tests.cli.conftest import Command
-from tests.services.test_imports import DA
+from tests.services.data.test_imports import DA
 from tests.spine import Spine, fresh
 
 

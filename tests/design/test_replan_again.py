@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.design.plan import Plan, Task
 from app.design.replan import Replanned, replan
 from app.design.values import Document, Rater, System, TestSet
-from app.services.replanning import merge
+from app.services.plans.replanning import merge
 from tests.design.worlds import World, compiled, ratings_of, world
 
 DESIGN = {"ratings_per_item": 2, "buckets": {"raters_per_bucket": 5}, "task": {"max_segments": 12}}

@@ -24,7 +24,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.processes import is_stopped
@@ -32,7 +32,7 @@ from tests.collecting import collect
 from tests.faults.serving import Raters
 from tests.faults.supervised import Supervised, send, supervised
 from tests.faults.test_full_disk import LOGGED, fill
-from tests.services.test_imports import MQM_HEADER
+from tests.services.data.test_imports import MQM_HEADER
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import until
 

@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.faults.again import Again

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from tests.api.conftest import MQM
 from tests.faults.serving import Service, service
 from tests.spine import opened

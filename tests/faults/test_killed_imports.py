@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.services.test_imports import MQM_HEADER
+from tests.services.data.test_imports import MQM_HEADER
 from tests.spine import Spine, opened, plumbline, row_counts
 from tests.working import LIMIT, until
 

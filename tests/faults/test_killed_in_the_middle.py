@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.embedded import binaries, folders

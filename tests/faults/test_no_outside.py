@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import PLUMBLINE, opened
 from tests.working import LIMIT
 

@@ -23,7 +23,7 @@ from alembic.script import ScriptDirectory
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, sqlalchemy_url
 from app.storage.embedded.cluster import processes
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import opened
 from tests.working import LIMIT, until
 

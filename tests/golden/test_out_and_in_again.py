@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.services import exports
+from app.services.data import exports
 from app.storage import embedded
 from tests.spine import BN_HI, CS_EN, CS_EN_Z, HI_BN, SHARED, TED, Spine, fresh, shared
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services import campaigns
+from app.services.campaigns import campaigns
 from app.storage import embedded
 from tests.golden.asking import GOLDEN, Asked, asking, level, near, quality
 from tests.spine import Spine, expected, shared

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.formats._base import JudgmentRow
-from app.services import exports
+from app.services.data import exports
 from app.storage import embedded
 from tests.golden.asking import GOLDEN, NEAR, Asked, asking, level, near
 from tests.spine import Spine, expected, shared

@@ -13,7 +13,8 @@ import pytest
 
 from app.reports.kit import request, store
 from app.reports.kit.redact import HIDDEN
-from app.services import recipes, report_requests
+from app.services.campaigns import recipes
+from app.services.jobs import report_requests
 from app.storage import embedded
 from tests.spine import Spine, fresh, shared
 from tests.stats.components.test_fit import PUBLISHED

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import pytest
 
-from app.services import campaigns, reports
-from app.services.campaigns import NewCampaign
+from app.services import reports
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import NewCampaign
 from app.stats.result import SegmentTable
 from tests.spine import TED, Spine, chosen, expected, plumbline, shared
 

@@ -13,8 +13,8 @@ import pytest
 from app.reports.kit import request, store
 from app.reports.kit.request import ReportRequest
 from app.reports.source import recipe_ratings, snapshot
-from app.services import report_requests
 from app.services.gate import GATE
+from app.services.jobs import report_requests
 from tests.spine import Spine, chosen
 from tests.stats.robustness.twin import indicators, plain, scaled, wmt_da
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from tests.guides.shell import ROOT, blocks
 from tests.judged_demo import load_judged
 from tests.reports.languages import World, lines
-from tests.services.test_calibration_builder import campaign
+from tests.services.campaigns.test_calibration_builder import campaign
 from tests.spine import BN_HI, TED, Spine, shared
 
 GUIDES = ROOT / "docs" / "how-to"

@@ -17,7 +17,7 @@ import pytest
 from app import formats
 from app.formats._base import Input, JudgmentRow, Limits, ReadContext, ReadLog
 from app.protocols._base import options_of
-from app.services import tokens
+from app.services.access import tokens
 from tests.collecting import collect
 from tests.load.server import Served, serving
 from tests.patience import patient

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from app.services import jobs, stability
-from app.services.jobs import JobView
+from app.services import stability
+from app.services.access.tokens import THE_OPERATOR
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
 from app.services.stability import Asked
-from app.services.tokens import THE_OPERATOR
 from app.stats.stability.curves import in_order
 from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue

@@ -16,9 +16,9 @@ from app.jobs import computing, queue
 from app.jobs import worker as loop
 from app.reports import registry
 from app.reports.kit.request import ReportRequest
-from app.services import jobs, report_requests
-from app.services.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
-from app.services.tokens import THE_OPERATOR
+from app.services.access.tokens import THE_OPERATOR
+from app.services.jobs import jobs, report_requests
+from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.storage import embedded, jobs_queue, migrate
 from app.storage.jobs_queue import LANES, Entry
 from tests.jobs import poison

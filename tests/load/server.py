@@ -16,7 +16,7 @@ import uvicorn
 from app.cli._managing import Managed
 from app.cli._remote import Remote
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol

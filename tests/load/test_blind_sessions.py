@@ -13,9 +13,9 @@ from app import protocols
 from app.cli._managing import Managed
 from app.main import create_app
 from app.protocols._base import CampaignOptions
-from app.services import tasks
 from app.services.simulation import Forms, HandIn, Judge, Mind, model_of, read_task, sitting
 from app.services.simulation.sitting import Beat, Compare
+from app.services.tasks import tasks
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.load.server import Served, serving

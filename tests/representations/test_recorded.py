@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.cli.conftest import Command

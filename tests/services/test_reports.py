@@ -14,7 +14,7 @@ from app.domain.errors import Invalid, NotFound
 from app.reports.source import recipe_ratings
 from app.services import reports
 from app.storage import campaigns
-from tests.services.test_imports import MQM, judgment, lines, study, void
+from tests.services.data.test_imports import MQM, judgment, lines, study, void
 from tests.spine import Spine, chosen, opened
 
 

@@ -12,7 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from app.domain.errors import Invalid, NotFound
-from app.services import jobs, stability
+from app.services import stability
+from app.services.jobs import jobs
 from app.services.stability import Asked, prepared
 from app.services.stability_renderings import render, table, warnings
 from app.services.stability_view import StabilityView

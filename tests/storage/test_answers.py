@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from app.domain.errors import Unavailable
 from app.services import answers as keeping
-from app.services import housekeeping as sweeping
-from app.services import tokens
-from app.services.campaigns import NewCampaign, create
+from app.services.access import tokens
+from app.services.campaigns import housekeeping as sweeping
+from app.services.campaigns.campaigns import NewCampaign, create
 from app.services.remembered import Answer
 from app.storage import answers, audit, campaigns, embedded, migrate
 from app.storage.backup import backup, restore

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from app.storage import embedded
 from app.storage.db import APP_ROLE
-from tests.services.test_imports import judgment, lines, void
+from tests.services.data.test_imports import judgment, lines, void
 from tests.spine import Spine, fresh, opened
 
 CHANGES = [

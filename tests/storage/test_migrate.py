@@ -10,7 +10,7 @@ import pytest
 
 from app.storage import migrate
 from app.storage.db import APP_ROLE
-from tests.services.test_imports import judgment, lines
+from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened, plumbline
 
 OBJECTS = """SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

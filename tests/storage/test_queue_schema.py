@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from app.reports.kit.report import StoredReport
-from app.services import jobs, stability
-from app.services.jobs import JobView
+from app.services import stability
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
 from app.services.stability import Asked
 from app.stats.stability.request import Request, StudyDesign
 from app.storage import embedded, migrate, queue_schema

@@ -12,7 +12,7 @@ import pytest
 
 from app.reports.source import recipe_ratings, snapshot
 from app.stats.ratings import COLUMNS, Kind, Ratings
-from tests.services.test_imports import judgment, lines, void
+from tests.services.data.test_imports import judgment, lines, void
 from tests.spine import Spine, chosen, opened
 
 MONTHS = ((1, 50), (2, 60), (3, 50))

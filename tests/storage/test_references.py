@@ -10,7 +10,7 @@ import pytest
 from psycopg import sql
 
 from app.storage import embedded
-from tests.services.test_imports import judgment, lines
+from tests.services.data.test_imports import judgment, lines
 from tests.spine import Spine, fresh, template_of
 from tests.working import LIMIT, until
 

@@ -12,7 +12,7 @@ import pytest
 from app.domain.recipe import Scoring
 from app.reports.source import snapshot
 from app.reports.source.scores import profile_id, reading
-from app.services.campaigns import get
+from app.services.campaigns.campaigns import get
 from app.stats.ratings import Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables

@@ -15,12 +15,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import text
 
-from app.services import campaigns as campaign_service
-from app.services import cloning as cloning_service
-from app.services import metrics as metric_service
-from app.services import plans as plan_service
-from app.services import raters
-from app.services.tokens import Caller
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns as campaign_service
+from app.services.data import cloning as cloning_service
+from app.services.data import metrics as metric_service
+from app.services.people import raters
+from app.services.plans import plans as plan_service
 from app.stats.scoring import FREITAG2021
 from app.storage import (
     arms,

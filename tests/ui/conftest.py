@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import Options

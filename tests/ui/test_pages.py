@@ -10,12 +10,13 @@ import pytest
 from sqlalchemy import text
 
 from app.reports.registry import ALL as REPORTS
-from app.services import locks, rankings, recipes
-from app.services.campaigns import NewCampaign, create
+from app.services import rankings
+from app.services.campaigns import locks, recipes
+from app.services.campaigns.campaigns import NewCampaign, create
 from app.services.demo import PLANTED_ORDER
 from app.ui import assets
 from app.ui.ranking import address
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import Spine
 from tests.ui.conftest import begin
 from tests.working import drained

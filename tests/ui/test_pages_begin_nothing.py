@@ -14,8 +14,9 @@ from sqlalchemy import text
 
 from app import ui
 from app.reports import registry
-from app.services import campaigns, gate, rankings
-from app.services.campaigns import NewCampaign
+from app.services import gate, rankings
+from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Database
 from app.ui.pages import PageRoute
 from tests.ui.conftest import Browser, begin, buttons

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from app.storage.db import Database
-from tests.services.test_imports import judgment, lines
+from tests.services.data.test_imports import judgment, lines
 from tests.spine import Spine
 from tests.ui.conftest import Browser
 

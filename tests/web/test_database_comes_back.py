@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage import embedded, migrate
 from app.storage.db import Database
 from app.web.deps import Options

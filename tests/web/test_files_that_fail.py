@@ -17,13 +17,13 @@ from app import formats
 from app.formats import csv as csv_format
 from app.formats._base import Record
 from app.main import create_app
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from app.web.deps import Options
 from app.web.streams import FIRST
 from tests.cli.conftest import Command
 from tests.cli.conftest import command as command  # a fixture
-from tests.services.test_imports import judgment, lines
+from tests.services.data.test_imports import judgment, lines
 from tests.spine import Spine
 
 pytestmark = pytest.mark.usefixtures("patience")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from starlette.types import ASGIApp
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from tests.judged_demo import load_judged
 from tests.web.conftest import Address, Serving

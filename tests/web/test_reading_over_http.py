@@ -18,15 +18,18 @@ from app.cli._remote import Remote
 from app.cli.export import fill
 from app.domain.recipe import Exclusion
 from app.main import create_app
-from app.services import bundle as bundles
-from app.services import campaigns, exclusions, jobs, locks, rankings, tokens
-from app.services.campaigns import NewCampaign
-from app.services.tokens import THE_OPERATOR
+from app.services import rankings
+from app.services.access import tokens
+from app.services.access.tokens import THE_OPERATOR
+from app.services.campaigns import campaigns, exclusions, locks
+from app.services.campaigns.campaigns import NewCampaign
+from app.services.data import bundle as bundles
+from app.services.jobs import jobs
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.cli.conftest import Answer, Command
 from tests.cli.conftest import command as command  # a fixture
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import Spine
 from tests.working import draining
 

@@ -21,7 +21,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from app.cli import _web
 from app.config import Settings
 from app.main import create_app, options
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from app.web import strangers
 from app.web.admission import Place

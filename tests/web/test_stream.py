@@ -17,7 +17,7 @@ import pytest
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from app.services import tokens
+from app.services.access import tokens
 from app.storage.db import Database
 from app.web import live as live_module
 from app.web.live import Live

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.domain.errors import NotFound
 from app.formats._base import ReadLog, Record
-from app.services.campaigns import NewCampaign, create, get
+from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.data.intake import Intake, take_in
 from app.services.demo.campaign import (
     BASIS,
     DESIGN,
@@ -18,7 +19,6 @@ from app.services.demo.campaign import (
     records,
 )
 from app.services.demo.people import GUEST, TEMPERS
-from app.services.intake import Intake, take_in
 from app.storage.db import Database
 
 __all__ = [

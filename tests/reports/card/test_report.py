@@ -20,7 +20,7 @@ from app.reports.kit.render import representations
 from app.stats import data_card as stats
 from app.stats.ratings import Ratings
 from app.storage import embedded
-from tests.services.test_imports import DA, MQM
+from tests.services.data.test_imports import DA, MQM
 from tests.spine import SHARED, TED, Spine, fresh, shared
 
 

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid
 from app.reports import registry
 from app.reports.kit import request, store
 from app.storage import embedded
-from tests.services.test_imports import MQM
+from tests.services.data.test_imports import MQM
 from tests.spine import Spine, fresh
 
 

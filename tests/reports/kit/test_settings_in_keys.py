@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from app import reports
+from app.jobs import work as job_work
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
 from app.reports.robustness import over_campaigns as robustness_over_campaigns
 from app.reports.xsts import report as xsts
-from app.services import campaign_settings, campaigns, guidelines, job_work, jobs, report_requests
+from app.services.campaigns import campaigns
+from app.services.campaigns import settings as campaign_settings
+from app.services.jobs import jobs, report_requests
+from app.services.people import guidelines
 from app.storage import embedded
 from tests.reports.languages import PLANTED, lines
 from tests.spine import Spine, fresh

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Exclusion
 from app.reports import registry
 from app.reports.kit import request, store
-from app.services import exclusions
+from app.services.campaigns import exclusions
 from app.storage import embedded
 from tests.spine import Spine, fresh
 

@@ -17,7 +17,7 @@ from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
 from app.services import side_by_side_renderings
 from app.services.side_by_side import Column, lay
-from tests.services.test_imports import judgment, lines
+from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened
 
 KEY, NAME = "_n_c_d_sys_~1a2b", "Ünï/cødé sys"

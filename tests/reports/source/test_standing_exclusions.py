@@ -13,7 +13,7 @@ import pytest
 from app.domain.recipe import Exclusion
 from app.reports import registry
 from app.reports.kit import request, store
-from app.services import exclusions
+from app.services.campaigns import exclusions
 from app.storage import embedded
 from app.storage.db import Session
 from tests.api.test_agreement_reports import as_csv

@@ -14,7 +14,9 @@ from app.domain.recipe import NAMED
 from app.main import create_app
 from app.reports.kit.render import parquet
 from app.reports.ranking.renderings import render
-from app.services import exports, reports, tokens
+from app.services import reports
+from app.services.access import tokens
+from app.services.data import exports
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.reports.languages import PLANTED, lines

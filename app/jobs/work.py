@@ -1,0 +1,175 @@
+"""What a worker does for a job: read the data, compute a chunk, make the report of all. Whoever does it twice changes
+nothing: each step looks at the job first, holds its row when it writes, and stores the same bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, overload
+
+from app.domain.errors import AppError, Invalid
+from app.reports.kit import store
+from app.reports.kit.report import Work
+from app.reports.kit.request import parse_options
+from app.reports.source.snapshot import snapshot
+from app.services import exclusions_jobs, rankings, side_by_side_jobs, stability
+from app.services.jobs import jobs, report_requests
+from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
+from app.services.plans import plan_jobs, replan_jobs
+from app.storage import jobs as stored
+from app.storage import jobs_queue, reports
+from app.storage.db import Database
+from app.storage.jobs_queue import Entry
+
+MOST_CHUNKS = 20_000
+MOST_HELD = 2  # jobs whose data a process holds
+BATCH = 16  # results that are read at a time
+PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
+OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
+    {
+        stability.KIND: stability.work,
+        rankings.KIND: rankings.work,
+        exclusions_jobs.KIND: exclusions_jobs.work,
+        replan_jobs.KIND: replan_jobs.work,
+        **dict.fromkeys(plan_jobs.KINDS, plan_jobs.work),
+        **dict.fromkeys(side_by_side_jobs.KINDS, side_by_side_jobs.work),
+    }
+)
+"""Jobs for what is no kind of report."""
+
+
+class TooManyChunks(Invalid):
+    """This is more than a job may take."""
+
+
+class Results(Sequence[bytes]):
+    """The results of all chunks of a job, in order, read as they are needed."""
+
+    def __init__(self, database: Database, job_id: int, n: int) -> None:
+        self._database, self._job_id, self._n = database, job_id, n
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[bytes]:
+        for first in range(0, self._n, BATCH):
+            yield from self[first : first + BATCH]
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(index, slice):
+            first, last, step = index.indices(self._n)
+            with self._database.transaction() as session:
+                return list(stored.results(session, self._job_id, first, last))[::step]
+        with self._database.transaction() as session:
+            return stored.result(session, self._job_id, range(self._n)[index])
+
+
+class Computer:
+    """Does what entries of the queue say, and holds the data of the jobs that it did something for last.
+
+    name: of the worker, to be kept with the results.
+    """
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database, self._name = database, name
+        self._held: OrderedDict[int, Work[Any]] = OrderedDict()
+
+    def do(self, task: str, job_id: int, n: int | None = None) -> None:
+        """Do it, unless the job has ended. Raises Unavailable or StorageFull for what a later try may not meet."""
+        with self._database.transaction() as session:
+            jobs_queue.unhurried(session)
+            row = stored.held(session, job_id)
+            has_result = n is not None and stored.has_result(session, job_id, n)
+        if row is None or row.state not in stored.UNFINISHED or has_result:
+            return
+        try:
+            if task == PREPARE:
+                self._prepare(row)
+            elif task == CHUNK and n is not None:
+                self._chunk(row, n)
+            elif task == FINISH:
+                self._finish(row)
+        except AskedOtherwise as error:
+            jobs.refuse(self._database, job_id, error, again=True)
+        except AppError as error:
+            if error.kind in PASSING:
+                raise
+            jobs.refuse(self._database, job_id, error, again=isinstance(error, ByChance))
+
+    def _prepare(self, row: stored.Row) -> None:
+        work = self._work(row)
+        if work.n_chunks > MOST_CHUNKS:
+            raise TooManyChunks(f"it comes to {work.n_chunks:,} parts; a job may have {MOST_CHUNKS:,}")
+        with self._database.transaction() as session:
+            held = stored.held(session, row.id)
+            if held is None or held.state != "queued":
+                return
+            stored.begin(session, held, work.n_chunks)
+            begun = stored.held(session, row.id)
+            if begun is not None:
+                jobs_queue.enter(session, self._next(session, begun))
+
+    @staticmethod
+    def _next(session: Any, begun: stored.Row) -> list[Entry]:
+        entries = jobs.next_entries(session, begun)
+        if any(entry.task == FINISH for entry in entries):
+            stored.finishing(session, begun.id)
+        return entries
+
+    def _chunk(self, row: stored.Row, n: int) -> None:
+        body = self._work(row).chunk(n)
+        with self._database.transaction() as session:
+            jobs_queue.unhurried(session)
+            held = stored.held(session, row.id)
+            if held is None or held.state != "running":
+                return
+            if not stored.store_chunk(session, row.id, n, body, self._name):
+                return
+            if held.n_done + 1 == held.n_chunks:
+                stored.finishing(session, row.id)
+                jobs_queue.enter(session, [jobs.finish_entry(held)])
+            elif n + WINDOW < held.n_chunks:
+                jobs_queue.enter(session, [jobs.chunk_entry(held, n + WINDOW)])
+
+    def _finish(self, row: stored.Row) -> None:
+        if row.state != "finishing":
+            return
+        body = store.finish(self._work(row), Results(self._database, row.id, row.n_chunks))
+        key = Request.of(row.kind, row.request).key
+        with self._database.transaction() as session:
+            held = stored.held(session, row.id)
+            if held is not None and held.state == "finishing":
+                reports.store(session, key, body)
+                stored.done(session, row.id)
+        self._held.pop(row.id, None)
+
+    def _work(self, row: stored.Row) -> Work[Any]:
+        """What remains to be done once the data are read; they are read once, as long as they are held."""
+        work = self._held.pop(row.id, None)
+        if work is None:
+            work = work_of(self._database, Request.of(row.kind, row.request))
+        self._held[row.id] = work
+        while len(self._held) > MOST_HELD:
+            self._held.popitem(last=False)
+        return work
+
+
+def work_of(database: Database, request: Request) -> Work[Any]:
+    """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
+    own = OWN.get(request.kind)
+    if own is not None:
+        return own(database, request)
+    kind = report_requests.report_of_job(request.kind)
+    given = parse_options(kind, request.given)
+    with database.transaction() as session:
+        about = store.with_settings(
+            kind, [snapshot(session, key, version) for key, version in request.campaigns.items()]
+        )
+        if store.key_of(session, kind, about, given) != request.key:
+            raise AskedOtherwise
+        return kind.prepare(session, about, given)

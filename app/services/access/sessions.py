@@ -1,0 +1,89 @@
+"""Browser sessions: a token is exchanged for a cookie of its own; the token's end is the session's end."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.domain.errors import NotFound
+from app.services.access.tokens import BadCredential, Caller, caller_of, digest, exchange
+from app.services.campaigns import audit
+from app.storage import campaigns, clock, sessions
+from app.storage.db import Session
+
+
+class NoSession(NotFound):
+    """There is no browser session here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new session. secret: for the cookie only; csrf: for pages, which send it with every change."""
+
+    caller: Caller
+    secret: str
+    csrf: str
+    expires_at: datetime
+    lifetime: timedelta
+
+    def __repr__(self) -> str:
+        """Without the secrets, so that no log or trace can hold them."""
+        return f"Opened({self.caller!r})"
+
+
+def open_session(session: Session, token: str, *, lifetime: timedelta) -> Opened:
+    """Exchange a token for a session. Raises BadCredential, LinkOpened.
+
+    A session that no token can open again lasts as long as its token.
+    """
+    caller = exchange(session, token)
+    if caller.answers_since is not None and caller.expires_at is not None:
+        lifetime = max(lifetime, caller.expires_at - clock.now(session))
+    secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+    expires_at = sessions.add(session, digest=digest(secret), token_id=caller.token_id, lifetime=lifetime)
+    _record(session, caller, "session opened")
+    return Opened(caller, secret, csrf_token(secret), expires_at, lifetime)
+
+
+def caller(session: Session, secret: str) -> Caller:
+    """Who holds this session. Raises BadCredential once it, or its token, has ended."""
+    row = sessions.find(session, digest(secret))
+    if row is None or not row.live:
+        raise BadCredential
+    return caller_of(row)
+
+
+def expiry(session: Session, secret: str) -> datetime:
+    """When a session ends. Raises NoSession."""
+    expires_at = sessions.expiry(session, digest(secret))
+    if expires_at is None:
+        raise NoSession
+    return expires_at
+
+
+def close_session(session: Session, secret: str) -> None:
+    """End a session, if there is one."""
+    row = sessions.find(session, digest(secret))
+    sessions.remove(session, digest(secret))
+    if row is not None:
+        _record(session, caller_of(row), "session closed")
+
+
+def _record(session: Session, caller: Caller, action: str) -> None:
+    """In the log of the campaign that the token is good for, else of the installation."""
+    campaign_id = campaigns.get(session, caller.campaign).id if caller.campaign is not None else None
+    audit.record(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
+
+
+def csrf_token(secret: str) -> str:
+    """What a page proves itself with: derived from the session, so nothing more is stored."""
+    return hmac.new(secret.encode("utf-8", "replace"), b"csrf", hashlib.sha256).hexdigest()
+
+
+def is_csrf_token(secret: str, given: str) -> bool:
+    """Whether this is the session's CSRF token."""
+    return hmac.compare_digest(csrf_token(secret).encode(), given.encode("utf-8", "replace"))

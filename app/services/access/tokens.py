@@ -1,0 +1,320 @@
+"""Bearer tokens: 256 random bits, shown once, stored as a hash; with a role, maybe a campaign, maybe an end."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
+from app.services.campaigns import audit
+from app.storage import campaigns, clock, raters, teams, tokens
+from app.storage.db import Database, Session
+
+Role = Literal["admin", "manager", "coordinator", "viewer", "frontend", "rater"]
+Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # a rater's comes with a link or invitation
+ROLES: tuple[Role, ...] = get_args(Role)
+GIVEN: tuple[Given, ...] = get_args(Given)
+MARK = "plb_"
+LONGEST_NAME = 200
+FIRST_ADMIN_DAYS = 1
+_TOKEN = re.compile(rf"{MARK}([0-9a-f]{{12}})_([A-Za-z0-9_-]{{43}})")
+
+# Who includes whom: a manager can do what viewers, coordinators and front-ends can. Nobody judges in a rater's place.
+INCLUDES: Mapping[Role, frozenset[Role]] = MappingProxyType(
+    {
+        "admin": frozenset(GIVEN),
+        "manager": frozenset({"manager", "viewer", "coordinator", "frontend"}),
+        "coordinator": frozenset({"coordinator"}),
+        "viewer": frozenset({"viewer"}),
+        "frontend": frozenset({"frontend"}),
+        "rater": frozenset({"rater"}),
+    }
+)
+# Whose tokens a role may make, see and revoke, within its own campaign where it is bound to one.
+MANAGES: Mapping[Role, frozenset[Role]] = MappingProxyType(
+    {"admin": frozenset(ROLES), "manager": frozenset({"coordinator", "viewer", "frontend", "rater"})}
+)
+
+
+class BadCredential(Unauthorized):
+    """There is no such credential, or it has expired or been revoked."""
+
+
+class LinkOpened(Unauthorized):
+    """This link was opened before, and it opens once; go back to that browser, or ask for a new link."""
+
+
+class BeyondYourRights(Forbidden):
+    """You cannot give rights that you do not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking. campaign: the only one this credential is good for, None for all.
+
+    team: whose enrolments a coordinator sees. rater: whose credential it is, where the role is rater.
+    answers_since: the time before which this credential shows no answers, where whoever made it may not see them.
+    """
+
+    token_id: int
+    prefix: str
+    role: Role
+    name: str
+    campaign: str | None
+    expires_at: datetime | None
+    team: str | None = None
+    rater: str | None = None
+    campaign_id: int | None = None
+    rater_id: int | None = None
+    answers_since: datetime | None = None
+
+    @property
+    def actor(self) -> str:
+        """Who acts, for the record of versions."""
+        return f"token:{self.prefix}" if self.prefix else audit.OPERATOR
+
+    def may(self, role: Role) -> bool:
+        """Whether this caller has the rights of a role."""
+        return role in INCLUDES[self.role]
+
+    def manages(self, role: str, campaign: str | None) -> bool:
+        """Whether this caller may make, see and revoke tokens of a role for a campaign."""
+        return role in MANAGES.get(self.role, frozenset()) and self.campaign in (None, campaign)
+
+    def leads(self, team: str | None) -> bool:
+        """Whether this caller may see and steer the enrolments of a team; None: those of no team."""
+        return self.may("manager") or (self.role == "coordinator" and team is not None and team == self.team)
+
+
+# Who stands at the command line, and may do all.
+THE_OPERATOR = Caller(0, "", "admin", "", None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A token as its manager sees it."""
+
+    prefix: str
+    role: Role
+    campaign: str | None
+    name: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    live: bool
+    team: str | None
+    rater: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token with its secret, which is nowhere else and cannot be shown again."""
+
+    token: TokenView
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"Issued({self.token!r})"
+
+
+def issue(
+    session: Session,
+    *,
+    role: Role,
+    name: str = "",
+    campaign: str | None = None,
+    team: str | None = None,
+    rater: str | None = None,
+    expires_at: datetime | None = None,
+    by: Caller | None = None,
+) -> Issued:
+    """Make a token. by: who asks; None is the operator at the command line, who may do all.
+
+    team: of a coordinator. rater: whose token it is; no other role has one, and a rater must.
+
+    Raises Forbidden for rights beyond those of `by`, NotFound for an unknown campaign, team or rater, Invalid for a
+    bad name or time and for a team or rater that does not go with the role.
+    """
+    if by is not None:
+        _check_within(by, role, campaign, expires_at)
+    _check_bounds(role, campaign, team, rater)
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise Invalid(places=(Place(("name",), f"must be at most {LONGEST_NAME} printable characters"),))
+    if expires_at is not None and expires_at.tzinfo is None:
+        raise Invalid(places=(Place(("expires_at",), "must have a time zone"),))
+    return make(
+        session,
+        role=role,
+        name=name,
+        campaign=campaign,
+        team=team,
+        rater=rater,
+        expires_at=expires_at,
+        actor=_actor(by),
+    )
+
+
+def require_future(session: Session, at: datetime) -> None:
+    """Raise Invalid where the end that a body asks for is past."""
+    if at <= clock.now(session):
+        raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
+
+
+def make(
+    session: Session,
+    *,
+    role: Role,
+    name: str,
+    campaign: str | None = None,
+    team: str | None = None,
+    rater: str | None = None,
+    expires_at: datetime | None,
+    actor: str,
+    once: bool = False,
+) -> Issued:
+    """Make a token that may be made: whoever calls this has seen to the rights. Raises NotFound.
+
+    once: it opens one session, is no credential by itself, and shows no answers from before it was made.
+    """
+    campaign_id = campaigns.get(session, campaign).id if campaign is not None else None
+    bound = {
+        "campaign_id": campaign_id,
+        "team_id": teams.get(session, campaign_id, team).id if campaign_id and team else None,
+        "rater_id": raters.get(session, campaign_id, rater).id if campaign_id and rater else None,
+    }
+    prefix, secret = new_secret()
+    values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
+    row = tokens.add(session, prefix=prefix, digest=digest(secret), values=values, bound=bound)
+    given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
+    given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
+    audit.record(session, campaign_id, actor=actor, action="token made", what=given)
+    return Issued(_view(row), secret)
+
+
+def new_secret() -> tuple[str, str]:
+    """The name of a new token and its secret of 256 random bits."""
+    prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+    return prefix, f"{MARK}{prefix}_{key}"
+
+
+def authenticate(session: Session, secret: str) -> Caller:
+    """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
+    row = _held(session, secret)
+    if row.once:
+        raise BadCredential
+    return caller_of(row)
+
+
+def exchange(session: Session, secret: str) -> Caller:
+    """Who signs in by this secret. Raises BadCredential, LinkOpened for what opens one session and did."""
+    row = _held(session, secret)
+    if row.once and not tokens.open_once(session, row.id):
+        raise LinkOpened
+    return caller_of(row)
+
+
+def _held(session: Session, secret: str) -> tokens.TokenRecord:
+    parts = _TOKEN.fullmatch(secret)
+    row = tokens.find(session, parts[1]) if parts else None
+    known = row.hash if row is not None else bytes(32)
+    if not hmac.compare_digest(digest(secret), known) or row is None or not row.live:
+        raise BadCredential
+    return row
+
+
+def prefix_of(secret: str) -> str | None:
+    """The name of the token that a secret would be of; None where it cannot be one."""
+    parts = _TOKEN.fullmatch(secret)
+    return parts[1] if parts else None
+
+
+def holds(database: Database, caller: Caller) -> bool:
+    """Whether a caller's credential still holds, for answers that go on for long."""
+    with database.transaction() as session:
+        return tokens.is_live(session, caller.token_id)
+
+
+def caller_of(row: tokens.TokenRecord) -> Caller:
+    """The caller behind a stored token."""
+    bound = {name: getattr(row, name) for name in ("team", "rater", "campaign_id", "rater_id")}
+    since = row.created_at if row.once else None
+    return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound, answers_since=since)
+
+
+def page(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:
+    """The tokens that a caller (None: the operator) manages, by prefix after `after`."""
+    roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
+    campaign = None if by is None else by.campaign
+    return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=campaign)]
+
+
+def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
+    """A token that the caller manages, or its own. Raises NotFound."""
+    row = tokens.get(session, prefix)
+    if by is not None and row.prefix != by.prefix and not by.manages(row.role, row.campaign):
+        raise tokens.TokenNotFound
+    return _view(row)
+
+
+def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
+    """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
+    shown = get(session, prefix, by=by)
+    if not tokens.revoke(session, prefix):
+        return
+    campaign_id = campaigns.get(session, shown.campaign).id if shown.campaign is not None else None
+    audit.record(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
+
+
+def first_admin(session: Session) -> Issued | None:
+    """A token of role admin where no live one exists, so that no default credential ever does.
+
+    It lasts for a day: it was printed, or stands in a file, and is there to make another by.
+    """
+    tokens.lock_for_first_admin(session)
+    if tokens.has_admin(session):
+        return None
+    return issue(session, role="admin", name="first admin", expires_at=clock.after(session, FIRST_ADMIN_DAYS))
+
+
+def digest(secret: str) -> bytes:
+    """What is stored of a secret. It has 256 random bits, so no salt and no slow hash are needed."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _actor(by: Caller | None) -> str:
+    return audit.OPERATOR if by is None else by.actor
+
+
+def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: datetime | None) -> None:
+    if not by.manages(role, campaign):
+        if by.campaign is not None and campaign not in (None, by.campaign):
+            raise NotFound("campaign")
+        raise BeyondYourRights
+    if by.expires_at is not None and (expires_at is None or expires_at > by.expires_at):
+        raise BeyondYourRights("a token cannot outlive the one that makes it")
+
+
+def _check_bounds(role: Role, campaign: str | None, team: str | None, rater: str | None) -> None:
+    """Raise Invalid for a team or rater that does not go with the role."""
+    places = []
+    if team is not None and role != "coordinator":
+        places.append(Place(("team",), "only a coordinator has a team"))
+    if (rater is None) == (role == "rater"):
+        places.append(Place(("rater",), "a rater's token names its rater, and no other does"))
+    if campaign is None and (team is not None or rater is not None):
+        places.append(Place(("campaign",), "teams and raters belong to one campaign"))
+    if places:
+        raise Invalid(places=tuple(places))
+
+
+def _view(row: tokens.TokenRecord) -> TokenView:
+    return TokenView(**{name: getattr(row, name) for name in TokenView.__slots__})

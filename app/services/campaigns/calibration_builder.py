@@ -1,0 +1,132 @@
+"""A calibration set from earlier campaigns: the pairs that their raters agreed about most, by level of quality.
+
+Source: Licht et al. 2022, §4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.calibration import Parted, ScoredAsked, parted, units_of
+from app.reports.source.snapshot import snapshot
+from app.services.campaigns.calibration_sets import Pair
+from app.stats.agreement.units import Units
+from app.stats.calibration.choosing import Chosen, agreed, choose, edges
+from app.stats.ratings import Scale
+from app.storage.calibration_items import pair_texts
+from app.storage.db import Session
+
+
+class NotOneScale(Conflict):
+    """The campaigns do not judge by one protocol on one scale, so their scores are not of one set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A level of quality. available: pairs with ratings enough; spread: the largest of those taken."""
+
+    name: str
+    taken: int
+    available: int
+    spread: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a set would hold. without_text: pairs left out because a text is not stored."""
+
+    protocol: str
+    pairs: tuple[Pair, ...]
+    strata: tuple[Stratum, ...]
+    without_text: int
+
+    @property
+    def consensus(self) -> float | None:
+        """Mean agreed score, C."""
+        return sum(pair.consensus for pair in self.pairs) / len(self.pairs) if self.pairs else None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that may be taken, and how far raters were from its median."""
+
+    pair: Pair
+    spread: float
+    n_ratings: int
+
+
+def propose(
+    session: Session,
+    campaigns: Sequence[str],
+    *,
+    per_stratum: int = 100,
+    fewest: int = 2,
+    apart: float | None = None,
+    reference: bool = False,
+) -> Proposal:
+    """Pairs of a source (or of a reference) and an output with the median of their scores, the best agreed first.
+
+    The same two texts are taken once. Raises NotFound for an unknown campaign, NotOneScale, Invalid for fewer than one
+    a stratum or scores without bounds.
+    """
+    if per_stratum < 1 or not campaigns:
+        raise Invalid("a set needs a campaign and at least one pair a stratum")
+    parts = [parted(session, snapshot(session, key, None), ScoredAsked()) for key in campaigns]
+    scale = _scale_of(parts)
+    found: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
+    lost = 0
+    for given in parts:
+        texts = pair_texts(session, given.found.about.campaign_id, reference=reference)
+        units = units_of(given, given.test, "average")
+        for chosen in choose(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
+            held = list(_candidates(given, units, chosen, texts))
+            lost += chosen.available - len(held)
+            found[chosen.stratum] += held
+    return _proposal(parts[0].found.about.campaign.protocol, found, per_stratum, lost)
+
+
+def _scale_of(parts: Sequence[Parted]) -> Scale:
+    """The scale of all campaigns."""
+    first = parts[0]
+    for one in parts:
+        same = one.found.about.campaign.protocol == first.found.about.campaign.protocol
+        if not same or one.found.scale != first.found.scale:
+            raise NotOneScale(f"{one.key} differs from {first.key}")
+    if first.found.scale is None:
+        what = f"the scores of {first.key} have no bounds to make strata of"
+        raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
+    return first.found.scale
+
+
+def _candidates(
+    given: Parted, units: Units, chosen: Chosen, texts: Mapping[tuple[str, int, str], tuple[str, str]]
+) -> Iterator[Candidate]:
+    """The chosen units whose texts are stored."""
+    middle, spread = agreed(units)
+    labels, counts = given.found.rows.labels, units.counts()
+    for u in chosen.unit.tolist():
+        place = int(units.place[u])
+        document = labels.documents[labels.segment_document[place]]
+        address = (document, int(labels.segment_position[place]), labels.systems[int(units.system[u])])
+        if address in texts:
+            pair = Pair(*texts[address], consensus=float(middle[u]), stratum=chosen.stratum)
+            yield Candidate(pair, float(spread[u]), int(counts[u]))
+
+
+def _proposal(protocol: str, found: dict[str, list[Candidate]], per_stratum: int, lost: int) -> Proposal:
+    taken: list[Pair] = []
+    strata: list[Stratum] = []
+    seen: set[tuple[str, str]] = set()
+    for name, candidates in found.items():
+        chosen: list[Candidate] = []
+        for one in sorted(candidates, key=lambda c: (round(c.spread, 10), -c.n_ratings, c.pair.text1, c.pair.text2)):
+            texts = (one.pair.text1.strip(), one.pair.text2.strip())
+            if len(chosen) < per_stratum and texts not in seen:
+                seen.add(texts)
+                chosen.append(one)
+        taken += [one.pair for one in chosen]
+        largest = max((one.spread for one in chosen), default=None)
+        strata.append(Stratum(name, len(chosen), len(candidates), largest))
+    return Proposal(protocol, tuple(taken), tuple(strata), lost)

@@ -1,0 +1,186 @@
+"""Calibration sets, and their use: a campaign takes a version in as documents that every rater judges.
+
+Sources: Licht et al. 2022 §4 (pairs with a consensus, across levels of quality); Knowles 2021 §6 (items that all
+annotators do).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app import protocols
+from app.domain.errors import Conflict, Invalid, Place
+from app.domain.keys import is_key
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get as campaign_view
+from app.storage import calibration_sets as stored
+from app.storage import campaigns, test_sets
+from app.storage.db import Session
+from app.storage.tables import documents, systems
+
+LONGEST_KEY = 100  # so that a document's key, the set's with the number of the pair, is a key too
+
+
+class JudgesOtherwise(Conflict):
+    """The set is for another protocol than the campaign's."""
+
+
+class TakenIn(Conflict):
+    """The campaign has another version of this set already."""
+
+
+class TooLate(Conflict):
+    """Calibration items are taken in before a campaign is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts and how alike they are by consensus, in the protocol's unit. stratum: level of quality."""
+
+    text1: str
+    text2: str
+    consensus: float
+    stratum: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationSet:
+    """A version of a set. frozen_at: since when it is used and stays as it is."""
+
+    key: str
+    version: int
+    protocol: str
+    pairs: tuple[Pair, ...]
+    frozen_at: datetime | None
+
+    @property
+    def consensus(self) -> float:
+        """Mean consensus: the fixed point that raters are shifted to."""
+        return sum(pair.consensus for pair in self.pairs) / len(self.pairs)
+
+
+def put(session: Session, key: str, protocol: str, pairs: Sequence[Pair], *, actor: str) -> CalibrationSet:
+    """Store a set: the same again changes nothing; other pairs replace a version that nobody used, else are a new one.
+
+    Raises Invalid with places: an unknown protocol, a key that is too long, a consensus off the protocol's scale.
+    """
+    _check(key, protocol, pairs)
+    had = stored.find(session, key, lock=True)
+    if had is not None:
+        before = _read(session, had)
+        if (before.protocol, before.pairs) == (protocol, tuple(pairs)):
+            return before
+    if had is None or had.frozen_at is not None:
+        set_id = stored.add(
+            session, key=key, version=1 if had is None else had.version + 1, protocol=protocol, actor=actor
+        )
+    else:
+        set_id = had.id
+        stored.change(session, set_id, {"protocol": protocol, "actor": actor})
+    rows = [
+        {"text1": one.text1, "text2": one.text2, "consensus": one.consensus, "stratum": one.stratum} for one in pairs
+    ]
+    stored.replace_pairs(session, set_id, rows)
+    return get(session, key)
+
+
+def get(session: Session, key: str, version: int | None = None) -> CalibrationSet:
+    """A version of a set, the latest where none is named. Raises NotFound."""
+    return _read(session, stored.get(session, key, version))
+
+
+@dataclass(frozen=True, slots=True)
+class SetRow:
+    """A set in its latest version, with the number of its pairs."""
+
+    key: str
+    version: int
+    protocol: str
+    pairs: int
+    frozen_at: datetime | None
+
+
+def page(session: Session, *, after: str | None, limit: int) -> list[SetRow]:
+    """Sets by key after `after`."""
+    rows = stored.page(session, after=after, limit=limit)
+    return [SetRow(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
+
+
+def take_in(session: Session, campaign: str, key: str, version: int | None, *, actor: str) -> CalibrationSet:
+    """Let a campaign have a set: a document of kind calibration for each pair; the version is frozen.
+
+    A system of the set's name stands for it, so that its ratings can be told from those of systems; it takes no part.
+
+    Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, TakenIn for another version than it has.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    view, found = campaign_view(session, campaign), get(session, key, version)
+    if row.state not in {"draft", "planned"}:
+        raise TooLate(f"it is {row.state}")
+    if found.protocol != view.protocol:
+        raise JudgesOtherwise(f"{found.protocol}, and the campaign judges by {view.protocol}")
+    origin, first = f"{key}@{found.version}", test_sets.document(session, row.id, document_key(key, 1))
+    if first is not None:
+        if first.origin != origin:
+            raise TakenIn(f"it has {first.origin}")
+        return found
+    stored.freeze(session, stored.get(session, key, found.version).id)
+    values: dict[str, object] = {
+        "name": f"calibration set {key}",
+        "kind": "human",
+        "lab": None,
+        "tags": [],
+        "state": "withdrawn",
+    }
+    system_id = test_sets.put(session, systems, row.id, key, values)
+    for n, pair in enumerate(found.pairs, 1):
+        _add_document(session, row.id, system_id, document_key(key, n), origin, pair)
+    campaigns.next_version(session, row.id, actor=actor, what="calibration set")
+    what = {"set": key, "version": found.version, "pairs": len(found.pairs)}
+    audit.record(session, row.id, actor=actor, action="calibration set taken in", what=what)
+    return get(session, key, found.version)
+
+
+def document_key(key: str, n: int) -> str:
+    """The key of the document that holds a pair of a set."""
+    return f"{key}:{n:05d}"
+
+
+def _add_document(session: Session, campaign_id: int, system_id: int, key: str, origin: str, pair: Pair) -> None:
+    meta = {"consensus": pair.consensus, "stratum": pair.stratum}
+    values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
+    document_id = test_sets.put(session, documents, campaign_id, key, values)
+    test_sets.replace_segments(session, campaign_id, document_id, [(pair.text1.strip(), {}, {})])
+    (segment,) = test_sets.segments_of(session, campaign_id, document_id)
+    test_sets.add_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
+
+
+def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:
+    places = []
+    if not is_key(key) or len(key) > LONGEST_KEY:
+        places.append(Place(("path", "set"), f"must be a key of at most {LONGEST_KEY} characters"))
+    if protocol not in protocols.ALL:
+        places.append(Place(("body", "protocol"), f"must be one of {', '.join(protocols.ALL)}"))
+        raise Invalid(places=tuple(places))
+    scale = protocols.get(protocol).scale
+    for n, pair in enumerate(pairs):
+        if scale is not None and not scale.minimum <= pair.consensus <= scale.maximum:
+            message = f"must be from {scale.minimum:g} to {scale.maximum:g}"
+            places.append(Place(("body", "pairs", n, "consensus"), message))
+    if places:
+        raise Invalid("the calibration set is not valid", places=tuple(places[:100]))
+
+
+def _read(session: Session, row: stored.Row) -> CalibrationSet:
+    pairs = tuple(Pair(one.text1, one.text2, one.consensus, one.stratum) for one in stored.pairs(session, row.id))
+    return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)
+
+
+def strata(found: CalibrationSet) -> Mapping[str, int]:
+    """Pairs by stratum."""
+    counts: dict[str, int] = {}
+    for pair in found.pairs:
+        counts[pair.stratum or "none"] = counts.get(pair.stratum or "none", 0) + 1
+    return counts

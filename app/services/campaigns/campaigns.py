@@ -1,0 +1,137 @@
+"""Campaigns: create one, look at one, list them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from app import protocols
+from app.domain.errors import Invalid, Place
+from app.domain.keys import is_key
+from app.protocols._base import Protocol
+from app.protocols._base import options_of as understood
+from app.reports.source.campaign import CampaignView, campaign_of
+from app.services.campaigns import audit, deadlines, setting_numbers
+from app.services.campaigns.quality_settings import quality_settings
+from app.storage import campaigns
+from app.storage.db import Session
+
+BASES = ("source", "reference", "both", "none")
+PRESENTATIONS = ("document", "segment", "side_by_side")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCampaign:
+    """What a manager says of a new campaign. options: what the protocol needs to know, such as its weights."""
+
+    key: str
+    protocol: str
+    name: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    source_language: str | None = None
+    target_language: str | None = None
+    basis: str = "source"
+    series: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
+    """Create a campaign in state draft.
+
+    Raises Invalid, naming the field, and Conflict where the key is taken.
+    """
+    protocol = check(new)
+    row = campaigns.add(
+        session,
+        {
+            "key": new.key,
+            "name": new.name or new.key,
+            "series": new.series,
+            "protocol": protocol.name,
+            "protocol_version": protocol.version,
+            "options": dict(new.options),
+            "source_language": new.source_language,
+            "target_language": new.target_language,
+            "basis": new.basis,
+            "state": "draft",
+            "settings": {**new.settings, "created_by": actor},
+        },
+    )
+    audit.record(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
+    return campaign_of(row)
+
+
+def get(session: Session, key: str) -> CampaignView:
+    """The campaign with this key. Raises NotFound."""
+    return campaign_of(campaigns.get(session, key))
+
+
+def page(
+    session: Session,
+    *,
+    after: str | None,
+    limit: int,
+    only: str | None,
+    where: Mapping[str, str] = MappingProxyType({}),
+    name: str | None = None,
+) -> list[CampaignView]:
+    """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none.
+
+    where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
+    the key.
+    """
+    found = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
+    return [campaign_of(row) for row in found]
+
+
+def page_closed_last(
+    session: Session, *, after: tuple[bool, str] | None, limit: int, only: str | None
+) -> list[CampaignView]:
+    """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
+
+    Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
+    One that is opened again meanwhile may be missed, where its place among the others is read already.
+    """
+    found = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
+    return [campaign_of(row) for row in found]
+
+
+def _id_of(session: Session, key: str | None) -> int | None:
+    return campaigns.get(session, key).id if key is not None else None
+
+
+def check(new: NewCampaign) -> Protocol[Any]:
+    """The protocol of a campaign that can be as it is said. Raises Invalid, naming each field that is wrong."""
+    places = []
+    if not is_key(new.key):
+        places.append(Place(("key",), "must be 1–128 of A–Z a–z 0–9 . _ ~ : @ + -, and not . or .."))
+    if new.basis not in BASES:
+        places.append(Place(("basis",), f"must be one of {', '.join(BASES)}"))
+    for name in ("source_language", "target_language"):
+        code = getattr(new, name)
+        if code is not None and not (len(code) <= 35 and _LANGUAGE.fullmatch(code)):
+            places.append(Place((name,), "must be a language code such as de or zh-Hans"))
+    if new.protocol not in protocols.ALL:
+        places.append(Place(("protocol",), f"must be one of {', '.join(protocols.ALL)}"))
+    places += _settings_faults(new.settings)
+    if places:
+        raise Invalid("the campaign is not valid", places=tuple(places))
+    protocol = protocols.get(new.protocol)
+    quality_settings(new.settings)
+    protocols.visible(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
+    understood(protocol, new.options)
+    return protocol
+
+
+def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
+    """How tasks are shown, which a plan writes into every task, when all is to be handed in, and numbers."""
+    places = []
+    if settings.get("presentation", PRESENTATIONS[0]) not in PRESENTATIONS:
+        places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))
+    if not isinstance(settings.get("prefill"), str | None):
+        places.append(Place(("settings", "prefill"), "must be a text or null"))
+    return [*places, *deadlines.wrong(settings), *setting_numbers.wrong(settings)]

@@ -1,0 +1,102 @@
+"""Whether judgments, voids and comparisons are as they were written: each data version against its seal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from app.services.campaigns import audit
+from app.storage import audit as log
+from app.storage import seals
+from app.storage.db import Session
+
+PURGED, SEALED = "rater purged", "data sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSeal:
+    """A campaign's data versions that were followed. hash: of the last seal; note it elsewhere."""
+
+    campaign: str
+    versions: int
+    judgments: int
+    hash: str
+    faults: tuple[str, ...]
+
+
+def check(session: Session) -> Iterator[DataSeal]:
+    """Compute the hash of every sealed row and every seal anew."""
+    for campaign in seals.campaigns(session):
+        rows = seals.compared(session, campaign.id, purged(session, campaign.id))
+        faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
+        last = next((row.hash for row in reversed(rows) if row.sealed), b"")
+        judgments = sum(row.found for row in rows)
+        yield DataSeal(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
+
+
+def seal_all(session: Session, *, actor: str) -> list[str]:
+    """Seal what is not sealed yet, as it is now, and say so in the audit log; the campaigns in which there was any.
+
+    A release before this one leaves versions without a seal while it still serves.
+    """
+    found = []
+    for campaign in seals.campaigns(session):
+        if campaign.sealed >= campaign.data_version:
+            continue
+        if catch_up(session, campaign.id, first=campaign.sealed + 1, actor=actor):
+            found.append(str(campaign.key))
+    return found
+
+
+def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
+    """Seal the versions of a campaign from the first one that is not; whether there was any."""
+    last = seals.catch_up(session, campaign_id, purged(session, campaign_id), hold=True)
+    if last is None:
+        return False
+    what = {"first": first, "version": last[0], "hash": last[1].hex()}
+    audit.record(session, campaign_id, actor=actor, action=SEALED, what=what)
+    return True
+
+
+def purged(session: Session, campaign_id: int) -> seals.Purged:
+    """Rows that were deleted lawfully, by what the audit log keeps of them."""
+    found = seals.Purged()
+    for what in log.of_action(session, campaign_id, PURGED):
+        for row, version in what.get("versions", {}).items():
+            kind, number = row.split()[:2]
+            found.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
+    return found
+
+
+def _faults(rows: Iterable[seals.Row], versions: int) -> Iterator[str]:
+    """What is wrong with a campaign's versions, in their order; the same fault of many in a row is told once."""
+    told = [(row.n, why) for row in rows if (why := _fault(row, versions)) is not None]
+    there = {row.n for row in rows}
+    told += [(n, "gone") for n in range(1, versions + 1) if n not in there]
+    for (_, why), run in groupby(enumerate(sorted(told)), key=lambda one: (one[1][0] - one[0], one[1][1])):
+        numbers = [n for _, (n, _) in run]
+        which = f"version {numbers[0]}" if len(numbers) == 1 else f"versions {numbers[0]} to {numbers[-1]}"
+        yield f"{which}: {why}"
+
+
+def _fault(row: seals.Row, versions: int) -> str | None:
+    if row.n > versions:
+        return "newer than the campaign says it is"
+    if not row.noted:
+        return "gone"
+    if not row.sealed:
+        return "not sealed; `plumbline audit --seal` seals what a release before this one wrote, as it is now"
+    if row.found != row.judgments:
+        return f"{row.judgments} judgments were written, {row.found} are there"
+    if not row.as_written:
+        return "its judgments, voids or comparisons are not what was written"
+    return None if row.linked else "not what was sealed"
+
+
+def _disowned(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
+    """Seals that the audit log has another hash of."""
+    hashes = {row.n: row.hash.hex() for row in rows if row.sealed}
+    for what in log.of_action(session, campaign_id, SEALED):
+        if hashes.get(what["version"]) != what["hash"]:
+            yield f"version {what['version']}: the audit log has another seal of it"

@@ -1,0 +1,208 @@
+"""Standing exclusions: leave a rater, task, document or system out with a reason, see first what it does, lift it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.domain.recipe import Exclusion, Recipe
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView, SystemLine
+from app.reports.source import snapshot
+from app.services import reports
+from app.services.campaigns import audit
+from app.services.exclusions_stability import Stabilities, forecasts
+from app.services.flips import Flip, flips
+from app.services.reports import Wanted
+from app.storage import campaigns, exclusions
+from app.storage.db import Database, Session
+from app.storage.exclusions import ExcludedAlready
+
+WITHDRAWN = "withdrawn from the campaign"
+Both = tuple[Wanted, Wanted]
+"""A ranking before and after."""
+
+
+class ExclusionNotFound(NotFound):
+    """There is no such exclusion in this campaign."""
+
+
+class NothingNamed(Invalid):
+    """This names nothing in the campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionView:
+    """An exclusion as a manager sees it. n: its number, which is the data version that it took."""
+
+    n: int
+    exclusion: Exclusion
+    reason: str
+    actor: str
+    at: datetime
+    lifted_version: int | None = None
+    lifted_reason: str | None = None
+    lifted_actor: str | None = None
+    lifted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A system in the ranking before and after; None where it is not in it."""
+
+    system: str
+    before: SystemLine | None
+    after: SystemLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an exclusion would do to a ranking, and to how sure it would be found again. systems: in the order of the
+    ranking before."""
+
+    recipe: str
+    before: RankingView
+    after: RankingView
+    systems: tuple[Moved, ...]
+    order_changed: bool
+    pairs: tuple[Flip, ...]
+    stability: Stabilities
+
+
+def exclude(session: Session, campaign: str, wanted: Exclusion, *, reason: str, actor: str) -> ExclusionView:
+    """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
+
+    Raises NotFound for an unknown campaign, NothingNamed, Conflict where it is excluded already.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    target_id = _target(session, row.id, wanted)
+    version = campaigns.next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
+    exclusions.add(session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor)
+    done = {"excluded": wanted.what, "data_version": version}
+    audit.record(session, row.id, actor=actor, action="exclusion made", what=done)
+    return get(session, campaign, version)
+
+
+def withdraw(session: Session, campaign_id: int, system_id: int, *, withdrawn: bool, actor: str) -> int | None:
+    """Leave a system out because it was withdrawn, or let that end because it takes part again.
+
+    The data version that it took; None where nothing had to change: the system is excluded already, or its exclusion
+    was lifted before.
+    """
+    if withdrawn:
+        if exclusions.stands(session, campaign_id, "system", system_id):
+            return None
+        version = campaigns.next_version(session, campaign_id, actor=actor, what="system withdrawn")
+        exclusions.add(
+            session,
+            campaign_id,
+            what="system",
+            target_id=system_id,
+            version=version,
+            reason=WITHDRAWN,
+            actor=actor,
+            withdrawal=True,
+        )
+        return version
+    n = exclusions.withdrawal_of(session, campaign_id, system_id)
+    if n is None:
+        return None
+    version = campaigns.next_version(session, campaign_id, actor=actor, what="system takes part again")
+    exclusions.lift(session, campaign_id, n, version=version, reason="takes part again", actor=actor)
+    return version
+
+
+def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
+    """Let an exclusion end, under the campaign's next data version; one that is lifted already stays as it is.
+
+    Raises NotFound.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    found = get(session, campaign, n)
+    if found.lifted_version is None:
+        what = f"exclusion of a {found.exclusion.what} lifted"
+        version = campaigns.next_version(session, row.id, actor=actor, what=what)
+        exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
+        done = {"exclusion": n, "data_version": version}
+        audit.record(session, row.id, actor=actor, action="exclusion lifted", what=done)
+    return get(session, campaign, n)
+
+
+def get(session: Session, campaign: str, n: int) -> ExclusionView:
+    """An exclusion by its number. Raises NotFound."""
+    row = exclusions.find(session, campaigns.get(session, campaign).id, n)
+    if row is None:
+        raise ExclusionNotFound
+    return _view(row)
+
+
+def page(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
+    """Exclusions in the order in which they were made, lifted ones included."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
+
+
+def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> Effect:
+    """What excluding something would do to the ranking under a recipe, with what stands already.
+
+    A recipe that leaves standing exclusions alone is shown as if it applied them.
+
+    Raises NotFound, NothingNamed, Conflict as `exclude`; Invalid where the recipe does not fit the campaign.
+    """
+    with database.transaction(snapshot=True) as session:
+        both = located(session, campaign, wanted, recipe)
+    return made(database, both)
+
+
+def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> Both:
+    """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
+    about = snapshot.snapshot(session, campaign, None)
+    _target(session, about.campaign_id, wanted)
+    base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
+    without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
+    before, after = (reports.located(session, campaign, one, about.version) for one in (base, without))
+    return before, after
+
+
+def made(database: Database, both: Both) -> Effect:
+    """What becomes of a ranking, from rankings that are stored or computed here and stored."""
+    before, after = (ranking_view.read(reports.made(database, one).body) for one in both)
+    about, recipes = both[0].about, [one.recipe for one in both]
+    sure = forecasts(database, about.campaign.key, recipes, as_of=about.version)
+    return effect(recipes[0].name, before, after, Stabilities(*sure))
+
+
+def effect(recipe: str, before: RankingView, after: RankingView, stability: Stabilities) -> Effect:
+    """What becomes of a ranking, and of how sure it is."""
+    first, then = _by_system(before), _by_system(after)
+    order = [system for system in first if system in then]
+    return Effect(
+        recipe=recipe,
+        before=before,
+        after=after,
+        systems=tuple(Moved(system, first.get(system), then.get(system)) for system in {**first, **then}),
+        order_changed=order != [system for system in then if system in first],
+        pairs=tuple(flips([before, after])),
+        stability=stability,
+    )
+
+
+def _target(session: Session, campaign_id: int, wanted: Exclusion) -> int:
+    """The row that is meant. Raises NothingNamed, ExcludedAlready."""
+    target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
+    if target_id is None:
+        raise NothingNamed(places=(Place(("body", wanted.what), f"there is no such {wanted.what} in the campaign"),))
+    if exclusions.stands(session, campaign_id, wanted.what, target_id):
+        raise ExcludedAlready
+    return target_id
+
+
+def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
+    return {line.system: line for line in view.systems}
+
+
+def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
+    fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key", "withdrawal"}}
+    return ExclusionView(exclusion=Exclusion(row.what, row.key), **fields)

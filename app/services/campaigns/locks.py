@@ -1,0 +1,248 @@
+"""The lock of a campaign: recipe and rules registered before the data, and every later change with its reason."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from app.domain.errors import Conflict, Invalid, NotFound, Place
+from app.domain.recipe import Recipe
+from app.reports.kit.redact import unnamed
+from app.reports.source import named_recipes, recipe_ratings, snapshot
+from app.reports.source.registration import applied, named, registered, stored_recipe
+from app.services.campaigns import audit
+from app.stats.ranking import rank
+from app.storage import campaigns, locks, raters
+from app.storage.db import Session
+from app.storage.staging import json_text
+
+
+class NotLocked(NotFound):
+    """Nothing is locked in this campaign."""
+
+
+class ReasonNeeded(Invalid):
+    """This is an amendment; it needs a reason."""
+
+
+class NothingChanges(Conflict):
+    """This is what is locked already."""
+
+
+class NotSettled(Invalid):
+    """The recipe leaves its normalization to the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is promised besides the recipe, in the manager's words."""
+
+    hypotheses: tuple[str, ...] = ()
+    exclusion_rules: tuple[str, ...] = ()
+    stopping_rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to lock; None is as it is locked, at first `recommended` and no rules.
+
+    normalize: settles a recipe that leaves it to the data, while there are none.
+    """
+
+    recipe: str | None = None
+    normalize: str | None = None
+    hypotheses: Sequence[str] | None = None
+    exclusion_rules: Sequence[str] | None = None
+    stopping_rule: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the chain. hash: of everything else in it, so of all entries before by `previous`.
+
+    choices: the recipe as it was stored, which a later version reads as `recipe`.
+    """
+
+    n: int
+    data_version: int
+    before_judgments: bool
+    choices: Mapping[str, object]
+    rules: Rules
+    reason: str | None
+    actor: str
+    at: datetime
+    previous: str | None
+    hash: str
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe that the choices are."""
+        return stored_recipe(self.choices)
+
+    def digest(self, campaign: str) -> bytes:
+        """SHA-256 of the entry in one fixed form of JSON: keys sorted, no spaces."""
+        said = {
+            "campaign": campaign,
+            "n": self.n,
+            "before_judgments": self.before_judgments,
+            "recipe": self.choices,
+            **_plain(self.rules),
+            "reason": self.reason,
+            "actor": self.actor,
+            "at": self.at.astimezone(UTC).isoformat(),
+            "previous": self.previous,
+        }
+        return hashlib.sha256(json_text(said).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The lock with its amendments. intact: every hash is that of its entry and the entry before."""
+
+    campaign: str
+    entries: tuple[Entry, ...]
+    intact: bool
+
+
+def lock(session: Session, campaign: str, wanted: Wanted, *, actor: str) -> Chain:
+    """Lock recipe and rules, or amend the lock. Before the first judgment the first entry is a pre-registration.
+
+    Raises NotFound, ReasonNeeded for an amendment without one, NothingChanges, NotSettled, or Invalid naming the field.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    before = _entries(session, row.id, int(row.data_version))
+    last = before[-1] if before else None
+    untouched = not locks.anything_judged(session, row.id)
+    if (last is not None or not untouched) and wanted.reason is None:
+        why = "the campaign is locked" if last is not None else "the campaign has judgments"
+        raise ReasonNeeded(places=(Place(("body", "reason"), f"{why}, so this is an amendment and needs a reason"),))
+    recipe, rules = _recipe(session, campaign, wanted, last), _rules(wanted, last)
+    if last is not None and (last.recipe, last.rules) == (recipe, rules):
+        raise NothingChanges
+    version = campaigns.next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
+    entry = Entry(
+        n=len(before) + 1,
+        data_version=version,
+        before_judgments=untouched,
+        choices=recipe.as_json(),
+        rules=rules,
+        reason=wanted.reason,
+        actor=actor,
+        at=locks.clock(session),
+        previous=last.hash if last else None,
+        hash="",
+    )
+    _store(session, row.id, entry, entry.digest(campaign))
+    done = {"entry": entry.n, "data_version": version}
+    audit.record(session, row.id, actor=actor, action="lock amended" if before else "campaign locked", what=done)
+    return get(session, campaign)
+
+
+def get(session: Session, campaign: str) -> Chain:
+    """The lock with its amendments. Raises NotFound for an unknown campaign and where nothing is locked."""
+    row = campaigns.get(session, campaign)
+    entries = _entries(session, row.id, int(row.data_version))
+    if not entries:
+        raise NotLocked
+    intact = all(entry.hash == named(entry.digest(campaign)) for entry in entries)
+    return Chain(campaign, tuple(entries), intact)
+
+
+def without_raters(session: Session, chain: Chain) -> Chain:
+    """The lock as viewers see it: no text that somebody wrote has a rater's key or name.
+
+    Hashes are of the texts as written.
+    """
+    known = raters.keys_and_names(session, campaigns.get(session, chain.campaign).id)
+
+    def plain(entry: Entry) -> Entry:
+        rules = Rules(
+            hypotheses=tuple(unnamed(text, known) for text in entry.rules.hypotheses),
+            exclusion_rules=tuple(unnamed(text, known) for text in entry.rules.exclusion_rules),
+            stopping_rule=entry.rules.stopping_rule and unnamed(entry.rules.stopping_rule, known),
+        )
+        return replace(entry, rules=rules, reason=entry.reason and unnamed(entry.reason, known))
+
+    return replace(chain, entries=tuple(map(plain, chain.entries)))
+
+
+def _recipe(session: Session, campaign: str, wanted: Wanted, last: Entry | None) -> Recipe:
+    """The recipe as it is frozen. Raises NoSuchRecipe, NotSettled."""
+    if wanted.recipe is None and last is not None:
+        recipe = last.recipe
+    else:
+        recipe = named_recipes.find(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
+    if recipe.normalize != "auto":
+        if wanted.normalize not in (None, recipe.normalize):
+            message = f"the recipe says {recipe.normalize}"
+            raise Invalid(message, places=(Place(("body", "normalize"), message),))
+        return recipe
+    settled = wanted.normalize or _by_data(session, campaign, recipe)
+    return replace(recipe, normalize=settled, name=f"{recipe.name}+normalize"[:128])  # type: ignore[arg-type]  # checked as a choice
+
+
+def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
+    """What the ratings that are there make of `auto`. Raises NotSettled where there are none."""
+    asked = snapshot.snapshot(session, campaign, None)
+    rows = recipe_ratings.load(session, asked, recipe)
+    if not len(rows):
+        message = "nothing is judged yet: say z where all raters judge all systems, else none"
+        raise NotSettled(places=(Place(("body", "normalize"), message),))
+    stands = registered(session, asked.campaign_id, asked.version)
+    plain = replace(applied(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False)
+    return rank(rows, replace(plain, influence=False)).recipe.normalize
+
+
+def _rules(wanted: Wanted, last: Entry | None) -> Rules:
+    """The rules as they are locked from now on."""
+    had = last.rules if last else Rules()
+    return Rules(
+        hypotheses=had.hypotheses if wanted.hypotheses is None else tuple(wanted.hypotheses),
+        exclusion_rules=had.exclusion_rules if wanted.exclusion_rules is None else tuple(wanted.exclusion_rules),
+        stopping_rule=had.stopping_rule if wanted.stopping_rule is None else wanted.stopping_rule,
+    )
+
+
+def _store(session: Session, campaign_id: int, entry: Entry, digest: bytes) -> None:
+    values: Mapping[str, object] = {
+        "n": entry.n,
+        "before_judgments": entry.before_judgments,
+        "recipe": entry.choices,
+        "rules": _plain(entry.rules),
+        "reason": entry.reason,
+        "hash": digest,
+        "actor": entry.actor,
+        "at": entry.at,
+        "version": entry.data_version,
+    }
+    locks.add(session, campaign_id, values)
+
+
+def _entries(session: Session, campaign_id: int, version: int) -> list[Entry]:
+    entries: list[Entry] = []
+    for row in locks.chain(session, campaign_id, version):
+        said = row.rules
+        rules = Rules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
+        entries.append(
+            Entry(
+                n=row.n,
+                data_version=row.version,
+                before_judgments=row.before_judgments,
+                choices=row.recipe,
+                rules=rules,
+                reason=row.reason,
+                actor=row.actor,
+                at=row.at,
+                previous=entries[-1].hash if entries else None,
+                hash=named(row.hash),
+            )
+        )
+    return entries
+
+
+def _plain(rules: Rules) -> dict[str, object]:
+    """The rules as JSON values."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

@@ -1,0 +1,73 @@
+"""Recipes by name: those of published practice, and those that a campaign names for itself, every revision kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from app.domain.errors import Conflict, Invalid, NotFound, Place
+from app.domain.recipe import NAMED, Recipe, from_json
+from app.reports.source.named_recipes import LOCKED, NamedRecipe, named_recipe
+from app.services.campaigns import audit
+from app.storage import campaigns, recipes
+from app.storage.db import Session
+
+RESERVED = frozenset({*NAMED, LOCKED, "custom"})
+
+
+class RecipeNotFound(NotFound):
+    """There is no such recipe in this campaign."""
+
+
+class NameReserved(Conflict):
+    """This name is taken by a recipe that every campaign has."""
+
+
+def put(session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str) -> NamedRecipe:
+    """Store a recipe under a name: other choices than the latest revision's are a new one, the same change nothing.
+
+    given: plain JSON values; what is left out is as in the recipe that its `name` names, else in `recommended`.
+
+    Raises NameReserved, NotFound for an unknown campaign, Invalid with places in the body.
+    """
+    if name in RESERVED or name.partition("+")[0] in NAMED:
+        raise NameReserved(name)
+    row = campaigns.get(session, campaign, lock=True)
+    base = given.get("name", name)
+    if base not in {name, *NAMED}:
+        message = f"must be {name}, or the recipe to start from: {', '.join(NAMED)}"
+        raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
+    recipe = replace(from_json({"name": name, **given}), name=name)
+    latest = recipes.find(session, row.id, name)
+    if latest is None or named_recipe(latest).recipe != recipe:
+        revision = 1 if latest is None else latest.revision + 1
+        recipes.add(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
+        done = {"recipe": name, "revision": revision, "hash": recipe.hash}
+        audit.record(session, row.id, actor=actor, action="recipe stored", what=done)
+    return get(session, campaign, name)
+
+
+def get(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
+    """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
+    row = recipes.find(session, campaigns.get(session, campaign).id, name, revision=revision)
+    if row is None:
+        raise RecipeNotFound
+    return named_recipe(row)
+
+
+def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
+    """A campaign's own recipes by name after `after`, each in its latest revision."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
+
+
+def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
+    """A recipe sent as plain JSON values; one of the campaign's own names is the recipe to start from.
+
+    Raises NotFound for an unknown campaign, Invalid with places in the body.
+    """
+    campaign_id = campaigns.get(session, campaign).id
+    name = given.get("name")
+    row = recipes.find(session, campaign_id, name) if isinstance(name, str) else None
+    own = {} if row is None else {row.name: named_recipe(row).recipe}
+    return from_json(given, {**NAMED, **own})

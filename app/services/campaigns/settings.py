@@ -1,0 +1,74 @@
+"""A campaign's settings: changed only by who saw the latest of them, and only as far as its state allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from app.domain.errors import AppError, Conflict, Place
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import NewCampaign, check, get
+from app.storage import campaigns
+from app.storage.db import Session
+
+ALWAYS = frozenset({"name", "settings"})
+WITHOUT_DATA = frozenset({"protocol", "options"})
+IN_REPORTS = frozenset({"source_language", "target_language", "basis"})
+
+
+class ChangedSince(AppError):
+    """This was changed since you saw it; look at it again."""
+
+    kind = "precondition_failed"
+
+
+class Settled(Conflict):
+    """The campaign is too far for this change."""
+
+
+def change(
+    session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
+) -> CampaignView:
+    """Overwrite some settings; `settings` as a whole.
+
+    seen: whether a settings version is the one that the caller saw. Whoever comes at the same time waits, and is late.
+
+    Raises ChangedSince, Settled naming each field, Invalid, NotFound.
+    """
+    row = campaigns.get(session, key, lock=True)
+    if not seen(row.settings_version):
+        raise ChangedSince(f"it is at {row.settings_version} now")
+    _check_open(row, changes)
+    values = _checked(row, changes)
+    campaigns.change(session, row.id, {**values, "settings_version": row.settings_version + 1})
+    if row.data_version and IN_REPORTS & set(changes):
+        campaigns.next_version(session, row.id, actor=actor, what="settings")
+    given = {"settings_version": row.settings_version + 1, "fields": sorted(changes)}
+    audit.record(session, row.id, actor=actor, action="campaign changed", what=given)
+    return get(session, key)
+
+
+def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
+    places = []
+    for name in sorted(set(changes) - ALWAYS):
+        if row.state != "draft":
+            places.append(Place((name,), f"is settled once a campaign is no draft; this one is {row.state}"))
+        elif name in WITHOUT_DATA and row.data_version:
+            places.append(Place((name,), "is settled once there are data, because every score follows from it"))
+    if places:
+        raise Settled(places=tuple(places))
+
+
+def _checked(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
+    """The fields as they are stored, after the checks that a new campaign passes."""
+    merged = {name: getattr(row, name) for name in NewCampaign.__slots__} | dict(changes)
+    protocol = check(NewCampaign(**merged))
+    values = {name: merged[name] for name in changes}
+    if "protocol" in values:
+        values["protocol_version"] = protocol.version
+    if "name" in values:
+        values["name"] = merged["name"] or row.key
+    if "settings" in values:
+        made = {name: row.settings[name] for name in ("created_by",) if name in row.settings}
+        values["settings"] = {**merged["settings"], **made}
+    return values

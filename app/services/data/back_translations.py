@@ -1,0 +1,216 @@
+"""Texts that raters of one campaign wrote become the outputs of the same systems in another one.
+
+Source: Licht et al. 2022 §5.1 (out of English: outputs are translated back by hand, and judged beside the original,
+which is the reference there). Who wrote a text, where it is kept, and what it was made from stay with the output.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app import protocols
+from app.domain.errors import Conflict, Invalid, Place
+from app.formats._base import (
+    DocumentRow,
+    JudgmentRow,
+    OutputRow,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.protocols._base import TextEdit
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns.campaigns import get
+from app.services.data import exports
+from app.services.data.intake import Intake, take_in
+from app.services.data.test_sets import CHANGES, Closed
+from app.storage import back_translations as stored
+from app.storage import campaigns, test_sets
+from app.storage.db import Session
+
+RANKED = frozenset({"rating"})
+REFERENCE = "source"
+Address = tuple[str, str, int]
+
+
+class WritesNothing(Conflict):
+    """The raters of this campaign write no texts."""
+
+
+class OtherLanguage(Conflict):
+    """The texts are in another language than the outputs that the other campaign judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What became outputs. left: texts that stayed behind, by reason."""
+
+    outputs: int
+    unchanged: int
+    systems: int
+    documents: int
+    raters: int
+    left: Mapping[str, int]
+    data_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote an output, and where it is kept."""
+
+    cursor: int
+    system: str
+    document: str
+    position: int
+    rater: str
+    link: str | None
+    source: str
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a campaign holds that matters here. texts: the judgment whose text is taken, by output."""
+
+    systems: dict[str, SystemRow] = field(default_factory=dict)
+    documents: dict[str, DocumentRow] = field(default_factory=dict)
+    segments: dict[str, list[SegmentRow]] = field(default_factory=dict)
+    answers: dict[tuple[Address, str], JudgmentRow] = field(default_factory=dict)
+    voided: set[tuple[str, str, int | None, str]] = field(default_factory=set)
+
+    @property
+    def texts(self) -> dict[Address, JudgmentRow]:
+        """Output by output, of the first back-translator by key."""
+        found: dict[Address, JudgmentRow] = {}
+        for (address, _), row in sorted(self.answers.items()):
+            if (row.task, row.item, row.position, row.rater) not in self.voided:
+                found.setdefault(address, row)
+        return found
+
+
+def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, actor: str) -> Passed:
+    """Make the texts that raters of a campaign wrote the outputs of the same systems in another.
+
+    rater: whose; None takes, output by output, the first by key. Documents that the other campaign lacks are made
+    there, their sources as the reference. Again, it adds what is new; a text that a task shows there stays.
+
+    Raises NotFound, Invalid where both are one, WritesNothing, OtherLanguage, Closed.
+    """
+    if campaign == target:
+        raise Invalid(places=(Place(("body", "to"), "is the campaign itself"),))
+    target_id, view, other = campaigns.get(session, target, lock=True).id, get(session, campaign), get(session, target)
+    _check(view, other)
+    left: Counter[str] = Counter()
+    found = _gather(exports.records(session, campaign), rater, left)
+    wanted = _fitting(session, target_id, found, left)
+    written = {address: _written(view, row) for address, row in wanted.items()}
+    before = stored.stored_outputs(session, target_id)
+    known = dict(test_sets.outline(session, target_id))
+    same = {address for address, said in written.items() if address in before and before[address].text == said}
+    changed = [before[address].id for address in written.keys() & before.keys() - same]
+    stored.forget_outputs(session, target_id, changed)
+    records = _records(found, {a: said for a, said in written.items() if a not in same}, known)
+    counts = take_in(Intake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog())
+    after = stored.stored_outputs(session, target_id)
+    rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]
+    stored.put_authors(session, target_id, rows)
+    raters = {row.rater for row in wanted.values()}
+    made = (counts["outputs"], len(same), counts["systems"], counts["documents"], len(raters))
+    return Passed(*made, dict(left), counts["data_version"])
+
+
+def authors(session: Session, campaign: str, *, after: int, limit: int) -> list[Author]:
+    """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
+    rows = stored.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [
+        Author(row.id, row.system, row.document, row.position, row.how["rater"], row.how["link"], row.how["from"])
+        for row in rows
+    ]
+
+
+def _check(view: CampaignView, other: CampaignView) -> None:
+    """Raise WritesNothing, OtherLanguage or Closed where the one campaign cannot feed the other."""
+    protocol = protocols.get(view.protocol)
+    if protocol.written is None:
+        raise WritesNothing(f"it judges by {view.protocol}")
+    anew = any(isinstance(widget, TextEdit) and widget.start == "empty" for widget in protocol.form)
+    language = view.source_language if anew else view.target_language
+    if language is not None and other.target_language is not None and language != other.target_language:
+        raise OtherLanguage(f"{language} there, {other.target_language} here")
+    if other.state not in CHANGES:
+        raise Closed
+
+
+def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) -> _Found:
+    found = _Found()
+    for record in records:
+        if isinstance(record, SystemRow):
+            found.systems[record.key] = record
+        elif isinstance(record, DocumentRow):
+            found.documents[record.key] = record
+        elif isinstance(record, SegmentRow):
+            found.segments.setdefault(record.document, []).append(record)
+        elif isinstance(record, VoidRow):
+            found.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, JudgmentRow):
+            _take(found, record, rater, left)
+    return found
+
+
+def _take(found: _Found, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
+    """Note an answer; later revisions come later."""
+    if row.position is None or row.role not in RANKED or not row.accepted:
+        left["not a rating of a segment"] += 1
+        return
+    if rater is not None and row.rater != rater:
+        left["another rater's"] += 1
+        return
+    for system in row.systems:
+        found.answers[(system, row.document, row.position), row.rater] = row
+
+
+def _fitting(session: Session, target_id: int, found: _Found, left: Counter[str]) -> dict[Address, JudgmentRow]:
+    """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
+    known, shown = dict(test_sets.outline(session, target_id)), stored.shown(session, target_id)
+    texts = found.texts
+    left["set aside, or of a further back-translator"] += len(found.answers) - len(texts)
+    fitting = {}
+    for (system, document, position), row in texts.items():
+        if document in known and position > known[document]:
+            left["segment not there"] += 1
+        elif (system, document) in shown:
+            left["shown by a task already"] += 1
+        else:
+            fitting[system, document, position] = row
+    for reason in [reason for reason, n in left.items() if not n]:
+        del left[reason]
+    return fitting
+
+
+def _written(view: CampaignView, row: JudgmentRow) -> str:
+    protocol: Any = protocols.get(view.protocol)
+    text: str = protocol.written(protocol.payload.model_validate(row.payload))
+    return text.strip()
+
+
+def _records(found: _Found, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
+    """Systems, documents that are not there with their sources as references, and outputs."""
+    for system in sorted({system for system, _, _ in texts}):
+        yield found.systems[system]
+    for document in sorted({document for _, document, _ in texts} - known.keys()):
+        yield found.documents[document]
+        for segment in found.segments[document]:
+            references = None if segment.source is None else {REFERENCE: segment.source}
+            yield SegmentRow(segment.at, document, segment.position, None, references)
+    for (system, document, position), text in sorted(texts.items()):
+        yield OutputRow(found.systems[system].at, system, document, position, text)
+
+
+def _origin(campaign: str, row: JudgmentRow) -> dict[str, object]:
+    submitted = None if row.submitted_at is None else row.submitted_at.isoformat()
+    said = {"task": row.task, "item": row.item, "revision": row.revision, "submitted_at": submitted}
+    return {"from": campaign, "rater": row.rater, "link": row.payload.get("link"), **said}

@@ -1,0 +1,240 @@
+"""The release bundle: a campaign in every format that holds it, its rankings, figures and papers, with checksums.
+
+`SHA256SUMS` names every other file, `bundle.json` says which campaign and data version they are of. What raters are
+called (names, persons, attributes: the pseudonym map) and who set judgments aside stay out; keys of raters stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from app import formats
+from app.domain.errors import Conflict, Invalid
+from app.domain.recipe import NAMED, Recipe
+from app.formats._base import Contents, RaterRow, Record, VoidRow
+from app.reports import registry
+from app.reports.kit import request, store
+from app.reports.kit.render import representations
+from app.reports.ranking.renderings import render
+from app.reports.source import snapshot
+from app.reports.source.registration import applied, registered
+from app.services import reports
+from app.services.campaigns import campaigns, recipes
+from app.services.data import exports
+from app.services.data.archives import tar
+from app.stats.result import METHOD_VERSION
+from app.storage.db import Database, Session
+
+VERSION = 1
+NAME = "bundle"
+SUMS, ABOUT, DATA, READ_ME = "SHA256SUMS", "bundle.json", "data.jsonl", "README.md"
+FORMATS = ("mtme", "appraise", "mqm-tsv", "wmt-da")  # where they hold the campaign's protocol
+PAPERS = ("card", "datasheet")
+WITHHELD = "withheld"
+MOST_RECIPES = 100
+File = tuple[str, Iterable[bytes]]
+
+
+class ChangedMeanwhile(Conflict):
+    """The campaign changed while its bundle was made; make it again."""
+
+
+@dataclass(slots=True)
+class _Making:
+    """A bundle under way. sums: SHA-256 of every file by path."""
+
+    database: Database
+    campaign: str
+    version: int
+    protocol: str
+    sums: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+    rankings: list[dict[str, object]] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def archive(database: Database, campaign: str) -> Iterator[bytes]:
+    """The bundle as one tar archive. Raises NotFound before the first byte, ChangedMeanwhile at the end."""
+    return tar(files(database, campaign))
+
+
+def files(database: Database, campaign: str) -> Iterator[File]:
+    """The bundle as files by their paths, each to be taken before the next. Raises as `archive`."""
+    making = _begun(database, campaign)
+    return _summed(making, _parts(making, _recipes(making), making.version))
+
+
+def made_again(
+    database: Database, campaign: str, recipes: Sequence[Recipe], version: int
+) -> Generator[File, None, None]:
+    """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""
+    making = _begun(database, campaign)
+    ranked = {recipe.name for recipe in recipes}
+    wanted = [*recipes, *(recipe for name, recipe in NAMED.items() if name not in ranked)]
+    return _parts(making, wanted, version)
+
+
+def _parts(making: _Making, recipes: Iterable[Recipe], version: int) -> Generator[File, None, None]:
+    """All files but the sums. Closing it closes what is under way."""
+    yield from _rankings(making, recipes)
+    yield from _papers(making)
+    yield from _data(making)
+    yield from _about(making, version)
+
+
+def _begun(database: Database, campaign: str) -> _Making:
+    with database.transaction() as session:
+        view = campaigns.get(session, campaign)
+    return _Making(database, campaign, view.data_version, view.protocol)
+
+
+def _summed(making: _Making, found: Iterator[File]) -> Iterator[File]:
+    for path, chunks in found:
+        yield path, _hashed(making.sums, path, chunks)
+    yield SUMS, (f"{digest}  {path}\n".encode() for path, digest in sorted(making.sums.items()))
+
+
+def _hashed(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+    sums[path] = digest.hexdigest()
+
+
+def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
+    """By every recipe that fits: those of published practice, and the campaign's own."""
+    for recipe in wanted:
+        try:
+            body = reports.ranking(making.database, making.campaign, recipe=recipe, as_of=making.version).body
+        except Invalid as why:
+            making.refused[recipe.name] = why.detail or why.title()
+            continue
+        path = f"rankings/{recipe.name}.json"
+        making.rankings.append({"file": path, "recipe": recipe.as_json()})
+        yield path, (body,)
+        yield from renderings(path, body)
+
+
+def renderings(path: str, body: bytes) -> Iterator[File]:
+    """What is drawn from a ranking or a paper, the JSON of which stands at that path; nothing for other paths."""
+    folder, _, file = path.rpartition("/")
+    name = file.removesuffix(".json")
+    if folder == "rankings" and name != file:
+        for shape in ("csv", "tex", "md"):
+            yield f"rankings/{name}.{shape}", (render(body, shape),)
+        yield f"rankings/{name}.pairs.csv", (render(body, "csv", "pairs"),)
+        yield f"figures/{name}.svg", (render(body, "svg"),)
+        yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
+    elif folder == "papers" and name != file:
+        for shape in ("csv", "tex", "md", "svg"):
+            yield f"papers/{name}.{shape}", (representations.render(registry.ALL[f"campaign/{name}"], body, shape),)
+
+
+def _recipes(making: _Making) -> Sequence[Recipe]:
+    """With the exclusions that stand among their own, for those are no part of the data."""
+    with making.database.transaction() as session:
+        about = snapshot.snapshot(session, making.campaign, making.version)
+        stands = registered(session, about.campaign_id, about.version)
+        own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
+    locked = [stands.lock.recipe] if stands.lock else []
+    found = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
+    return [applied(recipe, stands) for recipe in found.values()]
+
+
+def _papers(making: _Making) -> Iterator[File]:
+    """Data card and data sheet in every shape."""
+    for name in PAPERS:
+        kind = registry.ALL.get(f"campaign/{name}")
+        if kind is None:
+            continue
+        asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)
+        body = store.find_or_compute(making.database, asking).body
+        yield f"papers/{name}.json", (body,)
+        yield from renderings(f"papers/{name}.json", body)
+
+
+def _data(making: _Making) -> Iterator[File]:
+    """The data in every format that holds them, from one snapshot."""
+    with making.database.transaction(snapshot=True) as session:
+        if campaigns.get(session, making.campaign).data_version != making.version:
+            raise ChangedMeanwhile
+        contents = _contents(session, making.campaign)
+        write = formats.get("jsonl").write
+        if write is not None:
+            yield DATA, _counting(making, DATA, lambda lost: write(contents.records(), lost))
+        for name in FORMATS:
+            yield from _in_format(making, name, contents)
+
+
+def _in_format(making: _Making, name: str, contents: Contents) -> Iterator[File]:
+    found = formats.get(name)
+    if found.judged_by and making.protocol not in found.judged_by:
+        return
+    if found.write_tree is not None:
+        lost = Counter[str]()
+        for path, chunks in found.write_tree(contents, lost):
+            yield f"{name}/{path}", chunks
+        making.left_out[f"{name}/"] = dict(sorted(lost.items()))
+    elif found.write is not None:
+        write = found.write
+        yield f"{name}.tsv", _counting(making, f"{name}.tsv", lambda lost: write(contents.records(), lost))
+
+
+def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterator[bytes]]) -> Iterator[bytes]:
+    lost = Counter[str]()
+    yield from write(lost)
+    making.left_out[path] = dict(sorted(lost.items()))
+
+
+def _contents(session: Session, campaign: str) -> Contents:
+    """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
+    found = exports.contents(session, campaign, judged=True)
+    return replace(found, records=partial(_nameless, found.records))
+
+
+def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+    for record in read():
+        if isinstance(record, RaterRow):
+            yield RaterRow(record.at, record.key, record.key)
+        elif isinstance(record, VoidRow):
+            yield replace(record, actor=WITHHELD)
+        else:
+            yield record
+
+
+def _about(making: _Making, version: int) -> Iterator[File]:
+    """What the bundle is, once everything else is known. version: of the data that were released."""
+    about = {
+        "bundle": VERSION,
+        "campaign": making.campaign,
+        "data_version": version,
+        "protocol": making.protocol,
+        "method_version": METHOD_VERSION,
+        "rankings": making.rankings,
+        "not_ranked_by": making.refused,
+        "left_out": making.left_out,
+    }
+    yield READ_ME, (_READ_ME.encode(),)
+    yield ABOUT, (as_bytes(about),)
+
+
+def as_bytes(about: Mapping[str, object]) -> bytes:
+    """What a bundle says of itself, as its file has it."""
+    return json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+
+
+_READ_ME = f"""# A human evaluation, as it was released
+
+- `{DATA}`: all data, to be imported again with nothing lost but what raters are called.
+- `mtme/`, `appraise/`, `mqm-tsv.tsv`, `wmt-da.tsv`: the same as other tools read it; `{ABOUT}` counts what each cannot
+  hold.
+- `rankings/`, `figures/`: by every recipe that fits the data. `papers/`: data card, data sheet (HEDS 3.0), checklist.
+- `{SUMS}`: check with `sha256sum -c {SUMS}`, or with `plumbline bundle verify`, which also imports the data into an
+  empty database and makes every other file again.
+"""

@@ -1,0 +1,263 @@
+"""Verifying a release bundle: every file is made again of the data in it, and comes out byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import NAMED, from_json
+from app.formats._base import Input
+from app.services.data import bundle, imports
+from app.services.data.archives import BLOCK, tar
+from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION
+from app.stats.result import METHOD_VERSION
+from app.storage.db import Database
+
+MOST_FILES, MOST_BYTES, MOST_ABOUT = 100_000, 1 << 37, 64 << 20
+OF_THE_DATABASE = ("locked",)  # of a ranking: whether it follows the lock, which is no part of the data
+REPORTS = ("rankings", "papers")
+BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "methods"})}
+"""Members of papers that also say what is no part of the data: the plan, the lock, the guidelines."""
+
+
+class Altered(Invalid):
+    """This bundle is not as it was released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found. rankings: names of those that came out identical. beside: what says more than data can tell."""
+
+    campaign: str
+    files: int
+    judgments: int
+    rankings: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive into an empty folder. Raises Altered, naming the file where a byte is not as it was."""
+    paths = list(_members(archive, folder))
+    _check_sums(folder, paths)
+    with archive.open("rb") as file:
+        at = 0
+        for expected in tar((path, _chunks(folder / path)) for path in paths):
+            if file.read(len(expected)) != expected:
+                raise _altered(_at(archive, at + len(expected)), "the archive has other bytes around it")
+            at += len(expected)
+        if file.read(1):
+            raise _altered(archive.name, "there is something after the end")
+
+
+def check_folder(folder: Path) -> None:
+    """Check a bundle that is unpacked already. Raises Altered, naming the file."""
+    found = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
+    _check_sums(folder, [path.relative_to(folder).as_posix() for path in found])
+
+
+def rank_again(folder: Path, database: Database) -> Verified:
+    """Import the data into a database that is empty, and make every file of the bundle again.
+
+    Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
+    statistics made the bundle, and what imports raise.
+    """
+    about = _about(folder)
+    campaign = str(about["campaign"])
+    data = Input(DATA, lambda: (folder / DATA).open("rb"))
+    told = imports.run(
+        database,
+        campaign,
+        format="jsonl",
+        files=[data],
+        options={},
+        dry_run=False,
+        skip_bad_lines=False,
+        actor="bundle",
+    )
+    beside = compare(folder, database)
+    stored = told["stored"]
+    n = stored.get("judgments", 0) if isinstance(stored, Mapping) else 0
+    names = tuple(str(one["recipe"]["name"]) for one in about["rankings"])
+    n_files = len((folder / SUMS).read_text("utf-8").splitlines()) + 1
+    return Verified(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
+
+
+def compare(folder: Path, database: Database) -> tuple[str, ...]:
+    """Make every file of a bundle again of the data that were imported, and compare them byte for byte.
+
+    What is drawn from a ranking or a paper is drawn again from the released one, which is held against the one made
+    again. Gives what says more than data can (the plan, the lock), and stands as it was released.
+
+    Raises Altered, naming the file that came out otherwise, and what rankings raise.
+    """
+    about, beside = _about(folder), list[str]()
+    recipes = [from_json(one["recipe"], {}) for one in about["rankings"]]
+    left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
+    drawn: set[str] = set()
+    with closing(bundle.made_again(database, str(about["campaign"]), recipes, about["data_version"])) as again:
+        for path, chunks in again:
+            left.discard(path)
+            if path in drawn:
+                continue
+            if path == ABOUT:
+                _check_about(about, json.loads(b"".join(chunks)))
+                _same(folder, path, (bundle.as_bytes(about),))
+            elif path.partition("/")[0] in REPORTS:
+                released = _report(folder, path, b"".join(chunks), about, beside)
+                for other, shape in bundle.renderings(path, released):
+                    drawn.add(other)
+                    _same(folder, other, shape)
+            else:
+                _same(folder, path, chunks)
+    for path in sorted(left):
+        raise _altered(path, "is no file of this bundle")
+    return tuple(beside)
+
+
+def _same(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
+    """Raise Altered where a file has other bytes."""
+    if not (folder / path).is_file():
+        raise _altered(path, "is missing")
+    with (folder / path).open("rb") as file:
+        for chunk in chunks:
+            if file.read(len(chunk)) != chunk:
+                raise _altered(path, "came out otherwise")
+        if file.read(1):
+            raise _altered(path, "came out otherwise: there is more in it")
+
+
+def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
+    """The released report at a path. Raises Altered where what the data tell is not as in the one made again."""
+    if not (folder / path).is_file():
+        raise _altered(path, "is missing")
+    body, version = (folder / path).read_bytes(), about["data_version"]
+    released, again = _object(path, body), json.loads(made)
+    expected = {**again, **{name: released[name] for name in OF_THE_DATABASE if name in released}}
+    if "data_version" in again:
+        expected["data_version"] = version
+    if "campaigns" in again:
+        (stored,) = again["campaigns"].values()
+        expected["campaigns"] = dict.fromkeys(again["campaigns"], version)
+        if "methods" in again:
+            told = f"Data version {version},"
+            expected["methods"] = again["methods"].replace(f"Data version {stored},", told)
+    for name in sorted(released.keys() | expected.keys()):
+        if _text(released.get(name)) != _text(expected.get(name)):
+            if name not in BESIDE.get(path, ()):
+                raise _altered(path, f"{name} came out otherwise")
+            beside.append(f"{path}: {name}")
+            expected[name] = released[name]
+    if _written(made, again, expected) != body:
+        raise _altered(path, "is written otherwise than this program writes")
+    return body
+
+
+def _written(made: bytes, again: Mapping[str, Any], expected: Mapping[str, Any]) -> bytes:
+    """What was made again, with other members put in its place; numbers stay as they are written."""
+    text = made.decode()
+    for name, value in expected.items():
+        if name in again and _text(value) != _text(again[name]):
+            text = text.replace(_text({name: again[name]})[1:-1], _text({name: value})[1:-1], 1)
+    return text.encode()
+
+
+def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+    """Raise Altered where the bundle says otherwise of itself; its own recipes that did not fit are not in the data."""
+    for name in sorted(about.keys() | again.keys()):
+        ours, theirs = again.get(name), about.get(name)
+        if name == "not_ranked_by" and isinstance(ours, dict) and isinstance(theirs, dict):
+            theirs = {recipe: why for recipe, why in theirs.items() if recipe in ours or recipe in NAMED}
+        if _text(ours) != _text(theirs):
+            raise _altered(ABOUT, f"{name} came out otherwise")
+
+
+def _object(path: str, body: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(body)
+        found.items()
+    except (ValueError, AttributeError):
+        raise _altered(path, "cannot be read") from None
+    return found
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
+        made_by = about["bundle"], about["method_version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise _altered(ABOUT, "cannot be read") from None
+    if made_by != (VERSION, METHOD_VERSION):
+        what = (
+            f"is bundle {made_by[0]} of method version {made_by[1]}; this program makes {VERSION} of {METHOD_VERSION}, "
+            "so its figures may differ without anything having been altered"
+        )
+        told = "this bundle is of another version of the program: verify its rankings with the one that made it"
+        raise Invalid(told, places=(Place((ABOUT,), what),))
+    return about
+
+
+def _members(archive: Path, folder: Path) -> Iterator[str]:
+    """The files of an archive, written below the folder as they come."""
+    total = 0
+    try:
+        with tarfile.open(archive, "r:") as found:
+            for n, member in enumerate(found):
+                path = folder / member.name
+                if not member.isreg() or not path.resolve().is_relative_to(folder.resolve()) or path.exists():
+                    raise _altered(member.name[:200], "is no plain file within the bundle, or is there twice")
+                total += member.size
+                if n >= MOST_FILES or total > MOST_BYTES:
+                    raise _altered(member.name[:200], "the bundle is too large")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content = found.extractfile(member)
+                with path.open("wb") as out:
+                    while content is not None and (block := content.read(BLOCK)):
+                        out.write(block)
+                yield member.name
+    except (tarfile.TarError, EOFError, OSError, ValueError) as fault:
+        raise _altered(archive.name, f"cannot be read as an archive ({type(fault).__name__})") from fault
+
+
+def _check_sums(folder: Path, paths: Iterable[str]) -> None:
+    """Every file is named with its SHA-256, and every name is a file."""
+    there = set(paths) - {SUMS}
+    try:
+        lines = (folder / SUMS).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise _altered(SUMS, "is missing, or cannot be read") from None
+    told = {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
+    for path in sorted(there ^ told.keys()):
+        raise _altered(path, "is missing" if path in told else f"is not named in {SUMS}")
+    for path in sorted(there):
+        with (folder / path).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != told[path]:
+                raise _altered(path, f"is not what {SUMS} says it is")
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def _at(archive: Path, offset: int) -> str:
+    """The file of an archive that a byte is of."""
+    with tarfile.open(archive, "r:") as found:
+        names = [member.name for member in found if member.offset < offset]
+    return names[-1] if names else archive.name
+
+
+def _altered(path: str, what: str) -> Altered:
+    return Altered(f"{path}: {what}", places=(Place((path,), what),))

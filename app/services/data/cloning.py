@@ -1,0 +1,152 @@
+"""A campaign set up as another was, and judgments of outputs that did not change, carried over from another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.formats._base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.data import exports
+from app.services.data.intake import Intake, take_in
+from app.services.data.recording import keyed
+from app.storage import campaigns, cloning
+from app.storage.db import Session
+
+RANKED = frozenset({"rating", "repeat"})
+
+
+class JudgesOtherwise(Conflict):
+    """The campaigns do not judge alike, so nothing can be carried over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What was carried over. left: judgments that stayed behind, by reason."""
+
+    judgments: int
+    raters: int
+    left: Mapping[str, int]
+    data_version: int
+
+
+def clone(
+    session: Session, campaign: str, *, key: str, name: str | None, series: str | None, systems: bool, actor: str
+) -> CampaignView:
+    """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
+
+    systems: with its systems, their outputs and what automatic metrics gave them.
+
+    Raises NotFound, Invalid, Conflict where the key is taken.
+    """
+    of = get(session, campaign)
+    settings = {name: value for name, value in of.settings.items() if name != "created_by"}
+    new = NewCampaign(
+        key=key,
+        protocol=of.protocol,
+        name=name or of.name,
+        options=of.options,
+        source_language=of.source_language,
+        target_language=of.target_language,
+        basis=of.basis,
+        series=series or of.series,
+        settings=settings,
+    )
+    create(session, new, actor=actor)
+    source, target = campaigns.get(session, campaign).id, campaigns.get(session, key, lock=True).id
+    campaigns.change(session, target, {"documents_known": of.documents_known})
+    campaigns.next_version(session, target, actor=actor, what="clone")
+    statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
+    cloning.copy(session, statements, source=source, target=target, actor=actor)
+    audit.record(session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems})
+    return get(session, key)
+
+
+def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> Carried:
+    """Store in a campaign the judgments that another has of the same outputs on the same sources.
+
+    They stand under tasks of their own; carrying over again adds only what is new. What is set aside there, by a void
+    or as surplus, stays behind: here it would count.
+
+    Raises NotFound, Invalid where both are one, JudgesOtherwise where protocol or basis differ.
+    """
+    if campaign == source:
+        raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
+    target_id = campaigns.get(session, campaign, lock=True).id
+    source_id = campaigns.get(session, source).id
+    view, other = get(session, campaign), get(session, source)
+    for field in ("protocol", "basis", "target_language"):
+        if getattr(view, field) != getattr(other, field):
+            raise JudgesOtherwise(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
+    sieve = _Sieve(
+        source,
+        cloning.unchanged(session, source=source_id, target=target_id),
+        cloning.lengths(session, source_id),
+        cloning.lengths(session, target_id),
+    )
+    found = list(sieve(exports.records(session, source)))
+    intake = Intake(session, view, actor=actor, what=f"carried over from {source}")
+    counts = take_in(intake, found, ReadLog())
+    return Carried(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
+
+
+class _Sieve:
+    """Keeps the judgments that count, of outputs that did not change, and counts the others."""
+
+    def __init__(
+        self, source: str, same: set[tuple[str, str, int]], before: Mapping[str, int], now: Mapping[str, int]
+    ) -> None:
+        self._source = source
+        self._same = same
+        self._whole = {
+            (system, document)
+            for (system, document), n in Counter((system, document) for system, document, _ in same).items()
+            if n == before.get(document) == now.get(document)
+        }
+        self.left: Counter[str] = Counter()
+
+    def __call__(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Raters as they are, and judgments under tasks of their own."""
+        judgments, aside = [], set()
+        for record in records:
+            if isinstance(record, RaterRow):
+                yield record
+            elif isinstance(record, JudgmentRow):
+                judgments.append(record)
+            elif isinstance(record, VoidRow):
+                aside.add(_address(record))
+        for judgment in judgments:
+            yield from self._carried(judgment, void=_address(judgment) in aside)
+
+    def _carried(self, record: JudgmentRow, *, void: bool) -> Iterator[Record]:
+        if void:
+            self.left["set aside"] += 1
+            return
+        if record.role not in RANKED:
+            self.left[f"{record.role} item"] += 1
+            return
+        systems = tuple(system for system in record.systems if self._is_same(system, record))
+        if not systems:
+            self.left["output changed or not there"] += 1
+            return
+        yield replace(
+            record,
+            task=keyed("carried", self._source, record.task),
+            systems=systems,
+            external_id=None,
+            item_position=None,
+        )
+
+    def _is_same(self, system: str, record: JudgmentRow) -> bool:
+        if record.position is None:
+            return (system, record.document) in self._whole
+        return (system, record.document, record.position) in self._same
+
+
+def _address(record: JudgmentRow | VoidRow) -> tuple[str, str, int | None, str]:
+    """Task, item, segment and rater: what a void names."""
+    return record.task, record.item, record.position, record.rater

@@ -1,0 +1,336 @@
+"""Exports: texts, judgments and what is known of them, in a format that can be written; the rest is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app import formats
+from app.domain.errors import Invalid
+from app.formats._base import (
+    At,
+    CampaignRow,
+    Contents,
+    DocumentRow,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    Record,
+    SegmentRow,
+    ShownRow,
+    SystemRow,
+    VoidRow,
+)
+from app.reports.kit.render import parquet
+from app.reports.source.campaign import CampaignView
+from app.reports.source.scores import own_digest
+from app.services.campaigns.campaigns import get
+from app.services.data.archives import tar
+from app.services.data.ratings_table import ratings_csv
+from app.stats.ratings import Role
+from app.storage import campaigns, exports
+from app.storage.db import Database, Session
+
+HERE = At("export", 0)
+SURPLUS = "surplus: nobody counts it"
+TAR = "application/x-tar"
+MEDIA_TYPES: Mapping[str, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": parquet.MEDIA_TYPE,
+    "tar": TAR,
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+"""Of written files, by the ending of their names (IANA's registry of media types)."""
+Address = tuple[str, str, int | None, str]
+ROLE_NAMES = {role.value: role.name.lower() for role in Role}
+
+
+class NotWritable(Invalid):
+    """This format cannot be written."""
+
+
+Files = Iterator[tuple[str, Iterable[bytes]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an export gives. suffix: what a file's name ends in. files: it is several, sent as one tar archive."""
+
+    suffix: str
+    files: bool
+
+    @property
+    def media_type(self) -> str:
+        """By the ending. Raises KeyError for one that nobody would know how to open."""
+        return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
+
+
+def target(format: str) -> Target:
+    """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
+    if format in EXTRAS:
+        if format in PARQUET:
+            parquet.check_installed()
+        return Target(SUFFIXES.get(format, format), files=False)
+    found = formats.get(format)
+    if not (found.write or found.write_book or found.write_tree):
+        raise NotWritable(format)
+    suffix = found.suffix or found.name
+    return Target(f"{suffix}.tar" if found.write_tree else suffix, files=found.write_tree is not None)
+
+
+def writable() -> list[str]:
+    """The names of all formats that can be written here: without those whose extra is missing."""
+    names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_tree]
+    return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_installed())])
+
+
+def export(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Iterator[bytes]:
+    """A campaign as the bytes of a file, streamed from one snapshot; `lost` counts what the format cannot carry.
+
+    Where the format is several files, they come as one tar archive. Raises NotFound for an unknown campaign or format,
+    and NotWritable, before the first byte.
+    """
+    lost = Counter() if lost is None else lost
+    if target(format).files:
+        return tar(tree(database, campaign, format, lost=lost))
+    with database.transaction() as session:
+        campaigns.get(session, campaign)
+    return _stream(database, campaign, format, lost)
+
+
+class Losses(BaseModel):
+    """What a format cannot carry of a campaign."""
+
+    format: str
+    losses: dict[str, int] = Field(description="How many there are of what the file does not hold; {} where all is in.")
+
+
+def losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
+    """These counts alone, as JSON; nothing comes before the file is made to its end and dropped. Raises as `export`."""
+    lost = Counter[str]()
+    made = export(database, campaign, format, lost=lost)
+
+    def counted() -> Iterator[bytes]:
+        for _ in made:
+            yield b""
+        yield Losses(format=format, losses=dict(sorted(lost.items()))).model_dump_json().encode()
+
+    return counted()
+
+
+def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
+    """A campaign as files by their paths, each to be taken before the next. Raises as `export`."""
+    if not target(format).files:
+        raise NotWritable(f"{format} is one file")
+    with database.transaction() as session:
+        campaigns.get(session, campaign)
+    return _files(database, campaign, format, Counter() if lost is None else lost)
+
+
+def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -> Files:
+    write = formats.get(format).write_tree
+    with database.transaction(snapshot=True) as session:
+        _count_beside(session, campaign, format, lost)
+        if write is not None:
+            yield from write(contents(session, campaign), lost)
+
+
+def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
+    with database.transaction(snapshot=True) as session:
+        _count_beside(session, campaign, format, lost)
+        yield from pieces(session, campaign, format, lost)
+
+
+def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
+    """Count what no format carries, and what only those do that hold records whole."""
+    row = campaigns.get(session, campaign)
+    lost.update(exports.beside(session, row.id, row.data_version))
+    whole = format not in EXTRAS and formats.get(format).whole
+    aligned = 0 if whole else exports.aligned(session, row.id)
+    lost.update({"word alignments of outputs": aligned} if aligned else {})
+
+
+def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
+    """The bytes of a format that is one file, from the snapshot of this transaction. Raises NotWritable."""
+    if format in EXTRAS:
+        return EXTRAS[format](session, campaign)
+    found = formats.get(format)
+    if found.write is not None:
+        return found.write(records(session, campaign), lost)
+    if found.write_book is None:
+        raise NotWritable(format)
+    return found.write_book(contents(session, campaign), lost)
+
+
+def contents(session: Session, campaign: str, *, judged: bool = False) -> Contents:
+    """All that a campaign holds, as long as the transaction lasts. Raises NotFound.
+
+    judged: of what tasks show only what was judged, which is what the records tell.
+    """
+    return Contents(partial(records, session, campaign), partial(shown, session, campaign, judged=judged))
+
+
+def records(session: Session, campaign: str) -> Iterator[Record]:
+    """Every record of a campaign, declarations first."""
+    row, view = campaigns.get(session, campaign), get(session, campaign)
+    yield _campaign(view)
+    profile = exports.profile_id(session, row.id, own_digest(view))
+    for query, build in _BUILDERS:
+        with closing(exports.rows(session, query, row.id, row.data_version, profile=profile)) as rows:
+            if query is exports.JUDGMENTS:
+                surplus: dict[Address, VoidRow] = {}
+                yield from _judgments(rows, surplus)
+            elif query is exports.VOIDS:
+                voids = {(one.task, one.item, one.position, one.rater): one for one in map(_void, rows)}
+                yield from {**surplus, **voids}.values()
+            else:
+                yield from map(build, rows)
+
+
+def standing(session: Session, campaign: str) -> Iterator[JudgmentRow]:
+    """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
+    row, view = campaigns.get(session, campaign), get(session, campaign)
+    profile = exports.profile_id(session, row.id, own_digest(view))
+    with closing(exports.rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
+        aside = {_address(one) for one in rows}
+    with closing(exports.rows(session, exports.JUDGMENTS, row.id, row.data_version, profile=profile)) as rows:
+        yield from (_judgment(one) for one in rows if not one.surplus and _address(one) not in aside)
+
+
+def _address(row: exports.Row) -> Address:
+    return row.task, row.item, row.position, row.rater
+
+
+def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> Iterator[JudgmentRow]:
+    """Judgments; of an address where some are surplus only the others, and where all are, they are set aside.
+
+    No format has a place for surplus: what is set aside counts as little, and stays.
+    """
+    for address, group in groupby(rows, key=_address):
+        found = list(group)
+        counted = [row for row in found if not row.surplus]
+        if not counted:
+            surplus[address] = VoidRow(HERE, *address, SURPLUS, HERE.file)
+        yield from map(_judgment, counted or found)
+
+
+def shown(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
+    """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
+    row = campaigns.get(session, campaign)
+    with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
+        for found in rows:
+            values: dict[str, Any] = dict(found._mapping)
+            values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
+            yield ShownRow(**values)
+
+
+def _campaign(view: CampaignView) -> CampaignRow:
+    return CampaignRow(
+        at=HERE,
+        protocol=view.protocol,
+        source_language=view.source_language,
+        target_language=view.target_language,
+        basis=view.basis,
+        name=view.name,
+        options=view.options,
+        documents_known=view.documents_known,
+    )
+
+
+def _said(value: Mapping[str, object]) -> Mapping[str, object] | None:
+    """Silence reads back as silence."""
+    return value or None
+
+
+def _system(row: exports.Row) -> SystemRow:
+    return SystemRow(HERE, row.key, row.name, row.kind, row.lab, tuple(row.tags))
+
+
+def _document(row: exports.Row) -> DocumentRow:
+    return DocumentRow(HERE, row.key, row.name, row.kind, row.domain, row.position, _said(row.meta))
+
+
+def _segment(row: exports.Row) -> SegmentRow:
+    return SegmentRow(HERE, row.document, row.position, row.source, row.refs, _said(row.meta))
+
+
+def _output(row: exports.Row) -> OutputRow:
+    prefill = None if row.prefill is None else tuple(row.prefill)
+    return OutputRow(
+        *(HERE, row.system, row.document, row.position, row.text, prefill),
+        prefill_origin=row.prefill_origin,
+        written=row.written,
+        alignment=row.alignment,
+    )
+
+
+def _rater(row: exports.Row) -> RaterRow:
+    return RaterRow(HERE, row.key, row.name, row.person, _said(row.attributes))
+
+
+def _judgment(row: exports.Row) -> JudgmentRow:
+    """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is.
+
+    The text of a degraded copy goes with its judgments, because it is no output.
+    """
+    values: dict[str, Any] = dict(row._mapping)
+    del values["surplus"], values["reference"], values["shown"]
+    of_item = {} if row.reference is None else {"reference": row.reference}
+    of_answer = {} if row.shown is None else {"shown": row.shown}
+    values.update(
+        systems=tuple(row.systems or ()),
+        role=ROLE_NAMES[row.role],
+        task_meta=_said(row.task_meta),
+        item_meta=_said({**row.item_meta, **of_item}),
+        meta={**(row.meta or {}), **of_answer} or None,
+    )
+    return JudgmentRow(at=HERE, **values)
+
+
+def _void(row: exports.Row) -> VoidRow:
+    return VoidRow(HERE, row.task, row.item, row.position, row.rater, row.reason, row.actor)
+
+
+def _metric(row: exports.Row) -> MetricRow:
+    return MetricRow(HERE, **row._mapping)
+
+
+_BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
+    (exports.SYSTEMS, _system),
+    (exports.DOCUMENTS, _document),
+    (exports.SEGMENTS, _segment),
+    (exports.OUTPUTS, _output),
+    (exports.RATERS, _rater),
+    (exports.JUDGMENTS, _judgment),
+    (exports.VOIDS, _void),
+    (exports.METRICS, _metric),
+)
+
+
+def _judgments_parquet(session: Session, campaign: str) -> Iterator[bytes]:
+    return parquet.as_parquet(pieces(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
+
+
+def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
+    return parquet.as_parquet(ratings_csv(session, campaign), parquet.RATINGS)
+
+
+PARQUET = frozenset({"parquet", "ratings-parquet"})
+"""What needs the extra of that name."""
+SUFFIXES: Mapping[str, str] = {"ratings-csv": "ratings.csv", "ratings-parquet": "ratings.parquet"}
+EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {
+    "parquet": _judgments_parquet,
+    "ratings-csv": ratings_csv,
+    "ratings-parquet": _ratings_parquet,
+}
+"""What is written and is no format of files: derived from what is stored, and never read."""

@@ -1,0 +1,72 @@
+"""Options of an import: those of its format, and what they say of the campaign where the files are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from app import formats, protocols
+from app.domain.errors import Invalid, Place
+from app.formats._base import At, CampaignRow, Format, JudgmentRow, ReadLog, Record
+from app.services.campaigns.campaigns import BASES
+from app.services.data.parallel_import import Elsewhere
+
+# What a caller may say of the campaign with any format that has no option of that name itself.
+ABOUT = {
+    "protocol": "protocol of the campaign, for files that do not say it",
+    "source_language": "language of the sources",
+    "target_language": "language of the outputs",
+    "basis": "what judgments rest on: source, reference, both or none",
+}
+HERE = At("options", 0)
+
+
+class NotReadable(Invalid):
+    """This format cannot be read."""
+
+
+def check_options(format: str, options: Mapping[str, str]) -> None:
+    """Raise NotReadable, or Invalid for an option that there is not."""
+    known = formats.get(format)
+    if known.read is None:
+        raise NotReadable(format)
+    unknown = sorted(set(options) - set(known.options) - set(ABOUT))
+    if unknown:
+        there = ", ".join((*known.options, *(name for name in ABOUT if name not in known.options)))
+        raise Invalid(
+            "the options are not valid",
+            places=tuple(Place(("options", name), f"there are: {there}") for name in unknown),
+        )
+
+
+def told(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The options of the format itself, and what the others say of the campaign."""
+    about = {name: value for name, value in options.items() if name in ABOUT and name not in format.options}
+    return {name: value for name, value in options.items() if name not in about}, about
+
+
+def said(about: Mapping[str, str]) -> list[Record]:
+    """What options say of the campaign, as a record before those of the files."""
+    return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
+
+
+def head_of(records: Iterator[Record | Elsewhere], log: ReadLog) -> tuple[CampaignRow, Iterator[Record | Elsewhere]]:
+    """What the files say of the campaign, and all the records still: readers say it first, or each judgment does."""
+    held: list[Record | Elsewhere] = []
+    for record in records:
+        held.append(record)
+        if isinstance(record, CampaignRow) and record.protocol:
+            return record, chain(held, records)
+        if isinstance(record, JudgmentRow):
+            named = record.payload.get("protocol")
+            return CampaignRow(record.at, protocol=named if isinstance(named, str) else None), chain(held, records)
+    log.finish()
+    raise Invalid(
+        "the files hold no judgments, so they do not say by which protocol a new campaign judges",
+        places=(Place(("options", "protocol"), "say it with --option protocol=NAME, or create the campaign first"),),
+    )
+
+
+def usual_basis(protocol: str | None) -> str:
+    """What judgments by a protocol rest on where nobody says."""
+    return protocols.get(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

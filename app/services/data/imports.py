@@ -1,0 +1,368 @@
+"""Imports: announce, receive files, commit; or all at once from files at hand. All or nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from itertools import chain
+
+from app import formats
+from app.domain.errors import Forbidden, Invalid, NotFound, Place
+from app.domain.keys import to_key
+from app.formats._base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.data import exports, ingest, isolated_reading, parallel_import
+from app.services.data.import_options import NotReadable, check_options, head_of, said, told, usual_basis
+from app.services.data.intake import Intake, Progress, take_in
+from app.services.data.parallel_import import Elsewhere
+from app.storage import campaigns, imports, staging, test_sets
+from app.storage.db import Database, Session
+
+SPLIT = "split"
+MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger test set is asked for by itself
+
+
+class NothingArrived(Invalid):
+    """This import has no files yet."""
+
+
+class HoldsNothing(Invalid):
+    """The files hold nothing that could be stored."""
+
+
+class BoundToOne(Forbidden):
+    """This credential is good for one campaign only, so files cannot be split into others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file that arrived."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportView:
+    """An import under way or done."""
+
+    public_id: str
+    format: str
+    options: Mapping[str, str]
+    state: str
+    files: tuple[FileView, ...]
+    report: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """An import in a list."""
+
+    public_id: str
+    format: str
+    options: Mapping[str, str]
+    state: str
+    created_at: datetime
+
+
+def announce(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
+    """Announce an import into a campaign; its files follow. Raises Invalid for an unknown format or option."""
+    check_options(format, options)
+    row = campaigns.get(session, campaign)
+    public_id = f"i_{secrets.token_hex(16)}"
+    imports.add(session, campaign_id=row.id, public_id=public_id, format=format, options=options)
+    return view(session, campaign, public_id)
+
+
+def view(session: Session, campaign: str, public_id: str) -> ImportView:
+    """An import with its files and, once committed, its report. Raises NotFound."""
+    row = imports.get(session, campaigns.get(session, campaign).id, public_id)
+    arrived = tuple(FileView(f.name, f.size, f.sha256.hex()) for f in imports.files(session, row.id))
+    return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
+
+
+def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
+    """Imports in the order in which they were announced, without their files and reports. Raises NotFound."""
+    rows = imports.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
+
+
+def files_page(session: Session, campaign: str, public_id: str, *, after: str | None, limit: int) -> list[FileView]:
+    """The files of an import by name. Raises NotFound."""
+    row = imports.get(session, campaigns.get(session, campaign).id, public_id)
+    found = imports.files_page(session, row.id, after=after, limit=limit)
+    return [FileView(f.name, f.size, f.sha256.hex()) for f in found]
+
+
+def add_file(session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]) -> FileView:
+    """Receive one file of an import. Raises Conflict once it is committed, or for other bytes under a known name."""
+    row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
+    if row.state != "receiving":
+        raise imports.ImportCommitted
+    stored = imports.add_file(session, row.id, name, chunks)
+    return FileView(stored.name, stored.size, stored.sha256.hex())
+
+
+def commit(
+    database: Database,
+    campaign: str,
+    public_id: str,
+    *,
+    dry_run: bool,
+    skip_bad_lines: bool,
+    actor: str,
+    bound: bool = False,
+) -> dict[str, object]:
+    """Read the files of an import and store what they say; the report of it.
+
+    A second commit of the same import answers with the stored report. bound: whoever asks may reach this campaign only,
+    so files cannot be split into others. What takes long to read is read by a process of its own.
+
+    Raises Invalid, naming file and line, BoundToOne and ReaderLost.
+    """
+    with database.transaction() as session:
+        row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
+        if row.state == "committed":
+            return dict(row.report or {})
+        arrived = imports.files(session, row.id)
+        if not arrived:
+            raise NothingArrived
+        files = [Input(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
+        log = ReadLog(skip_bad_lines=skip_bad_lines)
+        target = get(session, campaign)
+        if SPLIT in row.options:
+            stored = _store_parts(
+                session, target.key, row.format, files, row.options, log, actor=actor, bound=bound, beside=True
+            )
+        else:
+            records = _records(session, row.format, files, row.options, log, known=target, beside=True)
+            stored = _store(session, target, row.format, records, log, actor=actor)
+        report = {**_report(row.format, files, stored, log), "ingest": _looked(session, target.key, stored)}
+        if dry_run:
+            session.rollback()
+            return {**report, "dry_run": True}
+        imports.close(session, row.id, report)
+        return report
+
+
+def run(
+    database: Database,
+    campaign: str,
+    *,
+    format: str,
+    files: Sequence[Input],
+    options: Mapping[str, str],
+    dry_run: bool,
+    skip_bad_lines: bool,
+    actor: str,
+    progress: Progress | None = None,
+    bound: bool = False,
+) -> dict[str, object]:
+    """Create or fill a campaign from files at hand, in one transaction; the report of it.
+
+    With the option `split` the files fill one campaign for each value, `KEY-value`, all of them or none.
+    """
+    with database.transaction() as session:
+        return run_in(
+            session,
+            campaign,
+            format=format,
+            files=files,
+            options=options,
+            dry_run=dry_run,
+            skip_bad_lines=skip_bad_lines,
+            actor=actor,
+            progress=progress,
+            bound=bound,
+        )
+
+
+def run_in(
+    session: Session,
+    campaign: str,
+    *,
+    format: str,
+    files: Sequence[Input],
+    options: Mapping[str, str],
+    dry_run: bool,
+    skip_bad_lines: bool,
+    actor: str,
+    progress: Progress | None = None,
+    bound: bool = False,
+    beside: bool = False,
+) -> dict[str, object]:
+    """The same within a transaction that is under way. dry_run rolls it back.
+
+    beside: this process has others to answer, so that what takes long to read is read by one of its own.
+    """
+    check_options(format, options)
+    log = ReadLog(skip_bad_lines=skip_bad_lines)
+    if SPLIT in options:
+        stored = _store_parts(
+            session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound, beside=beside
+        )
+    else:
+        known = _known(session, campaign)
+        records = _records(session, format, files, options, log, known=known, beside=beside)
+        view, records = _campaign(session, campaign, known, records, log, actor=actor)
+        stored = _store(session, view, format, records, log, actor=actor, progress=progress)
+    report = {**_report(format, files, stored, log), "ingest": _looked(session, campaign, stored)}
+    if dry_run:
+        session.rollback()
+        return {**report, "dry_run": True}
+    return report
+
+
+def _known(session: Session, campaign: str) -> CampaignView | None:
+    try:
+        return get(session, campaign)
+    except NotFound:
+        return None
+
+
+def _records(
+    session: Session,
+    format: str,
+    files: Sequence[Input],
+    options: Mapping[str, str],
+    log: ReadLog,
+    *,
+    known: CampaignView | None,
+    beside: bool,
+) -> Iterator[Record | Elsewhere]:
+    """Records of the files, after what the caller says of the campaign."""
+    found = formats.get(format)
+    if found.read is None:
+        raise NotReadable(format)
+    own, about = told(found, options)
+    protocol = known.protocol if known else about.get("protocol")
+    outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
+    shown = partial(exports.shown, session, known.key) if known else tuple
+    context = ReadContext(own, Limits(), protocol, outline, shown)
+    read = (
+        isolated_reading.records
+        if beside and isolated_reading.is_worthwhile(found, files, context.limits)
+        else parallel_import.records
+    )
+    return chain(said(about), _some(read(found, files, context, log), files, log))
+
+
+def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
+    """The same records. Raises HoldsNothing at their end where files said nothing but, at most, how they are read."""
+    some = False
+    for record in records:
+        some = some or not isinstance(record, CampaignRow) or record.name is not None
+        yield record
+    if not some and not log.n_bad:
+        raise _nothing(files)
+
+
+def _nothing(files: Sequence[Input]) -> HoldsNothing:
+    return HoldsNothing(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
+
+
+def _store(
+    session: Session,
+    campaign: CampaignView,
+    format: str,
+    records: Iterable[Record | Elsewhere],
+    log: ReadLog,
+    *,
+    actor: str,
+    progress: Progress | None = None,
+) -> Mapping[str, object]:
+    intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
+    found = formats.get(format)
+    return take_in(intake, records, log, by_document=found.by_document, by_segment=found.by_segment)
+
+
+def _store_parts(
+    session: Session,
+    campaign: str,
+    format: str,
+    files: Sequence[Input],
+    options: Mapping[str, str],
+    log: ReadLog,
+    *,
+    actor: str,
+    progress: Progress | None = None,
+    bound: bool,
+    beside: bool,
+) -> Mapping[str, object]:
+    """One campaign for each value that the files are split by; what was stored in each."""
+    if bound:
+        raise BoundToOne
+    wanted = formats.get(format)
+    if wanted.parts is None:
+        raise NotReadable(f"{format} cannot be split")
+    stored: dict[str, object] = {}
+    own, about = told(wanted, options)
+    context = ReadContext(own, Limits(), about.get("protocol"))
+    read = (
+        partial(isolated_reading.parts, wanted)
+        if beside and isolated_reading.is_worthwhile(wanted, files, context.limits)
+        else wanted.parts
+    )
+    for value, found in read(files, context, log):
+        key, part = f"{campaign}-{to_key(value)}", chain(said(about), found)
+        view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
+        stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
+        staging.close_staging(session)
+    if not stored and not log.n_bad:
+        raise _nothing(files)
+    return {"campaigns": stored}
+
+
+def _campaign(
+    session: Session,
+    key: str,
+    known: CampaignView | None,
+    records: Iterator[Record | Elsewhere],
+    log: ReadLog,
+    *,
+    actor: str,
+    series: str | None = None,
+) -> tuple[CampaignView, Iterator[Record | Elsewhere]]:
+    """The campaign to fill, made of what the files say of it where there is none yet."""
+    if known is not None:
+        return known, records
+    head, records = head_of(records, log)
+    new = NewCampaign(
+        key=key,
+        name=head.name,
+        protocol=head.protocol or "",
+        options=head.options or {},
+        source_language=head.source_language,
+        target_language=head.target_language,
+        basis=head.basis or usual_basis(head.protocol),
+        series=series,
+    )
+    return create(session, new, actor=actor), records
+
+
+def _looked(session: Session, campaign: str, stored: Mapping[str, object]) -> dict[str, object] | None:
+    """What the test set looks like now, where the import brought texts and nothing but texts."""
+    texts = [n for noun in ("segments", "outputs") if isinstance(n := stored.get(noun), int)]
+    if not any(texts) or stored.get("judgments") or sum(texts) > MOST_LOOKED_THROUGH:
+        return None
+    return asdict(ingest.report(session, campaign))
+
+
+def _report(format: str, files: Sequence[Input], stored: Mapping[str, object], log: ReadLog) -> dict[str, object]:
+    return {
+        "format": format,
+        "files": [f.name for f in files],
+        "lines": log.lines,
+        "stored": dict(stored),
+        "mapped": {noun: dict(sorted(names.items())) for noun, names in sorted(log.mapped.items())},
+        "repaired": dict(sorted(log.repaired.items())),
+        "dropped": dict(sorted(log.dropped.items())),
+        "notes": dict(sorted(log.notes.items())),
+        "bad_lines": {"count": log.n_bad, "first": [{"loc": list(p.loc), "msg": p.msg} for p in log.bad]},
+        "dry_run": False,
+    }

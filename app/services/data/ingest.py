@@ -1,0 +1,165 @@
+"""What a test set looks like once it is in: counts, and what somebody should look at before raters do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.domain.languages import script_of, scripts_of
+from app.services.campaigns.campaigns import get
+from app.storage import campaigns, test_sets
+from app.storage.db import Session
+
+MOST_EXAMPLES = 20
+_TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
+_NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*+)([^<>]*+)>")
+VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to look at. n: how often; examples: the first addresses, as `system document:position`."""
+
+    what: str
+    n: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCount:
+    """The outputs of one system. missing: segments of test documents without one. identical: equal to another's."""
+
+    system: str
+    outputs: int
+    missing: int
+    empty: int
+    identical: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """The test set of a campaign, counted and looked through."""
+
+    campaign: str
+    data_version: int
+    documents: int
+    segments: int
+    words: int
+    references: tuple[str, ...]
+    systems: tuple[SystemCount, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts by system, and findings by kind, as rows come by."""
+
+    outputs: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    empty: Counter[str] = field(default_factory=Counter)
+    identical: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    examples: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def note(self, what: str, address: str) -> None:
+        """One more of a kind."""
+        self.found[what] += 1
+        if len(self.examples[what]) < MOST_EXAMPLES:
+            self.examples[what].append(address)
+
+
+def report(session: Session, campaign: str) -> Ingest:
+    """Count the test set and look through its texts. Raises NotFound."""
+    view, row = get(session, campaign), campaigns.get(session, campaign)
+    keys = test_sets.active_systems(session, row.id)
+    tally, wanted = _Tally(), scripts_of(view.target_language)
+    written = scripts_of(view.source_language)
+    segments = words = 0
+    names: set[str] = set()
+    for segment in test_sets.stream(session, row.id):
+        segments += 1
+        names |= set(segment.references)
+        words += len((segment.source or "").split())
+        address = f"{segment.document}:{segment.position}"
+        if segment.source is not None:
+            _look(tally, segment.source, address, written, "source")
+        _count(tally, keys, segment, address, wanted)
+    return Ingest(
+        campaign=campaign,
+        data_version=view.data_version,
+        documents=test_sets.count_documents(session, row.id),
+        segments=segments,
+        words=words,
+        references=tuple(sorted(names)),
+        systems=tuple(_system(tally, key) for key in keys),
+        findings=tuple(Finding(what, n, tuple(tally.examples[what])) for what, n in sorted(tally.found.items())),
+    )
+
+
+def _count(
+    tally: _Tally, keys: list[str], segment: test_sets.SegmentOutputs, address: str, wanted: frozenset[str] | None
+) -> None:
+    shared = Counter(text for text in segment.outputs.values() if text)
+    for key in keys:
+        if key not in segment.outputs:
+            tally.missing[key] += 1
+            tally.note("output missing", f"{key} {address}")
+            continue
+        text = segment.outputs[key]
+        tally.outputs[key] += 1
+        tally.words[key] += len(text.split())
+        if not text:
+            tally.empty[key] += 1
+            tally.note("output empty", f"{key} {address}")
+            continue
+        if shared[text] > 1:
+            tally.identical[key] += 1
+            tally.note("output identical to another system's", f"{key} {address}")
+        for what in _faults(text, segment):
+            tally.note(what, f"{key} {address}")
+        _look(tally, text, f"{key} {address}", wanted, "output")
+
+
+def _faults(text: str, segment: test_sets.SegmentOutputs) -> Iterator[str]:
+    """What is odd about an output beside its source and references."""
+    if segment.source is not None and text == segment.source and any(char.isalpha() for char in text):
+        yield "output identical to the source"
+    if text in segment.references.values():
+        yield "output identical to a reference"
+    if segment.source is not None and Counter(_tags(text)) != Counter(_tags(segment.source)):
+        yield "other markup than the source"
+
+
+def _look(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None, noun: str) -> None:
+    """What is odd about a text by itself."""
+    if not _balanced(text):
+        tally.note(f"broken markup in a {noun}" if noun == "source" else f"broken markup in an {noun}", address)
+    script = script_of(text)
+    if scripts is not None and script is not None and script not in scripts:
+        tally.note(f"{noun} in another script than its language's", address)
+
+
+def _tags(text: str) -> list[str]:
+    return [tag.lower() for tag in _TAG.findall(text)]
+
+
+def _balanced(text: str) -> bool:
+    """Whether every tag that is opened is closed, in order."""
+    opened: list[str] = []
+    for closing, name, rest in _NAME.findall(text):
+        if rest.endswith("/") or name.lower() in VOID:
+            continue
+        if not closing:
+            opened.append(name)
+        elif not opened or opened.pop() != name:
+            return False
+    return not opened
+
+
+def _system(tally: _Tally, key: str) -> SystemCount:
+    counts = (tally.outputs, tally.missing, tally.empty, tally.identical, tally.words)
+    return SystemCount(key, *(count[key] for count in counts))

@@ -1,0 +1,163 @@
+"""Taking records in: stage everything, merge it under one new data version, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app import protocols
+from app.domain.errors import Conflict
+from app.formats._base import CampaignRow, ReadLog, Record
+from app.protocols._base import Options, Protocol
+from app.reports.source.campaign import CampaignView, options_of
+from app.services.campaigns.campaigns import get
+from app.services.data.merging import Beside, Merging
+from app.services.data.parallel_import import READERS, Elsewhere
+from app.services.data.staging_writer import OtherProtocol, Stage, rarely_collecting
+from app.storage import campaigns
+from app.storage.db import Session
+
+__all__ = ["Intake", "OtherProtocol", "Progress", "SettledAlready", "take_in"]
+
+Progress = Callable[[int], None]
+BATCH = 20_000  # records between two calls of progress
+NOT_HERE = "scores of automatic metrics of systems or segments that are not here"
+CHUNK = 50_000  # judgments merged at once where documents come one after another
+
+
+class SettledAlready(Conflict):
+    """The files say something of the campaign that its judgments contradict."""
+
+
+@dataclass
+class Intake:
+    """One import under way. stage: its records on their way into staging tables. action: as the audit log names it."""
+
+    session: Session
+    campaign: CampaignView
+    actor: str
+    what: str
+    progress: Progress | None = None
+    action: str = "import committed"
+    settled: bool = False
+    stage: Stage = field(init=False)
+    _judged_by: tuple[Protocol[Any], Options] | None = None
+
+    def __post_init__(self) -> None:
+        self.stage = Stage(self.judged_by)
+
+    def judged_by(self) -> tuple[Protocol[Any], Options]:
+        """The campaign's protocol and what its options mean to it."""
+        if self._judged_by is None:
+            self._judged_by = protocols.get(self.campaign.protocol), options_of(self.campaign)
+        return self._judged_by
+
+    @property
+    def needs_texts(self) -> bool:
+        """The number that ranks cannot be had from a payload alone."""
+        return self.stage.needs_texts
+
+    def renew(self) -> None:
+        """Read the campaign anew after it was changed."""
+        self.campaign = get(self.session, self.campaign.key)
+        self._judged_by = None
+        self.stage.forget()
+        self.settled = True
+
+    def say(self, *, least: int = 1) -> None:
+        """Tell how many records there were so far, where so many are a step."""
+        if self.progress and self.stage.n_records % least == 0:
+            self.progress(self.stage.n_records)
+
+
+def take_in(
+    intake: Intake,
+    records: Iterable[Record | Elsewhere],
+    log: ReadLog,
+    *,
+    by_document: bool = False,
+    by_segment: bool = False,
+) -> dict[str, int]:
+    """Stage and merge records; what was created, by noun.
+
+    by_document: all records of a document come together. Then many are merged document by document, while the next are
+    staged. by_segment: even segment by segment. Raises Invalid with every bad line, and Conflict where the campaign's
+    state does not allow an import.
+    """
+    row = campaigns.get(intake.session, intake.campaign.key, lock=True)
+    merging = Merging(intake.session, row.id, actor=intake.actor, what=intake.what, action=intake.action)
+    stage = intake.stage
+    with rarely_collecting(), Beside(merging.merge) as beside:
+        for record in records:
+            if isinstance(record, CampaignRow):
+                stage.n_records += 1
+                _settle(intake, record, row.id)
+                continue
+            if isinstance(record, Elsewhere):
+                _take_elsewhere(intake, record, beside)
+                continue
+            if by_document and stage.n_held >= CHUNK and stage.ends_before(record, by_segment=by_segment):
+                beside.give(stage.take_lines(), intake.campaign)
+            stage.add(record, log)
+            intake.say(least=BATCH)
+        log.finish()
+        intake.say()
+        beside.end()
+    merging.merge(stage.take_lines(), intake.campaign)
+    metrics, left = merging.scores() if stage.n_scores else ((), 0)
+    if left:
+        log.dropped[NOT_HERE] += left
+    return merging.finish(intake.campaign, settled=intake.settled, void=stage.n_voids > 0, metrics=metrics)
+
+
+def _take_elsewhere(intake: Intake, elsewhere: Elsewhere, beside: Beside) -> None:
+    """Merge what other processes staged, while they stage more; their last lines wait like our own."""
+    stage, held = intake.stage, False
+    with elsewhere:
+        for chunk in elsewhere.chunks(intake.campaign.protocol, intake.campaign.options, max(1, CHUNK // READERS)):
+            if held:
+                beside.give(stage.take_lines(), intake.campaign)
+            held, stage.lines = True, chunk.lines
+            stage.n_records += chunk.n_records
+            stage.n_judgments += chunk.n_judgments
+            stage.n_voids += chunk.n_voids
+            intake.say()
+
+
+def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
+    """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
+    campaign = intake.campaign
+    if record.protocol is not None and record.protocol != campaign.protocol:
+        raise OtherProtocol(f"they judge by {record.protocol}, the campaign by {campaign.protocol}")
+    values = _languages(campaign, record) | _unsettled(campaign, record)
+    if values:
+        campaigns.change(intake.session, campaign_id, values)
+        intake.renew()
+
+
+def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for name in ("source_language", "target_language"):
+        said, known = getattr(record, name), getattr(campaign, name)
+        if said is not None and known is not None and said != known:
+            raise SettledAlready(f"{name} is {known}, the files say {said}")
+        if said is not None and known is None:
+            values[name] = said
+    return values
+
+
+def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+    """What may change only before the first judgment: the options, the basis, and whether documents are known."""
+    values: dict[str, object] = {}
+    said = dict(record.options or {})
+    if any(campaign.options.get(name) != value for name, value in said.items()):
+        values["options"] = {**campaign.options, **said}
+        options_of(replace(campaign, options={**campaign.options, **said}))
+    if record.documents_known is False and campaign.documents_known:
+        values["documents_known"] = False
+    if record.basis is not None and record.basis != campaign.basis:
+        values["basis"] = record.basis
+    if values and campaign.data_version > 0:
+        raise SettledAlready(f"the campaign has data already, and the files say otherwise of its {', '.join(values)}")
+    return values

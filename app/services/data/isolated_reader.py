@@ -1,0 +1,140 @@
+"""A process that reads the files of an import: `python -m app.services.data.isolated_reader LINE`.
+
+It takes blocks in and gives records; it ends when its line does, so it never outlives the import that it reads for.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from multiprocessing.connection import Connection
+from typing import IO, Any
+
+from app import formats
+from app.domain.errors import AppError, NotFound
+from app.formats._base import At, Input, ReadContext, ReadLog, Record
+from app.services.data.isolated_messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
+from app.services.data.parallel_messages import Done
+
+AT_ONCE = 500  # records of one message
+BLOCK = 1 << 18
+
+
+@dataclass
+class _Outbox:
+    """What is read and not yet given."""
+
+    line: Connection
+    held: list[Record | BadLine | PartBegins] = field(default_factory=list)
+    streams: int = 0
+
+    def give(self, item: Record | BadLine | PartBegins) -> None:
+        """Give it, with others."""
+        self.held.append(item)
+        if len(self.held) >= AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Give what is held."""
+        if self.held:
+            self.line.send(Given(self.held))
+            self.held = []
+
+    def ask(self, *, shown: bool) -> Any:
+        """What the campaign has already."""
+        self.flush()
+        self.line.send(Asked(shown))
+        return self.line.recv()
+
+    def open(self, file: int) -> IO[bytes]:
+        """The bytes of a file from its start."""
+        self.line.send(Opened(file))
+        self.streams += 1
+        return io.BufferedReader(_Stream(self.line, self.streams - 1), BLOCK)
+
+
+class _Stream(io.RawIOBase):
+    """A file that is somewhere else."""
+
+    def __init__(self, line: Connection, stream: int) -> None:
+        self._line, self._stream = line, stream
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, as far as the file goes."""
+        self._line.send(Read(self._stream, len(buffer)))
+        data = self._line.recv_bytes(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Log(ReadLog):
+    """A log whose bad lines are told where they are met, among the records."""
+
+    outbox: _Outbox
+
+    def bad_line(self, at: At, reason: str) -> None:
+        """Tell of one, and collect it. Raises TooManyErrors."""
+        self.outbox.give(BadLine(at, reason))
+        super().bad_line(at, reason)
+
+
+def main(line: int) -> None:
+    """Read for whoever holds the other end of the line, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends, and so its line
+    with Connection(line) as ours, suppress(EOFError, ConnectionError):
+        begin: Begin = ours.recv()
+        outbox = _Outbox(ours)
+        log = _Log(skip_bad_lines=begin.skip_bad_lines)
+        log.outbox = outbox
+        try:
+            for item in _items(begin, outbox, log):
+                outbox.give(item)
+        except AppError as error:
+            outbox.flush()
+            ours.send(_fault(error, log))
+            return
+        outbox.flush()
+        ours.send(Done(_rest(log)))
+
+
+def _items(begin: Begin, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
+    found = formats.get(begin.format)
+    ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
+    context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)
+    files = [Input(name, partial(outbox.open, n)) for n, name in enumerate(begin.names)]
+    if begin.parts and found.parts is not None:
+        streams = found.parts(files, context, log)
+        return chain.from_iterable(_with_head(value, stream) for value, stream in streams)
+    if not begin.parts and found.read is not None:
+        return iter(found.read(files, context, log))
+    raise NotFound(f"{begin.format} is not read")
+
+
+def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | PartBegins]:
+    yield PartBegins(value)
+    yield from stream
+
+
+def _fault(error: AppError, log: ReadLog) -> Fault:
+    """Bad lines are told already, and whoever reads this knows of more."""
+    after = error.places[: len(log.bad)] == tuple(log.bad)
+    return Fault(type(error), error.detail, error.places[len(log.bad) :] if after else error.places, after)
+
+
+def _rest(log: ReadLog) -> ReadLog:
+    """All but the bad lines."""
+    return ReadLog(log.skip_bad_lines, log.lines, log.mapped, log.repaired, log.dropped, log.notes)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,176 @@
+"""Reading of uploads in a process of its own, so that no file, however it is made, holds up a process that answers.
+
+One thread at a time has the interpreter, and a parser that works on a large piece keeps it until it is done. What
+arrives over the network is therefore read beside; only records come back. The other process has no database and no
+settings: what a reader asks for, a block of a file or what the campaign holds already, it asks for here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import IO, Final, TypeVar
+
+from app.domain.errors import AppError, Invalid
+from app.formats._base import Format, Input, Limits, ReadContext, ReadLog, Record
+from app.services.data.isolated_messages import (
+    INTERPRETED,
+    Asked,
+    BadLine,
+    Begin,
+    Fault,
+    Given,
+    Opened,
+    PartBegins,
+    Read,
+)
+from app.services.data.parallel_import import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
+from app.services.data.parallel_messages import Done
+from app.storage.processes import Stillness
+
+FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
+LOOK_EVERY: Final = 0.5  # seconds
+STOPPED_FOR: Final = 4.0  # seconds after which one that a signal has stopped is given up
+Item = Record | PartBegins
+T = TypeVar("T")
+
+
+def is_worthwhile(format: Format, files: Sequence[Input], limits: Limits) -> bool:
+    """Whether files take longer to read than a process takes to start, by what is in them, packed or not.
+
+    Those of which the lines are shared out among several processes are read by these.
+    """
+    if format.spread is not None and at_least(LARGE, files, limits):
+        return False
+    return at_least(FROM, files, limits)
+
+
+def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
+    with closing(_items(Begin.of(format.name, files, context, log, parts=False), files, context, log)) as items:
+        yield from (item for item in items if not isinstance(item, PartBegins))
+
+
+def parts(
+    format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
+    """What the format's `parts` gives; as there, each stream is to be read to its end before the next."""
+    items = _items(Begin.of(format.name, files, context, log, parts=True), files, context, log)
+    ahead = [item for item in (next(items, None),) if item is not None]
+
+    def part() -> Iterator[Record]:
+        for item in items:
+            if isinstance(item, PartBegins):
+                ahead.append(item)
+                return
+            yield item
+
+    with closing(items):
+        while ahead:
+            begins = ahead.pop()
+            if isinstance(begins, PartBegins):
+                yield begins.value, part()
+
+
+def _items(begin: Begin, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Generator[Item, None, None]:
+    with _reader(begin) as (line, still), closing(_Streams(files)) as streams:
+        while not isinstance(message := _next(line, still), Done):
+            match message:
+                case Given(items):
+                    for item in items:
+                        if isinstance(item, BadLine):
+                            log.bad_line(item.at, item.reason)
+                        else:
+                            yield item
+                case Opened(file):
+                    streams.open(file)
+                case Read(stream, size):
+                    _say(line.send_bytes, streams.read(stream, size))
+                case Asked(shown):
+                    _say(line.send, list(context.shown() if shown else context.outline()))
+                case Fault():
+                    raise _as_here(message, log)
+        log.lines += message.log.lines
+        add_logs(log, [message.log])
+
+
+class _Streams:
+    """The files that the reader reads, by the number of each reading; one is closed where it ends."""
+
+    def __init__(self, files: Sequence[Input]) -> None:
+        self._files = files
+        self._opened: dict[int, IO[bytes]] = {}
+        self._n = 0
+
+    def open(self, file: int) -> None:
+        """Begin a file."""
+        self._opened[self._n] = self._files[file].open()
+        self._n += 1
+
+    def read(self, stream: int, size: int) -> bytes:
+        """What comes next; nothing at the end, and after it."""
+        data = self._opened[stream].read(size) if stream in self._opened else b""
+        if not data and stream in self._opened:
+            self._opened.pop(stream).close()
+        return data
+
+    def close(self) -> None:
+        """Close those that were not read to their ends."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+
+def _say(send: Callable[[T], None], what: T) -> None:
+    """Raises ReaderLost where nobody is there to hear it."""
+    try:
+        send(what)
+    except OSError:
+        raise ReaderLost from None
+
+
+def _as_here(fault: Fault, log: ReadLog) -> AppError:
+    """What the reader would have raised here, where bad lines were found in the records, too."""
+    if fault.after_bad_lines and not fault.places:
+        try:
+            log.finish()
+        except Invalid as all_of_them:
+            return all_of_them
+    places = (*log.bad, *fault.places) if fault.after_bad_lines else fault.places
+    return fault.kind(fault.detail, places=places)
+
+
+@contextmanager
+def _reader(begin: Begin) -> Iterator[tuple[Connection, Stillness]]:
+    """A process that reads, and the line to it; it ends with the block, whatever it does."""
+    ours, theirs = Pipe()
+    with closing(ours):
+        with closing(theirs):
+            process = subprocess.Popen(
+                [sys.executable, *INTERPRETED, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=environment(),
+                pass_fds=[theirs.fileno()],
+            )
+        try:
+            _say(ours.send, begin)
+            yield ours, Stillness(process.pid)
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
+
+
+def _next(line: Connection, still: Stillness) -> object:
+    """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
+    try:
+        while not line.poll(LOOK_EVERY):
+            still.look(LOOK_EVERY)
+            if still.stopped >= STOPPED_FOR:
+                raise ReaderLost
+        return line.recv()
+    except (EOFError, OSError):
+        raise ReaderLost from None

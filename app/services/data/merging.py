@@ -1,0 +1,202 @@
+"""Merging of what an import staged: as a whole, or chunk by chunk beside the reading, in one transaction still."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from typing import Any, Self
+
+from app import protocols
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Scoring
+from app.protocols._base import Options, Protocol, Shown, Spans
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.scores import profile_id, reading
+from app.services.campaigns import audit
+from app.storage import alignments, campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
+from app.storage.db import Session
+
+MANY = 5_000  # judgments that may turn a plan upside down
+Merge = Callable[[staging.Lines, CampaignView], None]
+
+
+class Merging:
+    """What one import adds to a campaign, under one data version.
+
+    A chunk holds everything about the documents that it touches, so chunks share systems, raters and tasks only.
+    """
+
+    def __init__(self, session: Session, campaign_id: int, *, actor: str, what: str, action: str) -> None:
+        self._session, self._id = session, campaign_id
+        self._actor, self._what, self._action = actor, what, action
+        self._history = judgments.has_judgments(session, campaign_id)
+        self._counts: Counter[str] = Counter()
+        self._under: tuple[int, int] | None = None
+        staging.open_staging(session)
+
+    def merge(self, lines: staging.Lines, campaign: CampaignView) -> None:
+        """Stage lines and add what is new. Raises Contradiction and Invalid, with file and line."""
+        session = self._session
+        staging.copy(session, lines)
+        staging.analyze(session)
+        judgments.note_new_texts(session, self._id)
+        created = merge.declare(session, self._id)
+        created |= {"alignments": n} if (n := alignments.declare(session, self._id)) else {}
+        origins.declare(session, self._id)
+        found = judgments.resolve_staged(session, self._id, history=self._history)
+        self._counts.update(created)
+        self._counts.update(judgments=found.added, revisions=found.revisions, unchanged=found.unchanged)
+        if any(created.values()) or found.added:
+            version, profile = self._version(campaign)
+            on_texts = protocol_of(campaign).measure(options_of(campaign)).needs_text
+            stored = None if on_texts else profile
+            judgments.append_staged(session, campaign_id=self._id, profile_id=stored, version=version)
+            if on_texts:
+                profiles.store(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
+            _check_spans(session, self._id, campaign)
+        staging.clear(session)
+
+    def finish(self, campaign: CampaignView, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
+        """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
+
+        settled: the files said something new of the campaign itself. void: they set judgments aside. metrics: those of
+        which the staged scores are others than before. Raises Contradiction.
+        """
+        session, counts = self._session, dict(self._counts)
+        voiding = void and judgments.has_new_voids(session, self._id)
+        if self._under is None and not settled and not voiding and not metrics:
+            judgments.require_voidable(session, self._id)
+            version = int(campaigns.get(session, campaign.key).data_version)
+            return {**counts, "voids": 0, "data_version": version}
+        version, _ = self._version(campaign)
+        if counts["judgments"] >= MANY:
+            merge.refresh_statistics(session)
+        judgments.require_voidable(session, self._id)
+        voids = judgments.void_staged(session, campaign_id=self._id, version=version)
+        if metrics:
+            counts["metric_scores"] = metrics_staged.store(session, self._id, metrics, version=version)
+        seals.seal_collected(session, self._id, version)
+        report = {**counts, "voids": voids, "data_version": version}
+        what = {"what": self._what, **report}
+        audit.record(session, self._id, actor=self._actor, action=self._action, what=what)
+        return report
+
+    def scores(self) -> tuple[Sequence[str], int]:
+        """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
+
+        Once everything is merged. Raises Contradiction, with file and line.
+        """
+        return metrics_staged.resolve(self._session, self._id)
+
+    def _version(self, campaign: CampaignView) -> tuple[int, int]:
+        """The data version that this import makes, and the profile that it scores by; taken when first needed."""
+        if self._under is None:
+            version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
+            self._under = version, profile_id(self._session, self._id, reading(campaign, Scoring()))
+        return self._under
+
+
+class Beside:
+    """Merges one chunk at a time in a thread of its own, so that the database works while the next lines are made.
+
+    Only one thread uses the session at a time: whoever gave a chunk uses it again after `end`.
+    """
+
+    def __init__(self, merge: Merge) -> None:
+        self._merge = merge
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="merge")
+        self._under_way: Future[None] | None = None
+        self._fault: Invalid | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
+
+    def give(self, lines: staging.Lines, campaign: CampaignView) -> None:
+        """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
+        self._wait()
+        if self._fault is None:
+            self._under_way = self._threads.submit(self._merge, lines, campaign)
+
+    def end(self) -> None:
+        """Wait for the last chunk. Raises what was found wrong with any."""
+        self._wait()
+        if self._fault is not None:
+            raise self._fault
+
+    def _wait(self) -> None:
+        """Bad lines are reported before contradictions, so reading goes on after one."""
+        under_way, self._under_way = self._under_way, None
+        try:
+            if under_way is not None:
+                under_way.result()
+        except Invalid as fault:
+            self._fault = fault
+
+
+def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignView) -> Iterator[tuple[int, float, int]]:
+    """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
+    protocol, options = protocols.get(campaign.protocol), options_of(campaign)
+    places: list[Place] = []
+    for answer in judgments.answers(session, campaign_id, among=judgments.resolved_ids(session)):
+        payload = protocol.payload.model_validate(answer.payload)
+        try:
+            scored = protocol.score(payload, Shown(answer.source, answer.text), options)
+        except Invalid as error:
+            at = judgments.staged_at(session, answer.judgment_id)
+            places += [Place((*at, *place.loc), place.msg) for place in error.places]
+            continue
+        yield answer.judgment_id, scored.score, scored.n_errors
+    if places:
+        what = "judgments need texts that are not known; nothing was stored"
+        raise Invalid(what, places=tuple(places[: merge.MOST_PLACES]))
+
+
+def _check_spans(session: Session, campaign_id: int, campaign: CampaignView) -> None:
+    """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
+    protocol, options = protocols.get(campaign.protocol), options_of(campaign)
+    if any(isinstance(widget, Spans) for widget in protocol.form):
+        outside = _outside(session, campaign_id, protocol, options)
+        found = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))
+        places = tuple(islice(found, merge.MOST_PLACES))
+        if places:
+            raise Invalid("spans do not fit the texts; nothing was stored", places=places)
+
+
+def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[Place]:
+    found = judgments.reaching_out(session, campaign_id, merge.MOST_PLACES)
+    for answer in judgments.answers(session, campaign_id, among=found) if found else ():
+        payload = protocol.payload.model_validate(answer.payload)
+        try:
+            protocol.check(payload, Shown(answer.source, answer.text), options)
+        except Invalid as error:
+            file, line = judgments.staged_at(session, answer.judgment_id)
+            yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
+
+
+def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
+    """Whether a judgment marks a place of the text of a side."""
+    spans = (span for widget in protocol.form if isinstance(widget, Spans) for span in getattr(payload, widget.field))
+    return any(span.side == side and span.start is not None for span in spans)
+
+
+def _outside_of_new_texts(
+    session: Session, campaign_id: int, protocol: Protocol[Any], options: Options
+) -> Iterator[Place]:
+    for blind in judgments.judged_blind(session, campaign_id):
+        payload = protocol.payload.model_validate(blind.payload)
+        shown = Shown(source=blind.text) if blind.of_source else Shown(text=blind.text)
+        if blind.led and _marks(payload, protocol, "source" if blind.of_source else "target"):
+            said = f"a span was marked before on {blind.address}, and counts the white space at the start of this text"
+            yield Place((blind.file, blind.line), said)
+            continue
+        try:
+            protocol.check(payload, shown, options)
+        except Invalid as error:
+            for place in error.places:
+                said = f"a span that was marked before, on {blind.address}, {place.msg}"
+                yield Place((blind.file, blind.line, *place.loc), said)

@@ -1,0 +1,153 @@
+"""Scores of automatic metrics, brought from outside and kept as whole sets by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.services.campaigns import audit
+from app.storage import campaigns
+from app.storage import metrics as stored
+from app.storage.db import Session
+
+
+class MetricNotFound(NotFound):
+    """There are no scores of such a metric in this campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The score of one output; segment counts from 1."""
+
+    system: str
+    document: str
+    segment: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A set of scores. systems: of systems as a whole. in_order: by system, of every test segment in the order of the
+    campaign, None where there is none.
+    """
+
+    higher_is_better: bool = True
+    systems: Mapping[str, float] = field(default_factory=dict)
+    outputs: Sequence[Output] = ()
+    in_order: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric as it stands. n_outputs, n_of_systems: scores of outputs, and of systems as a whole."""
+
+    metric: str
+    higher_is_better: bool
+    n_outputs: int
+    n_of_systems: int
+    n_systems: int
+    data_version: int
+    left: Mapping[str, int] = field(default_factory=dict)
+
+
+Address = tuple[int, int | None]
+
+
+def put(session: Session, campaign: str, metric: str, given: Scores, *, actor: str) -> Metric:
+    """Store the scores of a metric in place of what it had; the same set again changes nothing.
+
+    Scores of systems and segments that the campaign does not have, or could still lose, stay out and are counted.
+
+    Raises NotFound, Invalid where a list does not fit the test set, an output is scored twice, or nothing is left.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    rows, left = _rows(session, row.id, given)
+    if not rows:
+        why = ", ".join(f"{n} {reason}" for reason, n in sorted(left.items())) or "there is no score"
+        raise Invalid("no score can be stored", places=(Place(("body",), why),))
+    before = next((one for one in stored.latest(session, row.id, row.data_version) if one.metric == metric), None)
+    if before is None or not _same(session, row.id, before, rows, given):
+        version = campaigns.next_version(session, row.id, actor=actor, what=f"scores of {metric}")
+        listed = [(*address, score) for address, score in rows.items()]
+        stored.put(session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version)
+        audit.record(session, row.id, actor=actor, action="metric put", what={"metric": metric, "n": len(rows)})
+    return _with(get(session, campaign, metric), left)
+
+
+def get(session: Session, campaign: str, metric: str) -> Metric:
+    """A metric as it stands. Raises NotFound."""
+    found = next((one for one in every(session, campaign) if one.metric == metric), None)
+    if found is None:
+        raise MetricNotFound(metric)
+    return found
+
+
+def every(session: Session, campaign: str) -> list[Metric]:
+    """The metrics of a campaign by name. Raises NotFound."""
+    row = campaigns.get(session, campaign)
+    return [
+        Metric(one.metric, one.higher_is_better, one.n_outputs, one.n_of_systems, one.n_systems, one.version)
+        for one in stored.latest(session, row.id, row.data_version)
+    ]
+
+
+def _with(found: Metric, left: Mapping[str, int]) -> Metric:
+    counts = (found.n_outputs, found.n_of_systems, found.n_systems, found.data_version)
+    return Metric(found.metric, found.higher_is_better, *counts, dict(left))
+
+
+def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Address, float], Counter[str]]:
+    """Scores by (system id, segment id), and how many stay out by reason."""
+    systems, segments = stored.systems(session, campaign_id), stored.segments(session, campaign_id)
+    known = {(row.key, row.position): row for row in segments}
+    left: Counter[str] = Counter()
+    rows: dict[Address, float] = {}
+    for key, score in given.systems.items():
+        if key in systems:
+            rows[systems[key], None] = score
+        else:
+            left["of systems that are not judged here"] += 1
+    for system, segment, score, place in _scored(given, segments):
+        found = known.get(segment)
+        if system not in systems:
+            left["of systems that are not judged here"] += 1
+        elif found is None or not found.stands:
+            left["of segments that are not here"] += 1
+        elif (systems[system], found.id) in rows:
+            raise Invalid(places=(Place(place, "this output has a score already"),))
+        else:
+            rows[systems[system], found.id] = score
+    return rows, left
+
+
+def _scored(
+    given: Scores, segments: Sequence[Any]
+) -> Iterator[tuple[str, tuple[str, int], float, tuple[str | int, ...]]]:
+    for n, one in enumerate(given.outputs):
+        yield one.system, (one.document, one.segment), one.score, ("body", "outputs", n)
+    for system, scores in given.in_order.items():
+        if len(scores) != len(segments):
+            what = f"holds {len(scores):,} scores; the test set has {len(segments):,} segments"
+            raise Invalid(places=(Place(("body", "in_order", system), what),))
+        for row, score in zip(segments, scores, strict=True):
+            if score is not None:
+                yield system, (row.key, row.position), score, ("body", "in_order", system)
+
+
+def _same(session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: Scores) -> bool:
+    if before.higher_is_better != given.higher_is_better:
+        return False
+    systems = stored.systems(session, campaign_id)
+    segments = {(row.key, row.position): row.id for row in stored.segments(session, campaign_id)}
+    held = stored.scores(session, campaign_id, before.metric, before.version)
+    had = {
+        (
+            systems.get(row.system),
+            None if row.document is None else segments.get((row.document, row.position)),
+        ): row.score
+        for row in held
+    }
+    return had == rows

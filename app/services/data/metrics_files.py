@@ -1,0 +1,118 @@
+"""Scores of automatic metrics from files: tables by name, and score files of mt-metrics-eval."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from app.domain.errors import Invalid
+from app.services.data.metrics import Output, Scores
+
+MTME = re.compile(r"(?:.*/)?(?P<name>[^/]+)\.(?P<level>seg|sys)\.score")
+NEEDED = ("system", "score")
+Value = TypeVar("Value")
+NONE = frozenset({"", "none", "nan"})
+
+
+def named(path: str) -> str | None:
+    """The name of the metric that a score file of mt-metrics-eval says.
+
+    >>> named("metric-scores/en-de/COMET-22-refA.seg.score"), named("scores.tsv")
+    ('COMET-22-refA', None)
+    """
+    found = MTME.fullmatch(path)
+    return None if found is None else re.sub(r"[^A-Za-z0-9._~:@+\-]", "_", found["name"])[:128]
+
+
+def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
+    """The scores of one metric from its files: texts by path.
+
+    A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between tabs or
+    commas. `NAME.seg.score` and `NAME.sys.score` are those of mt-metrics-eval: a system and a score on each line, those
+    of segments in the order of the test set, `None` where there is none.
+
+    Raises Invalid, naming file and line.
+    """
+    found = Scores(higher_is_better=higher_is_better)
+    for path, text in files.items():
+        match = MTME.fullmatch(path)
+        rows = [line.split() for line in text.splitlines() if line.strip()] if match else []
+        if match is None:
+            found = _table(found, path, text)
+        elif match["level"] == "sys":
+            found = replace(found, systems=_joined(path, found.systems, _of_systems(path, rows)))
+        else:
+            found = replace(found, in_order=_joined(path, found.in_order, _in_order(path, rows)))
+    return found
+
+
+def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
+    """Both together. Raises Invalid where a system is in both: which of them is meant?"""
+    twice = sorted(before.keys() & new.keys())
+    if twice:
+        raise Invalid(f"{path}: another file scores {twice[0][:80]}, too")
+    return {**before, **new}
+
+
+def _of_systems(path: str, rows: Iterable[list[str]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for n, (system, score) in enumerate(_pairs(path, rows), 1):
+        if system in found:
+            raise Invalid(f"{path}, line {n}: a second score of {system[:80]}")
+        if score is not None:
+            found[system] = score
+    return found
+
+
+def _in_order(path: str, rows: Iterable[list[str]]) -> dict[str, list[float | None]]:
+    found: dict[str, list[float | None]] = {}
+    for system, score in _pairs(path, rows):
+        found.setdefault(system, []).append(score)
+    return found
+
+
+def _pairs(path: str, rows: Iterable[list[str]]) -> Iterable[tuple[str, float | None]]:
+    for n, row in enumerate(rows, 1):
+        if len(row) != 2:
+            raise Invalid(f"{path}, line {n}: a system and a score, not {len(row)} fields")
+        yield row[0], _number(path, n, row[1])
+
+
+def _number(path: str, line: int, text: str) -> float | None:
+    if text.strip().lower() in NONE:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise Invalid(f"{path}, line {line}: {text[:40]!r} is no score")
+    return value
+
+
+def _table(before: Scores, path: str, text: str) -> Scores:
+    lines = text.splitlines()
+    reader = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
+    if any(name not in (reader.fieldnames or ()) for name in NEEDED):
+        raise Invalid(f"{path}: its header needs the columns system and score, and for outputs document and segment")
+    systems, outputs = dict(before.systems), list(before.outputs)
+    for row in reader:
+        score = _number(path, reader.line_num, row["score"] or "")
+        if score is None:
+            continue
+        document, segment = row.get("document") or "", row.get("segment") or ""
+        if not document and not segment:
+            if row["system"] in systems:
+                raise Invalid(f"{path}, line {reader.line_num}: a second score of {row['system'][:80]}")
+            systems[row["system"]] = score
+        elif segment.isascii() and segment.isdigit() and int(segment) > 0:
+            outputs.append(Output(row["system"], document, int(segment), score))
+        else:
+            raise Invalid(
+                f"{path}, line {reader.line_num}: {segment[:40]!r} is no number of a segment; they count from 1"
+            )
+    return replace(before, systems=systems, outputs=outputs)

@@ -1,0 +1,357 @@
+"""Reading of large files by two processes of our own, each of which has whole documents; merging stays here.
+
+Python reads on one core only, and reading is what an import takes longest for. Lines are shared out by what they are
+about, so nobody needs another's, and what is merged does not depend on who was faster: chunks are taken in turns, and
+their number and order follow from the files alone (docs/decisions/0013).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import queue
+import subprocess
+import sys
+import threading
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Final, Self, TypeVar
+from zlib import crc32
+
+from app import formats
+from app.domain.errors import AppError, Invalid, Place, StorageFull, Unavailable
+from app.formats._base import (
+    MOST_ERRORS,
+    At,
+    Format,
+    Input,
+    Limits,
+    ReadContext,
+    ReadLog,
+    Record,
+    Spread,
+    TooManyErrors,
+)
+from app.services.data.parallel_messages import (
+    INTERPRETED,
+    AllDealt,
+    Begin,
+    Block,
+    ChunkEnds,
+    Dealt,
+    Done,
+    Judge,
+    Opened,
+    Refused,
+    Told,
+)
+from app.storage.copy_text import Lines
+
+READERS: Final = 2  # part of what is stored, as the order of items follows it; so no number of cores
+LARGE: Final = 16 << 20  # bytes of all files unpacked, from which it is worth half a second to start the readers
+HAND: Final = 1 << 18  # characters of one deal
+LETTERS: Final = 16  # deals that wait for a reader
+HELD: Final = 1 << 20  # bytes that a pipe holds
+MOST_REMEMBERED: Final = 100_000
+PATIENCE: Final = 5.0  # seconds for a reader to end by itself
+Sent = TypeVar("Sent")
+
+
+class ReaderLost(Unavailable):
+    """A process that read the files ended before its time; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """COPY lines about some documents, all there is about them in the files, and how much is in them."""
+
+    lines: Lines
+    n_records: int
+    n_judgments: int
+    n_voids: int
+
+
+class Reader:
+    """One process that reads; see `app.services.data.parallel_reader`."""
+
+    def __init__(self, begin: Begin) -> None:
+        (theirs_in, ours_out), (ours_in, theirs_out) = _pipe(), _pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, *INTERPRETED, str(theirs_in), str(theirs_out)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=environment(),
+                pass_fds=[theirs_in, theirs_out],
+            )
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        self._from, self._to = Connection(ours_in, writable=False), Connection(ours_out, readable=False)
+        self._numbers = array("q")
+        self._lines: list[str] = []
+        self._size = 0
+        self._letters: queue.Queue[object] = queue.Queue(LETTERS)
+        self._chunks: queue.Queue[Chunk | Done | AppError] = queue.Queue(1)
+        self._threads = [threading.Thread(target=self._post, name="deal", daemon=True)]
+        self._threads[0].start()
+        self.send(begin)
+
+    def send(self, message: object) -> None:
+        """Say something, as soon as it listens. Where it is gone, whoever waits for an answer is told."""
+        self._letters.put(message)
+
+    def deal(self, number: int, line: str) -> bool:
+        """Hand over a line, with others; whether it was one too many bad ones."""
+        self._numbers.append(number)
+        self._lines.append(line)
+        self._size += len(line)
+        return self._size > HAND and self.flush()
+
+    def flush(self) -> bool:
+        """Hand over the lines that wait; whether the reader has had enough."""
+        if self._lines:
+            self.send(Dealt(self._numbers.tobytes(), "\n".join(self._lines).encode()))
+            self._numbers, self._lines, self._size = array("q"), [], 0
+        return self._from.poll()
+
+    def all_dealt(self) -> None:
+        """Say that there are no more lines."""
+        self.flush()
+        self.send(AllDealt())
+
+    def told(self) -> Told:
+        """What the lines say, when all are dealt. Raises Invalid, StorageFull and ReaderLost."""
+        while True:
+            message = self._received()
+            if isinstance(message, AppError):
+                raise message
+            if isinstance(message, Told):
+                return message
+
+    def start(self, judge: Judge) -> None:
+        """Let it go on to the records, one chunk ahead of whoever takes them."""
+        self.send(judge)
+        self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
+        self._threads[-1].start()
+
+    def next(self) -> Chunk | Done:
+        """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
+        found = self._chunks.get()
+        if isinstance(found, AppError):
+            raise found
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+        self._letters.put(None)
+        for thread in self._threads:
+            while thread.is_alive():
+                with suppress(queue.Empty):
+                    self._chunks.get(timeout=0.01)
+        self._from.close()
+        self._to.close()
+
+    def _post(self) -> None:
+        """Send what is to be sent; what nobody reads any more is thrown away."""
+        gone = False
+        while (message := self._letters.get()) is not None:
+            if not gone:
+                try:
+                    self._to.send(message)
+                except OSError:
+                    gone = True
+
+    def _receive(self) -> None:
+        """Put chunks into the queue until there are no more."""
+        held = Lines()
+        while True:
+            message = self._received()
+            if isinstance(message, Block):
+                held.hold(message.table, message.data)
+            elif isinstance(message, ChunkEnds):
+                self._chunks.put(Chunk(held, message.n_records, message.n_judgments, message.n_voids))
+                held = Lines()
+            elif isinstance(message, Done | AppError):
+                self._chunks.put(message)
+                return
+
+    def _received(self) -> object:
+        """What it says next; an error where it gives up or is gone."""
+        try:
+            message = self._from.recv()
+        except (EOFError, OSError):
+            return ReaderLost()
+        if isinstance(message, Refused):
+            kind = StorageFull if message.full else Invalid
+            return kind(message.detail, places=message.places)
+        return message
+
+
+def environment() -> dict[str, str]:
+    """Ours, without our settings, and with the paths that we find modules on."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe, the end to read from first, that holds as much as may be: nobody waits where others use the cores."""
+    ends = os.pipe()
+    with suppress(OSError):  # others may have used up what one user's pipes may hold
+        fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, HELD)
+    return ends
+
+
+class Elsewhere:
+    """Stands for all the records that other processes hold; whoever meets it takes their chunks, or closes it."""
+
+    def __init__(self, readers: Sequence[Reader], log: ReadLog, *, by_segment: bool) -> None:
+        self._readers, self._log, self._by_segment = readers, log, by_segment
+        self.n_judgments = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers:
+            reader.close()
+
+    def chunks(self, protocol: str, options: Mapping[str, object], size: int) -> Iterator[Chunk]:
+        """Chunks of at least so many judgments, by turns, in an order that the files alone decide.
+
+        Raises Invalid where reading cannot go on; bad lines go to the log. Raises StorageFull and ReaderLost.
+        """
+        judge = Judge(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
+        for reader in self._readers:
+            reader.start(judge)
+        left = list(self._readers)
+        while left:
+            for reader in tuple(left):
+                found = reader.next()
+                if isinstance(found, Done):
+                    left.remove(reader)
+                    add_logs(self._log, [found.log])
+                    continue
+                self.n_judgments += found.n_judgments
+                yield found
+
+
+def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record | Elsewhere]:
+    """Records of the files; of large ones the campaign's only, and one that stands for all others.
+
+    Raises Invalid as the format's `read` does, StorageFull, and ReaderLost.
+    """
+    if format.read is None:
+        return
+    if format.spread is None or not at_least(LARGE, files, context.limits):
+        yield from format.read(files, context, log)
+        return
+    names = tuple(file.name for file in files)
+    begin = Begin(format.name, names, dict(context.options), context.limits, context.protocol)
+    with ExitStack() as stack:
+        readers: list[Reader] = []
+        for _ in range(READERS):
+            readers.append(Reader(begin))
+            stack.callback(readers[-1].close)
+        told = _deal(format.spread, readers, files, context.limits, log)
+        yield format.spread.head(names, told)
+        elsewhere = Elsewhere(readers, log, by_segment=format.by_segment)
+        yield elsewhere
+    if format.spread.last is not None:
+        format.spread.last(context, log)
+    log.finish()
+    if format.spread.some and not elsewhere.n_judgments:
+        raise Invalid(f"there are no judgments in {', '.join(names)}")
+
+
+def at_least(size: int, files: Sequence[Input], limits: Limits) -> bool:
+    """Whether there are so many bytes in the files, packed or not."""
+    total = 0
+    for file in files:
+        with suppress(Invalid):  # whoever reads it says what is wrong
+            for block in formats.blocks(file, limits, ReadLog()):
+                total += len(block)
+                if total >= size:
+                    return True
+    return False
+
+
+def _deal(
+    spread: Spread, readers: Sequence[Reader], files: Sequence[Input], limits: Limits, log: ReadLog
+) -> list[object]:
+    """Share out all lines; what the readers told. Raises Invalid with the first bad lines of all."""
+    own = ReadLog(skip_bad_lines=True)
+    order = [file.name for file in files]
+    try:
+        for file in files:
+            if _deal_file(spread, readers, file, limits, own):
+                break
+    except Invalid as fault:
+        for reader in readers:
+            reader.all_dealt()
+        first = merged_places([own, *(reader.told().log for reader in readers)], order)
+        raise type(fault)(fault.detail, places=(*first, *fault.places[-1:])) from None
+    for reader in readers:
+        reader.all_dealt()
+    told = [reader.told() for reader in readers]
+    log.lines += own.lines
+    logs = [own, *(one.log for one in told)]
+    add_logs(log, logs)
+    log.bad[:] = merged_places(logs, order)
+    if log.n_bad > MOST_ERRORS and not log.skip_bad_lines:
+        raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(log.bad))
+    log.finish()
+    return [one.told for one in told]
+
+
+def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: Limits, own: ReadLog) -> bool:
+    """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
+    deals = [reader.deal for reader in readers]
+    known: dict[str, int] = {}
+    found = formats.lines(file, limits, own)
+    for number, line in found:
+        about, is_data = spread.route(At(file.name, number), line, own)
+        for reader in readers:
+            reader.flush()
+            reader.send(Opened(file.name, number, line))
+        if is_data:
+            deals[_share(about(line))](number, line)
+        break
+    for number, line in found:
+        name = about(line)
+        share = known.get(name)
+        if share is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            share = known[name] = _share(name)
+        if deals[share](number, line):
+            return True
+    return own.n_bad > MOST_ERRORS
+
+
+def _share(name: str) -> int:
+    """Which reader has what is about this; the same on every machine."""
+    return crc32(name.encode()) % READERS
+
+
+def add_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
+    """Add what others saw, but for the number of lines."""
+    for other in others:
+        for noun, names in other.mapped.items():
+            log.mapped.setdefault(noun, {}).update(names)
+        for counts, more in ((log.repaired, other.repaired), (log.dropped, other.dropped), (log.notes, other.notes)):
+            counts.update(more)
+        log.n_bad += other.n_bad
+        log.bad += other.bad[: MOST_ERRORS - len(log.bad)]
+
+
+def merged_places(logs: Sequence[ReadLog], order: Sequence[str]) -> list[Place]:
+    """The first bad lines of all, as one reader would have met them."""
+    rank = {name: i for i, name in enumerate(order)}
+    places = [place for log in logs for place in log.bad]
+    return sorted(places, key=lambda place: (rank[str(place.loc[0])], int(place.loc[1])))[:MOST_ERRORS]

@@ -1,0 +1,123 @@
+"""A process that reads some of the lines of an import: `python -m app.services.data.parallel_reader IN OUT`.
+
+It takes lines in, sorts them, and makes, validates and scores their records; what it gives is COPY lines. It ends when
+its pipe does, so it never outlives the import that it reads for.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from array import array
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from app import formats, protocols
+from app.domain.errors import Invalid, StorageFull
+from app.formats._base import MOST_ERRORS, Part, ReadContext, ReadLog
+from app.protocols._base import options_of
+from app.services.data.parallel_messages import (
+    AllDealt,
+    Begin,
+    Block,
+    ChunkEnds,
+    Dealt,
+    Done,
+    Enough,
+    Judge,
+    Opened,
+    Refused,
+    Told,
+)
+from app.services.data.staging_writer import Stage, rarely_collecting
+from app.storage.copy_text import Lines
+
+
+@dataclass(slots=True)
+class _Counted:
+    """What earlier chunks held."""
+
+    records: int = 0
+    judgments: int = 0
+    voids: int = 0
+
+
+def main(arrives: int, leaves: int) -> None:
+    """Read for whoever holds the other ends of two pipes, and end with them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends, and so its pipes
+    with (
+        Connection(arrives, writable=False) as inbox,
+        Connection(leaves, readable=False) as outbox,
+        suppress(EOFError, ConnectionError),
+        rarely_collecting(),
+    ):
+        try:
+            _read(inbox, outbox)
+        except Invalid as fault:
+            outbox.send(Refused(fault.detail, fault.places))
+        except StorageFull as fault:
+            outbox.send(Refused(fault.detail, (), full=True))
+
+
+def _read(inbox: Connection, outbox: Connection) -> None:
+    begin: Begin = inbox.recv()
+    found = formats.get(begin.format).spread
+    if found is None:
+        raise Invalid(f"{begin.format} is read by one process")
+    log = ReadLog(skip_bad_lines=True)  # whether they are to be skipped is for whoever has them all to say
+    context = ReadContext(begin.options, begin.limits, begin.protocol)
+    with closing(found.part(begin.names, context, log)) as part:
+        _take_in(inbox, outbox, part, log)
+        outbox.send(Told(part.told(), log))
+        _give(outbox, part, inbox.recv(), log)
+
+
+def _take_in(inbox: Connection, outbox: Connection, part: Part, log: ReadLog) -> None:
+    said = False
+    while not isinstance(message := inbox.recv(), AllDealt):
+        if isinstance(message, Opened):
+            part.open(message.file, message.number, message.line)
+        elif isinstance(message, Dealt):
+            take, numbers = part.take, array("q", message.numbers)
+            for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
+                take(number, line)
+        if log.n_bad > MOST_ERRORS and not said:
+            said = True
+            outbox.send(Enough())
+
+
+def _give(outbox: Connection, part: Part, judge: Judge, log: ReadLog) -> None:
+    """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
+    _forget(log, skip_bad_lines=judge.skip_bad_lines)
+    protocol = protocols.get(judge.protocol)
+    judged_by = protocol, options_of(protocol, judge.options)
+    stage = Stage(lambda: judged_by, Lines(lambda table, data: outbox.send(Block(table, data))))
+    counted = _Counted()
+    for record in part.records():
+        if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):
+            _end_chunk(outbox, stage, counted)
+        stage.add(record, log)
+    _end_chunk(outbox, stage, counted)
+    outbox.send(Done(log))
+
+
+def _end_chunk(outbox: Connection, stage: Stage, counted: _Counted) -> None:
+    stage.lines.pack()
+    new = _Counted(stage.n_records, stage.n_judgments, stage.n_voids)
+    counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids
+    outbox.send(ChunkEnds(*counts))
+    counted.records, counted.judgments, counted.voids = new.records, new.judgments, new.voids
+    stage.begin()
+
+
+def _forget(log: ReadLog, *, skip_bad_lines: bool) -> None:
+    """Begin to count anew: what was counted so far is told already."""
+    log.skip_bad_lines = skip_bad_lines
+    log.n_bad = 0
+    for seen in (log.mapped, log.repaired, log.dropped, log.notes, log.bad):
+        seen.clear()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

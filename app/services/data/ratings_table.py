@@ -1,0 +1,72 @@
+"""The ratings of a campaign as CSV: what every analysis reads, one row a (judgment, system), full precision."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+
+from app.domain.cells import inert
+from app.domain.recipe import Scoring
+from app.reports.source.scores import own_digest, reading
+from app.services.campaigns.campaigns import get
+from app.stats.ratings import Ratings, Role
+from app.storage import campaigns, exports, ratings
+from app.storage.db import Session
+
+COLUMNS = ("system", "document", "position", "rater", "task", "judgment", "role", "accepted", "score", "n_errors")
+BATCH = 5000
+
+
+def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
+    """Ratings under the campaign's own profile; only the names of the columns where nothing is judged.
+
+    Nothing is written, so the transaction may be read-only. `position` is empty for a score of a whole document.
+    `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
+    """
+    row, view = campaigns.get(session, campaign), get(session, campaign)
+    read = reading(view, Scoring())
+    frame = ratings.Frame(
+        higher_is_better=read.measure.higher_is_better,
+        scale=read.measure.scale,
+        criterion=None,
+        documents_known=view.documents_known,
+        standardised=read.options.standardised,
+    )
+    yield _lines([COLUMNS])
+    profile = exports.profile_id(session, row.id, own_digest(view))
+    if profile is None:
+        return
+    found = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
+    held: list[tuple[object, ...]] = []
+    for cells in _rows(found.ratings):
+        held.append(cells)
+        if len(held) >= BATCH:
+            yield _lines(held)
+            held = []
+    if held:
+        yield _lines(held)
+
+
+def _rows(rows: Ratings) -> Iterator[tuple[object, ...]]:
+    names = rows.labels
+    for i in range(len(rows)):
+        segment = int(rows.segment[i])
+        yield (
+            inert(names.systems[rows.system[i]]),
+            inert(names.documents[rows.document[i]]),
+            "" if segment < 0 else int(names.segment_position[segment]),
+            inert(names.raters[rows.rater[i]]),
+            inert(names.tasks[rows.task[i]]),
+            int(rows.judgment[i]),
+            Role(int(rows.role[i])).name.lower(),
+            "true" if rows.accepted[i] else "false",
+            repr(float(rows.score[i])),
+            int(rows.n_errors[i]),
+        )
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()

@@ -1,0 +1,105 @@
+"""Errors that raters of another campaign marked, shown ready made to the raters of this one (MQM re-annotation).
+
+Source: Riley et al. 2025 (arXiv 2510.24664): a second rater sees and edits the first's errors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from app import protocols
+from app.domain.errors import Conflict, Invalid, Place
+from app.formats._base import JudgmentRow
+from app.protocols import as_prefill
+from app.protocols._base import Span
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.data import exports
+from app.storage import campaigns, cloning, plans
+from app.storage import test_sets as stored
+from app.storage.db import Session
+
+BEFORE_OPEN = frozenset({"draft", "planned"})
+
+
+class TakesNone(Conflict):
+    """The campaign's protocol shows no errors ready made."""
+
+
+class TooLate(Conflict):
+    """Errors to be shown are settled before a campaign is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """What was taken over. left: judgments that stayed behind, by reason."""
+
+    outputs: int
+    errors: int
+    raters: int
+    left: Mapping[str, int]
+    data_version: int
+
+
+def take_over(session: Session, campaign: str, source: str, *, rater: str | None, actor: str) -> Prefilled:
+    """Show with every output that both campaigns have the errors that a rater of the other marked on it.
+
+    rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
+    surplus, is nobody's word. Taking over again replaces what was.
+
+    Raises NotFound, Invalid where both are one, TakesNone, TooLate.
+    """
+    if campaign == source:
+        raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
+    row = campaigns.get(session, campaign, lock=True)
+    source_id = campaigns.get(session, source).id
+    if row.state not in BEFORE_OPEN:
+        raise TooLate(f"it is {row.state}")
+    if not protocols.get(get(session, campaign).protocol).accepts_prefill:
+        raise TakesNone
+    same = cloning.unchanged(session, source=source_id, target=row.id)
+    left: Counter[str] = Counter()
+    chosen = _chosen(exports.standing(session, source), same, rater, left)
+    ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})
+    rows, errors = [], 0
+    for address, record in sorted(chosen.items()):
+        spans, priors = as_prefill(_spans(record), prior_rater=record.rater)
+        how = {"from": source, "prior": [{"id": p.id, "rater": p.prior_rater, "error": p.prior_error} for p in priors]}
+        rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
+        errors += len(spans)
+    stored.put_prefills(session, row.id, rows, source=source)
+    version = campaigns.next_version(session, row.id, actor=actor, what="prefills")
+    raters = {record.rater for record in chosen.values()}
+    what = {"from": source, "outputs": len(rows), "errors": errors}
+    audit.record(session, row.id, actor=actor, action="prefills taken over", what=what)
+    return Prefilled(len(rows), errors, len(raters), dict(left), version)
+
+
+def _chosen(
+    records: Iterator[JudgmentRow], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
+) -> dict[tuple[str, str, int], JudgmentRow]:
+    """For each output the judgment whose errors are shown: of the wanted rater, in the latest revision."""
+    found: dict[tuple[str, str, int], JudgmentRow] = {}
+    for record in records:
+        if record.position is None or record.role != "rating":
+            continue
+        if rater is not None and record.rater != rater:
+            left["another rater"] += 1
+            continue
+        for system in record.systems:
+            address = (system, record.document, record.position)
+            if address not in same:
+                left["output changed or not there"] += 1
+                continue
+            had = found.get(address)
+            if had is None or (record.rater, -(record.revision or 1)) < (had.rater, -(had.revision or 1)):
+                found[address] = record
+    return found
+
+
+def _spans(record: JudgmentRow) -> tuple[Span, ...]:
+    errors = record.payload.get("errors")
+    given = errors if isinstance(errors, list) else []
+    return tuple(Span.model_validate({**error, "prefill": None}) for error in given if isinstance(error, dict))

@@ -1,0 +1,221 @@
+"""Judgments made elsewhere, by name: checked as a whole, then taken in like an import of one file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain, islice
+
+from pydantic import ValidationError
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.domain.faults import first_faults
+from app.formats._base import At, JudgmentRow, ReadLog
+from app.protocols._base import Shown
+from app.services.campaigns.campaigns import get
+from app.services.data.intake import Intake, take_in
+from app.services.data.recording_people import look_ahead, refuse_second
+from app.services.data.recording_planned import planned
+from app.storage import campaigns, clock, elsewhere
+from app.storage.db import Session
+from app.storage.staging import json_text
+
+BODY = "body"
+LONGEST_KEY = 128
+MOST_PLACES = 100
+AHEAD = timedelta(minutes=5)
+"""How far a sender's clock may be ahead of the database's."""
+CREATED = ("systems", "documents", "raters", "segments")
+
+
+class NotRecorded(Invalid):
+    """Some judgments are not valid; nothing was stored."""
+
+
+class NamedOtherwise(Conflict):
+    """A judgment of this external_id says something else; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A judgment as it was sent. segment: position from 1, None for the whole document."""
+
+    rater: str
+    document: str
+    segment: int | None
+    system: str
+    payload: Mapping[str, object]
+    external_id: str | None = None
+    submitted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of them. unchanged: sent before and known. created: rows by noun, for names that were declared.
+
+    planned: of those not known, how many answer what a plan gave to the rater. handed_in: tasks that are whole by them.
+    """
+
+    judgments: int
+    revisions: int
+    unchanged: int
+    planned: int
+    handed_in: int
+    created: Mapping[str, int]
+    data_version: int
+
+
+def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bool, actor: str) -> Recorded:
+    """Store judgments made elsewhere, all of them or none, under one data version.
+
+    What a plan gave to the rater is answered where it stands in their task, and a task in which nothing is missing any
+    more is handed in. The rest is the rater's work beside the plan.
+
+    The same answer again changes nothing; another answer of a rater for the same output is a revision, unless an
+    external_id says that it is the one from before. declare: create what is named and unknown, as an import does.
+
+    Nobody judges an output twice, by whichever account: what a person's other account has or did is refused.
+
+    Raises NotFound, NamedOtherwise, TaskHandedIn, JudgedByThePerson, or Invalid; places are `("body", i, field, …)`
+    with i from 0.
+    """
+    several = look_ahead(session, campaign, sent)
+    row = campaigns.get(session, campaign, lock=True)
+    view = get(session, campaign)
+    intake = Intake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
+    # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
+    wrong = chain(
+        (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
+        _not_yet(sent, clock.now(session) + AHEAD),
+        () if declare else _unknown(session, row.id, sent),
+        _twice_named(sent),
+    )
+    if places := tuple(islice(wrong, MOST_PLACES)):
+        raise NotRecorded(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
+    known = _known(session, row.id, sent)
+    there = planned(session, row.id, intake.judged_by()[0], sent)
+    left = [i for i in range(len(sent)) if i not in known | there.known]
+    if several:
+        refuse_second(session, row.id, sent, there, left)
+    rows = [_row(i, sent[i], there.at.get(i)) for i in left]
+    try:
+        counts = take_in(intake, rows, ReadLog())
+    except Invalid as error:
+        raise NotRecorded(error.detail, places=tuple(map(_in_payload, error.places))) from None
+    return Recorded(
+        judgments=counts["judgments"],
+        revisions=counts["revisions"],
+        unchanged=counts["unchanged"] + len(sent) - len(left),
+        planned=len(there.at.keys() & set(left)),
+        handed_in=there.complete(session, row.id, left) if counts["judgments"] else 0,
+        created={noun: counts[noun] for noun in CREATED},
+        data_version=counts["data_version"],
+    )
+
+
+def _wrong_payload(intake: Intake, i: int, one: Sent) -> Iterator[Place]:
+    """What the campaign's protocol finds wrong with a payload, without its texts."""
+    protocol, options = intake.judged_by()
+    said = one.payload.get("protocol", protocol.name)
+    if said != protocol.name:
+        yield Place((BODY, i, "payload", "protocol"), f"the campaign judges by {protocol.name}")
+        return
+    try:
+        payload = protocol.payload.model_validate(dict(one.payload))
+        protocol.check(payload, Shown(), options)
+        if not intake.needs_texts:
+            protocol.score(payload, Shown(), options)
+    except ValidationError as error:
+        for fault in first_faults(error):
+            yield Place((BODY, i, "payload", *fault["loc"]), fault["msg"])
+    except Invalid as error:
+        for place in error.places or (Place((), error.detail or error.title()),):
+            yield Place((BODY, i, "payload", *place.loc), place.msg)
+
+
+def _not_yet(sent: Sequence[Sent], latest: datetime) -> Iterator[Place]:
+    """Times to come: of several answers the last by time counts, so none later could ever correct such a one."""
+    for i, one in enumerate(sent):
+        if one.submitted_at is not None and one.submitted_at > latest:
+            yield Place((BODY, i, "submitted_at"), "is in the future, by the clock of the database")
+
+
+def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterator[Place]:
+    """Names that the campaign does not have."""
+    documents = sorted({one.document for one in sent})
+    there = {
+        "rater": elsewhere.raters_among(session, campaign_id, sorted({one.rater for one in sent})),
+        "document": elsewhere.documents_among(session, campaign_id, documents),
+        "system": elsewhere.systems_among(session, campaign_id, sorted({one.system for one in sent})),
+    }
+    segments = elsewhere.segments_of(session, campaign_id, documents)
+    for i, one in enumerate(sent):
+        for noun, keys in there.items():
+            if getattr(one, noun) not in keys:
+                yield Place((BODY, i, noun), f"there is no such {noun}; `declare=true` creates it")
+        known = one.document in there["document"]
+        if known and one.segment is not None and (one.document, one.segment) not in segments:
+            yield Place((BODY, i, "segment"), "the document has no such segment; `declare=true` creates it")
+
+
+def _twice_named(sent: Sequence[Sent]) -> Iterator[Place]:
+    """Judgments that bear the external_id of an earlier one in the same request."""
+    first: dict[str, int] = {}
+    for i, one in enumerate(sent):
+        if one.external_id is not None and first.setdefault(one.external_id, i) != i:
+            yield Place((BODY, i, "external_id"), f"judgment {first[one.external_id]} has it, too")
+
+
+def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]:
+    """Which of them were stored before under their external_id. Raises NamedOtherwise."""
+    stored = elsewhere.named(session, campaign_id, [one.external_id for one in sent if one.external_id is not None])
+    known, places = set(), []
+    for i, one in enumerate(sent):
+        under = stored.get(one.external_id or "", [])
+        if any(_same(one, other) for other in under):
+            known.add(i)
+        elif under:
+            places.append(Place((BODY, i, "external_id"), "names a stored judgment that says something else"))
+    if places:
+        raise NamedOtherwise(places=tuple(places[:MOST_PLACES]))
+    return known
+
+
+def _same(one: Sent, stored: elsewhere.Known) -> bool:
+    address = (one.rater, one.document, one.segment) == (stored.rater, stored.document, stored.segment)
+    return address and one.system in stored.systems and json_text(one.payload) == json_text(stored.payload)
+
+
+def _row(i: int, one: Sent, planned: elsewhere.PlannedItem | None) -> JudgmentRow:
+    """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
+    return JudgmentRow(
+        at=At(BODY, i),
+        task=planned.task if planned else keyed("elsewhere", one.rater),
+        item=planned.item if planned else keyed(one.system, one.document),
+        systems=planned.systems if planned else (one.system,),
+        role=planned.role if planned else "rating",
+        document=one.document,
+        position=one.segment,
+        rater=one.rater,
+        payload=one.payload,
+        submitted_at=one.submitted_at,
+        external_id=one.external_id,
+    )
+
+
+def keyed(*parts: str) -> str:
+    """A key for keys together: readable, and never that of other parts."""
+    text = ":".join(parts)
+    if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):
+        return text
+    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()[:32]
+    return f"{text[: LONGEST_KEY - 33]}~{digest}"
+
+
+def _in_payload(place: Place) -> Place:
+    """A place that intake named by record: what stands behind the number of the judgment lies in its payload."""
+    if place.loc[:1] == (BODY,) and len(place.loc) > 2:
+        return Place((*place.loc[:2], "payload", *place.loc[2:]), place.msg)
+    return place

@@ -1,0 +1,53 @@
+"""Nobody judges the same output twice, by whichever account: judgments made elsewhere are checked for that, too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from app.domain.errors import Conflict, Place
+from app.services.data.recording_planned import MOST_PLACES, Named, Planned
+from app.storage import campaigns, elsewhere_people, replans
+from app.storage.db import Session
+
+
+class JudgedByThePerson(Conflict):
+    """Another account of the same person has a judgment of this, or is at it; nothing was stored."""
+
+
+def look_ahead(session: Session, campaign: str, sent: Sequence[Named]) -> bool:
+    """Whether any of the raters has other accounts. Then nobody leases until the transaction ends. Raises NotFound.
+
+    Called before the campaign's row is held: whoever leases takes the two locks in this order.
+    """
+    row = campaigns.get(session, campaign)
+    found = elsewhere_people.linked(session, row.id, sorted({one.rater for one in sent}))
+    several = any(one.several for one in found.values())
+    if several:
+        replans.hold(session, row.id)
+    return several
+
+
+def refuse_second(
+    session: Session, campaign_id: int, sent: Sequence[Named], there: Planned, left: Collection[int]
+) -> None:
+    """Refuse what would be a person's second judgment of an output, by the rule for late answers.
+
+    left: numbers of the judgments that are not known yet. Raises JudgedByThePerson; places are `("body", i, "rater")`.
+    """
+    people = elsewhere_people.linked(session, campaign_id, sorted({sent[i].rater for i in left}))
+    raters = sorted(rater for rater, one in people.items() if one.several)
+    documents = sorted({sent[i].document for i in left if sent[i].rater in people})
+    theirs = elsewhere_people.by_other_accounts(session, campaign_id, raters, documents) if raters else {}
+    first: dict[tuple[int, str, int | None, str], str] = {}
+    places = []
+    for i in sorted(left):
+        one = sent[i]
+        item = there.at.get(i)
+        if one.rater not in people or (item is not None and item.role == "calibration"):
+            continue
+        before = first.setdefault((people[one.rater].person, one.document, one.segment, one.system), one.rater)
+        had = theirs.get((one.rater, one.document, one.system), ())
+        if before != one.rater or any(stretch.meets(one.segment) for stretch in had):
+            places.append(Place(("body", i, "rater"), JudgedByThePerson.title()))
+    if places:
+        raise JudgedByThePerson(places=tuple(places[:MOST_PLACES]))

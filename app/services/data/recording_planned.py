@@ -1,0 +1,83 @@
+"""Judgments made elsewhere, by name, in a campaign with a plan: they count at the item that the rater was given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.domain.errors import Place
+from app.protocols import _base
+from app.services.tasks.task_content import load
+from app.services.tasks.tasks import Answers, TaskHandedIn, missing
+from app.storage import elsewhere, tasks
+from app.storage.db import Session
+
+MOST_PLACES = 100
+
+
+class Named(Protocol):
+    """What names the output that a judgment is of, and who judged it."""
+
+    @property
+    def rater(self) -> str:
+        """Key."""
+
+    @property
+    def document(self) -> str:
+        """Key."""
+
+    @property
+    def segment(self) -> int | None:
+        """Position, None for the whole document."""
+
+    @property
+    def system(self) -> str:
+        """Key."""
+
+    @property
+    def payload(self) -> Mapping[str, object]:
+        """The answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Where judgments belong in the plan. at: by number of the judgment. known: those that say what is there."""
+
+    at: Mapping[int, elsewhere.PlannedItem]
+    known: frozenset[int]
+
+    def complete(self, session: Session, campaign_id: int, added: Collection[int]) -> int:
+        """Hand in the tasks in which nothing is missing any more; how many. added: numbers of judgments."""
+        touched = {at.public_id: at for n, at in self.at.items() if n in added and at.state != "handed_in"}
+        return sum(_complete(session, campaign_id, touched[name]) for name in sorted(touched))
+
+
+def planned(session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[Named]) -> Planned:
+    """Find the planned items of judgments made elsewhere.
+
+    Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
+    """
+    named = [(one.rater, one.document, one.segment, one.system) for one in sent]
+    found = elsewhere.planned(session, campaign_id, named)
+    known = {n for n, at in found.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
+    other = [n for n, at in sorted(found.items()) if at.state == "handed_in" and n not in known]
+    if other:
+        raise TaskHandedIn(places=tuple(Place(("body", n), TaskHandedIn.title()) for n in other[:MOST_PLACES]))
+    return Planned({n: at for n, at in found.items() if n not in known}, frozenset(known))
+
+
+def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], one: Named) -> bool:
+    """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
+    if one.segment is None:
+        return stored == dict(one.payload)
+    return bool(protocol.payload.model_validate(stored) == protocol.payload.model_validate(dict(one.payload)))
+
+
+def _complete(session: Session, campaign_id: int, at: elsewhere.PlannedItem) -> bool:
+    sheet = load(session, at.public_id)
+    if missing(sheet, Answers.read(session, sheet, at.rater_id)):
+        return False
+    elsewhere.hold(session, campaign_id, sheet.task_id, at.rater_id)
+    tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)
+    return True

@@ -1,0 +1,155 @@
+"""Derived scores against the payloads they were derived from: `check` compares, `rescore` puts right what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.protocols._base import Options, Protocol, Shown
+from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.scores import GIVEN
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.stats.scoring import WeightProfile
+from app.storage import campaigns, judgments
+from app.storage import profiles as stored_profiles
+from app.storage import rescore as stored_scores
+from app.storage.db import Session
+from app.storage.rescore import StoredProfile, StoredScore
+
+MOST_SHOWN = 20
+BLOCK = 5000  # scores that are put right at a time
+
+
+@dataclass(slots=True)
+class ProfileCheck:
+    """One profile. missing: judgments without a score under the campaign's own; scores under others are derived when
+    they are asked for. first: where scores differ, in words.
+    """
+
+    name: str
+    n: int = 0
+    different: int = 0
+    missing: int = 0
+    first: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
+
+    campaign: str
+    profiles: tuple[ProfileCheck, ...]
+    corrected: int = 0
+    added: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether every stored score is what its payload comes to."""
+        return not any(one.different or one.missing for one in self.profiles)
+
+
+def check(session: Session, campaign: str) -> Checked:
+    """Compare every stored score with what its payload comes to now. Raises NotFound."""
+    row, view = campaigns.get(session, campaign), get(session, campaign)
+    found = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
+    return Checked(campaign, tuple(found))
+
+
+def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
+    """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
+    row, view = campaigns.get(session, campaign, lock=True), get(session, campaign)
+    profiles = stored_scores.profiles(session, row.id)
+    found = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
+    corrected, added = sum(one.different for one in found), sum(one.missing for one in found)
+    if corrected or added:
+        campaigns.next_version(session, row.id, actor=actor, what="rescored")
+        what = {"scores": corrected, "added": added}
+        audit.record(session, row.id, actor=actor, action="rescored", what=what)
+    return Checked(campaign, tuple(found), corrected, added)
+
+
+def _compared(
+    session: Session, campaign_id: int, view: CampaignView, profile: StoredProfile, *, put_right: bool = False
+) -> ProfileCheck:
+    """What is stored against what is derived. No more than a block of either is held at a time."""
+    checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
+    wrong, absent = list[StoredScore](), list[StoredScore]()
+    options = _options(view, profile)
+    own = options == options_of(view)
+    there = stored_scores.stored(session, campaign_id, profile.id)
+    for derived, stored in _beside(_derived(session, campaign_id, protocol_of(view), options), there):
+        checked.n += 1
+        if stored is None and own:
+            checked.missing += 1
+            absent.append(derived)
+        elif stored is not None and stored != derived:
+            checked.different += 1
+            wrong.append(derived)
+            shown += [(stored, derived)] if len(shown) < MOST_SHOWN else []
+        if len(wrong) + len(absent) >= BLOCK:
+            _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
+    _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
+    places = stored_scores.addresses(session, campaign_id, [one.judgment_id for _, one in shown])
+    checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
+    return checked
+
+
+def _beside(
+    derived: Iterator[StoredScore], stored: Iterator[StoredScore]
+) -> Iterator[tuple[StoredScore, StoredScore | None]]:
+    """What is derived, each with what is stored of the same judgment; both come in the order of judgments."""
+    waiting = next(stored, None)
+    for one in derived:
+        while waiting is not None and waiting.judgment_id < one.judgment_id:
+            waiting = next(stored, None)
+        same = waiting is not None and waiting.judgment_id == one.judgment_id
+        yield one, waiting if same else None
+    for _ in stored:  # to its end, which closes it
+        pass
+
+
+def _store(
+    session: Session,
+    campaign_id: int,
+    profile: StoredProfile,
+    wrong: list[StoredScore],
+    absent: list[StoredScore],
+    *,
+    put_right: bool,
+) -> None:
+    """Store a block, if that is wanted, and let it go."""
+    if put_right and wrong:
+        stored_scores.correct(session, campaign_id, profile.id, wrong)
+    if put_right and absent:
+        rows = [(one.judgment_id, one.score, one.n_errors) for one in absent]
+        stored_profiles.store(session, campaign_id, profile.id, rows)
+    wrong.clear()
+    absent.clear()
+
+
+def _derived(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[StoredScore]:
+    for answer in judgments.answers(session, campaign_id):
+        payload = protocol.payload.model_validate(answer.payload)
+        scored = protocol.score(payload, Shown(answer.source, answer.text), options)
+        yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)
+
+
+def _options(view: CampaignView, profile: StoredProfile) -> Options:
+    """Under what a profile's scores were derived."""
+    own = options_of(view)
+    if profile.digest == GIVEN:
+        return own
+    if profile.digest.startswith(f"{GIVEN}:"):
+        return replace(own, measure=profile.digest.removeprefix(f"{GIVEN}:"))
+    if profile.digest == own.profile.digest:
+        return own
+    plain = {name: float(weight) for name, weight in profile.weights.items() if not name.startswith("*")}
+    rules = tuple((n[1:-1], float(weight)) for n, weight in profile.weights.items() if n.startswith("*"))
+    return replace(own, profile=WeightProfile(profile.name, plain, rules), measure="spans" if _by_score(view) else None)
+
+
+def _by_score(view: CampaignView) -> bool:
+    """Whether the campaign's own number is not the weighed errors."""
+    return not protocol_of(view).measure(options_of(view)).uses_profile

@@ -1,0 +1,355 @@
+"""Records on their way into the staging tables: validated, scored, and written as COPY lines. Needs no database."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.domain import alignment
+from app.domain.errors import Invalid, Place
+from app.domain.faults import first_faults
+from app.formats._base import (
+    Answers,
+    At,
+    DocumentRow,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    ReadLog,
+    Record,
+    RoleName,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.protocols._base import Options, Protocol, Scored, Shown, Spans
+from app.services.plans.prefilled_errors import prefilled
+from app.stats.ratings import Role
+from app.storage import copy_text
+
+MOST_REMEMBERED = 50_000
+MOST_SEEN = 2_000
+OBJECTS = 50_000  # made and not gone again, before cycles are looked for
+NOTHING = (None, None, None, None)
+UNSAID = copy_text.fields(NOTHING)
+UNSCORED = Scored(0.0)  # staged where the score waits for the texts, and never stored
+ROLES = {role.name.lower(): role.value for role in Role}
+Systems = tuple[str, ...]
+Meta = Mapping[str, object]
+Facts = tuple[Systems, str, str, RoleName, bool, int | None, Meta | None, Meta | None]
+"""Of an item: systems, document, rater, role, whether it is accepted, its position, metadata of task and item."""
+
+
+class OtherProtocol(Invalid):
+    """The files hold judgments of another protocol than the campaign's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What follows from a payload alone.
+
+    derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
+    same columns for marks that are known to lie within their texts, which nobody has to look at again. unmatched: as
+    in `Scored`.
+    """
+
+    derived: str
+    unmatched: tuple[str, ...]
+    ends: tuple[int, int]
+    fitting: str
+
+
+@dataclass
+class Stage:
+    """What is staged of one import and not yet merged.
+
+    judge: the campaign's protocol and what its options mean to it. lines: COPY lines to be merged; places, items: which
+    of their segments and items are among them, by name. remembered: what follows from payloads seen before, by text;
+    most judgments repeat one of few payloads. seen: the same by identity, for readers that repeat a payload as the
+    same object; it is held, so its identity is its own. n_held: judgments in the lines; last: the document of the last
+    of them, and its position. n_scores: those of automatic metrics.
+    """
+
+    judge: Callable[[], tuple[Protocol[Any], Options]]
+    lines: copy_text.Lines = field(default_factory=copy_text.Lines)
+    n_records: int = 0
+    n_judgments: int = 0
+    n_voids: int = 0
+    n_scores: int = 0
+    n_items: int = 0
+    n_held: int = 0
+    last: tuple[str, int | None] = ("", None)
+    output: tuple[tuple[Systems, str, int], int] = (((), "", 0), 0)
+    source: tuple[tuple[str, int], int] = (("", 0), 0)
+    places: set[tuple[str, int]] = field(default_factory=set)
+    items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
+    remembered: dict[str, Known] = field(default_factory=dict)
+    seen: dict[int, tuple[object, str, Known]] = field(default_factory=dict)
+
+    @cached_property
+    def span_fields(self) -> tuple[str, ...]:
+        """Fields of a payload that hold marked spans."""
+        return tuple(widget.field for widget in self.judge()[0].form if isinstance(widget, Spans))
+
+    @cached_property
+    def needs_texts(self) -> bool:
+        """The number that ranks cannot be had from a payload alone."""
+        protocol, options = self.judge()
+        return protocol.measure(options).needs_text
+
+    def add(self, record: Record | Answers, log: ReadLog) -> None:
+        """Take one record, but the campaign's; one that cannot be goes to the log as a bad line."""
+        if isinstance(record, Answers):
+            _answers(self, record, log)
+            return
+        self.n_records += 1
+        if isinstance(record, JudgmentRow):
+            line = _judgment_line(self, record, log)
+            if line is not None:
+                self.n_held += 1
+                self.last = record.document, record.position
+                self.lines.add("staged_judgments", line)
+            return
+        self.n_voids += isinstance(record, VoidRow)
+        self.n_scores += isinstance(record, MetricRow)
+        try:
+            declared = _declaration(record)
+        except Invalid as error:
+            log.bad_line(record.at, error.detail)
+            return
+        if isinstance(record, OutputRow):
+            _place(self, record.at, (record.document, record.position))
+            self.output = ((record.system,), record.document, record.position), len(record.text)
+            where = (record.system, record.document, record.position)
+            if record.alignment is not None:
+                self.lines.add(
+                    "staged_alignments", copy_text.line((record.at.file, record.at.line, *where, record.alignment))
+                )
+            if record.prefill_origin is not None or record.written is not None:
+                self.lines.add("staged_origins", copy_text.line((*where, record.prefill_origin, record.written)))
+        elif isinstance(record, SegmentRow):
+            _known_place(self, (record.document, record.position))
+            self.source = (record.document, record.position), len(record.source or "")
+        self.lines.add(*declared)
+
+    def ends_before(self, record: Record | Answers, *, by_segment: bool) -> bool:
+        """Whether a record is the first of the next document, or segment."""
+        if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | Answers):
+            return False
+        document, position = self.last
+        return record.document != document or (by_segment and record.position != position)
+
+    def take_lines(self) -> copy_text.Lines:
+        """The lines so far, to be merged; those after them start anew."""
+        lines, self.lines = self.lines, copy_text.Lines()
+        self.begin()
+        return lines
+
+    def begin(self) -> None:
+        """Forget what the lines so far declare."""
+        self.n_held = 0
+        self.output, self.source = (((), "", 0), 0), (("", 0), 0)
+        self.places.clear()
+        self.items.clear()
+
+    def forget(self) -> None:
+        """Forget what follows from payloads, because the campaign is another now."""
+        self.remembered.clear()
+        self.seen.clear()
+        for name in ("span_fields", "needs_texts"):
+            self.__dict__.pop(name, None)
+
+
+@contextmanager
+def rarely_collecting() -> Iterator[None]:
+    """Look for cycles less often: millions of records come and go, and none is part of one."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], OBJECTS), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
+    """Take judgments of one output that hold nothing but payloads."""
+    place = stage.last = row.document, row.position
+    item, systems, document, lines = row.item, row.systems, row.document, []
+    target, source = _lengths(stage, row)
+    named, name = "", ""
+    for rater, file, line, said in row.given:
+        stage.n_records += 1
+        same = stage.seen.get(id(said))
+        try:
+            payload, known = same[1:] if same is not None else _remembered(stage, said)
+        except Invalid as error:
+            _refuse(At(file, line), error, log)
+            continue
+        if known.unmatched:
+            _note_unmatched(known, log)
+        if place not in stage.places:
+            _place(stage, At(file, line), place)
+        facts: Facts = systems, document, rater, "rating", True, None, None, None
+        number = _item(stage, file, line, (rater, item), facts)
+        stage.n_judgments += 1
+        if file != named:
+            named, name = file, copy_text.escape(file)
+        lines.append(
+            f"{stage.n_judgments}\t{name}\t{line}\t{number}\t{row.position}\t{copy_text.NULL}\t{payload}\t{UNSAID}"
+            f"{known.fitting if known.ends[0] <= target and known.ends[1] <= source else known.derived}"
+        )
+    stage.n_held += len(lines)
+    stage.lines.extend("staged_judgments", lines)
+
+
+def _lengths(stage: Stage, row: Answers) -> tuple[int, int]:
+    """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
+    place = row.document, row.position
+    target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
+    return target, stage.source[1] if stage.source[0] == place else 0
+
+
+def _judgment_line(stage: Stage, row: JudgmentRow, log: ReadLog) -> str | None:
+    try:
+        payload, known = _remembered(stage, row.payload)
+    except Invalid as error:
+        _refuse(row.at, error, log)
+        return None
+    _note_unmatched(known, log)
+    at = row.at
+    if row.position is not None:
+        _place(stage, at, (row.document, row.position))
+    stage.n_judgments += 1
+    said = row.role, row.accepted, row.item_position, row.task_meta, row.item_meta
+    item = _item(stage, at.file, at.line, (row.task, row.item), (row.systems, row.document, row.rater, *said))
+    rest = (row.started_at, row.submitted_at, row.external_id, row.meta)
+    return (
+        f"{stage.n_judgments}\t{copy_text.escape(at.file)}\t{at.line}\t{item}\t{_number(row.position)}\t"
+        f"{_number(row.revision)}\t{payload}\t{UNSAID if rest == NOTHING else copy_text.fields(rest)}{known.derived}"
+    )
+
+
+def _refuse(at: At, error: Invalid, log: ReadLog) -> None:
+    """Note a judgment that cannot be as a bad line, with the field that is wrong."""
+    place = error.places[0] if error.places else None
+    where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
+    log.bad_line(at, where + (place.msg if place else error.detail))
+
+
+def _note_unmatched(known: Known, log: ReadLog) -> None:
+    for path in known.unmatched:
+        log.notes[f"no weight for {path}: it weighs 0"] += 1
+
+
+def _number(value: int | None) -> str | int:
+    return copy_text.NULL if value is None else value
+
+
+def _place(stage: Stage, at: At, place: tuple[str, int]) -> None:
+    """Stage a segment that a record names and that no record declared so far."""
+    if place not in stage.places:
+        _known_place(stage, place)
+        stage.lines.add("staged_segments", copy_text.line((at.file, at.line, *place, None, None, None, 0)))
+
+
+def _known_place(stage: Stage, place: tuple[str, int]) -> None:
+    if len(stage.places) >= MOST_REMEMBERED:
+        stage.places.clear()
+    stage.places.add(place)
+
+
+def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Facts) -> int:
+    """The number of the item of that name (task, item) among those that are staged: once each, unless facts differ."""
+    known = stage.items.get(name)
+    if known is not None and known[1] == facts:
+        return known[0]
+    if len(stage.items) >= MOST_REMEMBERED:
+        stage.items.clear()
+    stage.n_items += 1
+    stage.items[name] = (stage.n_items, facts)
+    systems, document, rater, role, *said = facts
+    first, also = (systems[0], systems[1:]) if systems else (None, ())
+    values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
+    stage.lines.add("staged_items", copy_text.line(values))
+    return stage.n_items
+
+
+def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Known]:
+    """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
+    same = stage.seen.get(id(payload))
+    if same is not None:
+        return same[1], same[2]
+    text = copy_text.json_text(payload)
+    known = stage.remembered.get(text)
+    if known is None:
+        known = _known(stage, payload)
+        if len(stage.remembered) < MOST_REMEMBERED:
+            stage.remembered[text] = known
+    escaped = copy_text.escape(text)
+    if len(stage.seen) >= MOST_SEEN:
+        stage.seen.clear()
+    stage.seen[id(payload)] = payload, escaped, known
+    return escaped, known
+
+
+def _known(stage: Stage, said: Mapping[str, object]) -> Known:
+    """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
+    protocol, options = stage.judge()
+    named = said.get("protocol", protocol.name)
+    if named != protocol.name:
+        raise OtherProtocol(f"this is a judgment by {named}, the campaign judges by {protocol.name}")
+    try:
+        payload = protocol.payload.model_validate(said)
+    except ValidationError as error:
+        first = first_faults(error, 1)[0]
+        raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
+    protocol.check(payload, Shown(), options)
+    scored = UNSCORED if stage.needs_texts else protocol.score(payload, Shown(), options)
+    ends = {"target": 0, "source": 0}
+    for name in stage.span_fields:
+        for span in getattr(payload, name):
+            ends[span.side] = max(ends[span.side], span.end or 0)
+    columns = f"\t{scored.score!r}\t{scored.n_errors}"
+    target, source = ends["target"], ends["source"]
+    derived = f"{columns}\t{target}\t{source}\n"
+    return Known(derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived)
+
+
+def _declaration(record: Record) -> tuple[str, str]:
+    """The staging table and the COPY line of a record that declares something.
+
+    Raises Invalid for a prefill or an alignment.
+    """
+    at = (record.at.file, record.at.line)
+    match record:
+        case OutputRow():
+            if record.alignment and (wrong := alignment.fault(record.alignment, source=None, text=record.text)):
+                raise Invalid(f"alignment: {wrong}")
+            said = (record.system, record.document, record.position, record.text, prefilled(record), record.led)
+            return "staged_outputs", copy_text.line((*at, *said))
+        case SegmentRow():
+            known = (record.source, record.references, record.meta, record.led)
+            return "staged_segments", copy_text.line((*at, record.document, record.position, *known))
+        case SystemRow():
+            kind = (record.kind, record.lab, record.tags, record.guessed)
+            return "staged_systems", copy_text.line((*at, record.key, record.name, *kind))
+        case DocumentRow():
+            facts = (record.name, record.kind, record.domain, record.position, record.meta)
+            return "staged_documents", copy_text.line((*at, record.key, *facts))
+        case RaterRow():
+            return "staged_raters", copy_text.line((*at, record.key, record.name, record.person, record.attributes))
+        case VoidRow():
+            rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
+            return "staged_voids", copy_text.line((*at, *rest))
+        case MetricRow():
+            of = (record.metric, record.system, record.document, record.position)
+            return "staged_scores", copy_text.line((*at, *of, record.value, record.higher_is_better))
+        case _:
+            raise TypeError(type(record).__name__)

@@ -1,0 +1,114 @@
+"""The test set of a campaign as it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.services.data.test_sets import SegmentText, document_row, system_row
+from app.storage import campaigns
+from app.storage import test_sets as stored
+from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document as it is stored."""
+
+    key: str
+    name: str
+    kind: str
+    domain: str | None
+    origin: str | None
+    position: int | None
+    segments: tuple[SegmentText, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemView:
+    """A system as it is stored."""
+
+    key: str
+    name: str
+    kind: str
+    lab: str | None
+    tags: tuple[str, ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputView:
+    """One output. sha256: of its text, in hexadecimal digits."""
+
+    text: str | None
+    sha256: str | None
+    prefill: tuple[Mapping[str, Any], ...] | None
+    alignment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputsOnDocument:
+    """How much a system has put out on a document. outputs: of so many segments."""
+
+    document: str
+    segments: int
+    outputs: int
+
+
+def get_document(session: Session, campaign: str, key: str) -> DocumentView:
+    """A document with its segments. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    row = document_row(session, campaign_id, key)
+    rows = stored.segments_of(session, campaign_id, row.id)
+    return _document_view(row, tuple(SegmentText(one.source, one.references, one.meta) for one in rows))
+
+
+def get_system(session: Session, campaign: str, key: str) -> SystemView:
+    """A system. Raises NotFound."""
+    return _system_view(system_row(session, campaigns.get(session, campaign).id, key))
+
+
+def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
+    """A system's outputs on a document, one entry a segment. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    of, on = system_row(session, campaign_id, system), document_row(session, campaign_id, document)
+    rows = stored.outputs_of(session, campaign_id, of.id, on.id)
+    return [
+        OutputView(
+            *(row.text, None if row.sha256 is None else row.sha256.hex()),
+            prefill=row.prefill and tuple(row.prefill),
+            alignment=row.alignment,
+        )
+        for row in rows
+    ]
+
+
+def outputs_page(
+    session: Session, campaign: str, system: str, *, after: str | None, limit: int
+) -> list[OutputsOnDocument]:
+    """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    of = system_row(session, campaign_id, system)
+    rows = stored.outputs_page(session, campaign_id, of.id, after=after, limit=limit)
+    return [OutputsOnDocument(row.document, row.segments, row.outputs) for row in rows]
+
+
+def documents_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:
+    """Documents by key after `after`, without their segments."""
+    rows = stored.documents_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [_document_view(row, None) for row in rows]
+
+
+def systems_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[SystemView]:
+    """Systems by key after `after`."""
+    rows = stored.systems_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [_system_view(row) for row in rows]
+
+
+def _document_view(row: Any, segments: tuple[SegmentText, ...] | None) -> DocumentView:
+    return DocumentView(row.key, row.name, row.kind, row.domain, row.origin, row.position, segments)
+
+
+def _system_view(row: Any) -> SystemView:
+    return SystemView(row.key, row.name, row.kind, row.lab, tuple(row.tags), row.state)

@@ -1,0 +1,350 @@
+"""The test set of a campaign, put by hand or by a program: documents, systems, and their outputs.
+
+Putting the same again changes nothing. A text that a task shows never changes: a corrected output is a new system's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.domain import alignment
+from app.domain.errors import Conflict, Invalid, Place
+from app.protocols import span_faults as faults
+from app.protocols import with_ids
+from app.protocols._base import Shown, Span
+from app.services.campaigns import audit, exclusions
+from app.services.campaigns.campaigns import get
+from app.services.people import tutorials
+from app.storage import campaigns, metrics
+from app.storage import test_sets as stored
+from app.storage.db import Session
+from app.storage.tables import documents, systems
+
+CHANGES = ("draft", "planned", "open", "paused")
+KINDS = ("test", "tutorial")
+SCORED = "scores of automatic metrics are about it"
+
+
+class Closed(Conflict):
+    """The campaign is closed; its test set stays as it is."""
+
+
+class TextShown(Conflict):
+    """A task shows this text; it stays as it is."""
+
+
+class InUse(Conflict):
+    """Something else needs this; take that away first."""
+
+
+class NoDraft(Conflict):
+    """Only a draft lets go of what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentText:
+    """A segment as it is put. references: by name."""
+
+    source: str | None = None
+    references: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document as it is put."""
+
+    segments: tuple[SegmentText, ...]
+    kind: str = "test"
+    name: str | None = None
+    domain: str | None = None
+    position: int | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemText:
+    """A system as it is put."""
+
+    name: str | None = None
+    kind: str = "mt"
+    lab: str | None = None
+    tags: tuple[str, ...] = ()
+    state: str = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """A system's outputs on a document as they are put, one entry a segment, None where there is none.
+
+    prefill: spans that raters are shown with each output; those without an id get one. alignment: of each with its
+    source, as `app.domain.alignment` reads it.
+    """
+
+    texts: Sequence[str | None]
+    prefill: Sequence[Sequence[Span] | None] | None = None
+    alignment: Sequence[str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What became of it. repaired: texts that had white space at their ends."""
+
+    created: bool
+    changed: bool
+    repaired: int
+    data_version: int
+
+
+def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> Put:
+    """Store a document with its segments, or change it while no task shows it.
+
+    Raises NotFound, Closed, TextShown, InUse where outputs stand on segments that would go, Invalid with places.
+    """
+    row = _open_for_changes(session, campaign)
+    if given.kind not in KINDS:
+        raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
+    if given.kind == tutorials.NAME:
+        tutorials.check(get(session, campaign), [one.meta for one in given.segments])
+    texts = [_segment(one) for one in given.segments]
+    values = {
+        "name": given.name or key,
+        "kind": given.kind,
+        "domain": given.domain,
+        "origin": given.origin,
+        "position": given.position,
+    }
+    had = stored.document(session, row.id, key)
+    same_fields = had is not None and all(getattr(had, name) == value for name, value in values.items())
+    before = [] if had is None else _texts_of(stored.segments_of(session, row.id, had.id))
+    same_texts = had is not None and before == texts
+    repaired = sum(_repairs(one) for one in given.segments)
+    if same_fields and same_texts:
+        return Put(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+    if had is not None and not same_texts:
+        _check_free(session, row.id, had.id)
+    document_id = stored.put(session, documents, row.id, key, values)
+    if not same_texts:
+        stored.replace_segments(session, row.id, document_id, texts)
+    return _changed(session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key})
+
+
+def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> Put:
+    """Store a system, or change what is known of it. Raises NotFound, Closed."""
+    row = _open_for_changes(session, campaign)
+    values = {
+        "name": given.name or key,
+        "kind": given.kind,
+        "lab": given.lab,
+        "tags": list(given.tags),
+        "state": given.state,
+    }
+    had = stored.system(session, row.id, key)
+    if had is not None and all(getattr(had, name) == value for name, value in values.items()):
+        return Put(created=False, changed=False, repaired=0, data_version=row.data_version)
+    system_id = stored.put(session, systems, row.id, key, values)
+    put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
+    if given.state != (had.state if had is not None else "active"):
+        version = exclusions.withdraw(session, row.id, system_id, withdrawn=given.state == "withdrawn", actor=actor)
+        put = replace(put, data_version=version or put.data_version)
+    return put
+
+
+def put_outputs(
+    session: Session,
+    campaign: str,
+    system: str,
+    document: str,
+    given: Outputs,
+    *,
+    actor: str,
+) -> Put:
+    """Store a system's outputs on a document.
+
+    Raises NotFound, Closed, TextShown, InUse where a metric scored what was there, Invalid with places where the
+    numbers differ, or a span or a link of an alignment leaves its text.
+    """
+    texts = given.texts
+    row = _open_for_changes(session, campaign)
+    of, on = system_row(session, row.id, system), document_row(session, row.id, document)
+    before = stored.outputs_of(session, row.id, of.id, on.id)
+    spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
+    links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
+    _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
+    stripped = [None if text is None else text.strip() for text in texts]
+    sources = [one.source for one in stored.segments_of(session, row.id, on.id)]
+    _check_spans(stripped, sources, spans)
+    filled = [_filled(one) for one in spans]
+    aligned = _aligned(links, stripped, sources)
+    repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
+    wanted = list(zip(stripped, filled, aligned, strict=True))
+    if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
+        return Put(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+    created = all(one.text is None for one in before)
+    if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
+        raise TextShown(f"the output of {system} on {document}")
+    if not created and metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+        raise InUse(SCORED)
+    numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
+    stored.replace_outputs(session, row.id, of.id, numbered)
+    what = {"system": system, "document": document}
+    return _changed(session, row.id, created=created, repaired=repaired, actor=actor, what=what)
+
+
+def delete_document(session: Session, campaign: str, key: str, *, actor: str) -> None:
+    """Delete a document of a draft that no output stands on. Raises NotFound, NoDraft, InUse."""
+    row = _draft(session, campaign)
+    found = document_row(session, row.id, key)
+    _check_free(session, row.id, found.id)
+    stored.delete_document(session, row.id, found.id)
+    _changed(session, row.id, actor=actor, what={"document": key, "deleted": True})
+
+
+def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> None:
+    """Delete a system of a draft that has no outputs. Raises NotFound, NoDraft, InUse."""
+    row = _draft(session, campaign)
+    found = system_row(session, row.id, key)
+    if stored.system_is_used(session, row.id, found.id):
+        raise InUse("the system has outputs or judgments")
+    if metrics.has_scores(session, row.id, system_id=found.id):
+        raise InUse(SCORED)
+    stored.delete_system(session, row.id, found.id)
+    _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
+
+
+def delete_outputs(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
+    """Delete a system's outputs on a document of a draft. Raises NotFound, NoDraft, TextShown, InUse."""
+    row = _draft(session, campaign)
+    of, on = system_row(session, row.id, system), document_row(session, row.id, document)
+    if stored.is_shown(session, row.id, on.id, system_id=of.id):
+        raise TextShown(f"the output of {system} on {document}")
+    if metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+        raise InUse(SCORED)
+    ids = [one.segment_id for one in stored.outputs_of(session, row.id, of.id, on.id)]
+    stored.delete_outputs(session, row.id, of.id, ids)
+    what = {"system": system, "document": document, "deleted": True}
+    _changed(session, row.id, actor=actor, what=what)
+
+
+def _open_for_changes(session: Session, campaign: str) -> campaigns.CampaignRecord:
+    row = campaigns.get(session, campaign, lock=True)
+    if row.state not in CHANGES:
+        raise Closed
+    return row
+
+
+def _draft(session: Session, campaign: str) -> campaigns.CampaignRecord:
+    row = campaigns.get(session, campaign, lock=True)
+    if row.state != "draft":
+        raise NoDraft(f"the campaign is {row.state}")
+    return row
+
+
+def system_row(session: Session, campaign_id: int, key: str) -> Any:
+    """A system of the campaign. Raises SystemNotFound."""
+    row = stored.system(session, campaign_id, key)
+    if row is None:
+        raise stored.SystemNotFound
+    return row
+
+
+def document_row(session: Session, campaign_id: int, key: str) -> Any:
+    """A document of the campaign. Raises DocumentNotFound."""
+    row = stored.document(session, campaign_id, key)
+    if row is None:
+        raise stored.DocumentNotFound
+    return row
+
+
+def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
+    if stored.is_shown(session, campaign_id, document_id):
+        raise TextShown
+    if stored.has_outputs(session, campaign_id, document_id):
+        raise InUse("outputs stand on the segments of this document")
+    if metrics.has_scores(session, campaign_id, document_id=document_id):
+        raise InUse(SCORED)
+
+
+def _check_numbers(n_segments: int, **given: Sequence[object]) -> None:
+    places = [
+        Place(("body", name), f"has {len(entries)} entries; the document has {n_segments} segments")
+        for name, entries in given.items()
+        if len(entries) != n_segments
+    ]
+    if places:
+        raise Invalid(places=tuple(places))
+
+
+def _check_spans(
+    texts: Sequence[str | None], sources: Sequence[str | None], prefill: Sequence[Sequence[Span] | None]
+) -> None:
+    places = []
+    for i, (text, source, spans) in enumerate(zip(texts, sources, prefill, strict=True)):
+        if spans is not None and text is None:
+            places.append(Place(("body", "prefill", i), "there is no output to show it with"))
+        wrong = faults(spans or (), Shown(source, text))
+        places += [Place(("body", "prefill", i, *place.loc[1:]), place.msg) for place in wrong]
+    if places:
+        raise Invalid(places=tuple(places[:100]))
+
+
+def _aligned(
+    given: Sequence[str | None], texts: Sequence[str | None], sources: Sequence[str | None]
+) -> list[str | None]:
+    """Alignments in order. Raises Invalid with a place for each that does not fit its texts."""
+    found: list[str | None] = []
+    places = []
+    for i, (links, text, source) in enumerate(zip(given, texts, sources, strict=True)):
+        try:
+            found.append(None if links is None else alignment.canonical(links))
+            missing = "there is no output to align" if text is None else alignment.NO_SOURCE
+            none = links is not None and None in (text, source)
+            wrong = missing if none else links and alignment.fault(links, source=source, text=text)
+        except ValueError as error:
+            wrong = str(error)
+        if wrong:
+            places.append(Place(("body", "alignment", i), wrong))
+    if places:
+        raise Invalid(places=tuple(places[:100]))
+    return found
+
+
+def _filled(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:
+    return None if spans is None else [span.model_dump(mode="json") for span in with_ids(spans)]
+
+
+def _as_put(had: Sequence[object] | None) -> list[dict[str, object]] | None:
+    """What is stored as it would be put now: errors stored before each got an id have none."""
+    return None if had is None else _filled([Span.model_validate(one) for one in had])
+
+
+def _stripped(text: str | None) -> str | None:
+    return None if text is None else text.strip()
+
+
+def _segment(one: SegmentText) -> tuple[str | None, dict[str, str], dict[str, object]]:
+    return _stripped(one.source), {name: text.strip() for name, text in one.references.items()}, dict(one.meta)
+
+
+def _texts_of(rows: Sequence[Any]) -> list[tuple[str | None, dict[str, str], dict[str, object]]]:
+    return [(row.source, dict(row.references), dict(row.meta)) for row in rows]
+
+
+def _repairs(one: SegmentText) -> int:
+    return sum(text is not None and text != text.strip() for text in (one.source, *one.references.values()))
+
+
+def _changed(
+    session: Session,
+    campaign_id: int,
+    *,
+    actor: str,
+    what: Mapping[str, object],
+    created: bool = False,
+    repaired: int = 0,
+) -> Put:
+    version = campaigns.next_version(session, campaign_id, actor=actor, what="texts")
+    audit.record(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
+    return Put(created=created, changed=True, repaired=repaired, data_version=version)

@@ -1,0 +1,343 @@
+"""Reports that take long: asked for once, computed in chunks by whichever workers there are, looked at meanwhile.
+
+A job is named by the report that it makes, so the same question is the same job. What it computes is `job_work`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
+from app.reports.kit.report import StoredReport
+from app.services.access.tokens import INCLUDES, Caller, Role
+from app.storage import campaigns, jobs, jobs_queue, reports
+from app.storage.campaigns import CampaignNotFound
+from app.storage.db import Database, Session
+from app.storage.jobs import JobNotFound
+from app.storage.jobs_queue import QUEUES, Entry, Weight
+from app.storage.reports import ReportKey
+from app.storage.staging import json_text
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+PREPARE, CHUNK, FINISH = "prepare", "chunk", "finish"
+ENDED = frozenset({"done", "failed", "cancelled"})
+HEARD_WITHIN = 10.0  # seconds: a worker says every two that it is there
+NO_WORKER = "no worker is running; start one with `plumbline worker`"
+FIRST, SOON = 20, 10  # priorities: reading the data, and making the report; chunks are below
+STALLED_AFTER = 6.0  # seconds
+MOST_TRIES = 3  # of a chunk, whose process ended by itself each time, or whose worker did
+MOST_BEGUN = 5  # of a job, by itself
+WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and of one priority
+REFUSALS: tuple[type[AppError], ...] = (Invalid, Conflict, NotFound)  # what a page says in its place
+
+
+class NotDone(Conflict):
+    """This job has no report yet."""
+
+
+class GaveUp(Unavailable):
+    """The computation of this report ended several times before it was done."""
+
+
+class JobCancelled(Conflict):
+    """The job for this report was cancelled; asking again starts it anew."""
+
+
+class ByChance(Invalid):
+    """What was drawn for this cannot be met; asked once more, it is drawn anew."""
+
+
+class NotBegun(Conflict):
+    """This takes a while, and nobody has asked for it yet."""
+
+
+class AskedOtherwise(Conflict):
+    """What this report reads beside the data was changed after it was asked for; ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a job is to compute. given: by its kind; plain JSON values. role: who may see what comes of it.
+
+    campaigns: all that it reads, each at its data version. weight: which queue it waits in.
+    """
+
+    kind: str
+    key: ReportKey
+    campaigns: Mapping[str, int]
+    given: Mapping[str, Any]
+    role: Role = "viewer"
+    weight: Weight = "light"
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        key = {name: getattr(self.key, name) for name in ReportKey.__slots__}
+        # Pairs: an object of the database would not keep its order.
+        pairs = [[campaign, version] for campaign, version in self.campaigns.items()]
+        return {"key": key, "campaigns": pairs, "given": dict(self.given), "role": self.role, "weight": self.weight}
+
+    @classmethod
+    def of(cls, kind: str, kept: Mapping[str, Any]) -> Request:
+        """As it was kept."""
+        return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
+
+    @property
+    def name(self) -> str:
+        """The same for the same report."""
+        key = [getattr(self.key, name) for name in ReportKey.__slots__]
+        return hashlib.sha256(json_text(key).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as it stands.
+
+    done, total: chunks; total is unknown until the data have been read. seconds: since it was begun, to its end.
+    error: why it failed. waiting: why nothing happens. workers: how many chunks each computed.
+    """
+
+    job: str
+    number: int
+    kind: str
+    campaigns: Mapping[str, int]
+    state: State
+    done: int
+    total: int | None
+    seconds: float
+    created_at: datetime
+    error: Mapping[str, Any] | None
+    waiting: str | None
+    workers: Mapping[str, int]
+    request: Request
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more."""
+        return self.state in ENDED
+
+
+Ask = Callable[[Database, Request], JobView]
+"""`ask`, or `under_way` for who only looks."""
+
+
+def ask(database: Database, request: Request) -> JobView:
+    """The job that makes a report: the one there is, begun anew where it failed or was cancelled, or a new one.
+
+    One that is begun anew does what is asked now: of the same question, another seed may have been drawn.
+
+    Raises what the question is refused for, where a worker has found that out already.
+    """
+    with database.transaction() as session:
+        row, is_new = jobs.add(
+            session,
+            public_id=f"j_{secrets.token_hex(16)}",
+            campaign_id=request.key.campaign_id,
+            kind=request.kind,
+            key=request.name,
+            request=request.as_json(),
+        )
+        if row.state == "failed" and not row.error["again"]:
+            raise refusal(row.error)
+        lost = row.state == "done" and reports.find(session, request.key) is None  # deleted since
+        if row.state in jobs.AGAIN or lost:
+            jobs.restart(session, row.id, request.as_json())
+        if row.state in jobs.AGAIN or lost or is_new:
+            jobs_queue.enter(session, [Entry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])])
+        return _view(session, jobs.get(session, row.public_id))
+
+
+def under_way(database: Database, request: Request) -> JobView:
+    """The job that makes a report now. For who only looks: it begins nothing.
+
+    Raises NotBegun where none is under way, and what the question is refused for, where a worker has found that out.
+    """
+    with database.transaction() as session:
+        row = jobs.find(session, request.name)
+        if row is not None and row.state == "failed" and not row.error["again"]:
+            raise refusal(row.error)
+        if row is None or row.state not in jobs.UNFINISHED:
+            raise NotBegun
+        return _view(session, row)
+
+
+def seen(session: Session, job: str) -> JobView:
+    """A job, for whoever asked for it. Raises JobNotFound."""
+    return _view(session, jobs.get(session, job))
+
+
+def look(session: Session, job: str, caller: Caller) -> JobView:
+    """A job. Raises JobNotFound also for one of a campaign that the caller does not see."""
+    view = _view(session, jobs.get(session, job))
+    if caller.campaign is not None and set(view.campaigns) != {caller.campaign}:
+        raise JobNotFound
+    return view
+
+
+def of_campaign(
+    session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int
+) -> Sequence[JobView]:
+    """Jobs of a campaign whose report the caller may see, the newest first. Raises NotFound.
+
+    Who is bound to the campaign is not told with which others it is compared.
+    """
+    if caller.campaign not in (None, campaign):
+        raise CampaignNotFound
+    number = jobs.get(session, before).id if before else None
+    campaign_id, roles = campaigns.get(session, campaign).id, sorted(INCLUDES[caller.role])
+    alone = caller.campaign is not None
+    rows = jobs.of_campaign(session, campaign_id, roles=roles, alone=alone, before=number, limit=limit)
+    return [_view(session, row) for row in rows]
+
+
+def cancel(session: Session, job: str, caller: Caller) -> JobView:
+    """End a job; whoever computes for it stops. One that has ended stays as it is. Raises JobNotFound."""
+    look(session, job, caller)
+    row = jobs.get(session, job, hold=True)
+    if row.state in jobs.UNFINISHED:
+        jobs.cancel(session, row.id)
+        jobs_queue.withdraw(session, row.id)
+    return look(session, job, caller)
+
+
+def report(session: Session, view: JobView) -> StoredReport:
+    """What a job has made. Raises NotDone, JobCancelled, or what it failed for."""
+    if view.state == "failed" and view.error is not None:
+        raise refusal(view.error)
+    if view.state == "cancelled":
+        raise JobCancelled
+    body = reports.find(session, view.request.key)
+    if body is None:
+        raise NotDone
+    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], view.request.key.data_version)
+
+
+def _view(session: Session, row: jobs.Row) -> JobView:
+    request = Request.of(row.kind, row.request)
+    state: State = "running" if row.state == "finishing" else row.state
+    begun = row.started_at or row.created_at
+    idle = row.state in jobs.UNFINISHED and not jobs_queue.workers(session, HEARD_WITHIN)
+    whole = row.n_chunks == 0
+    return JobView(
+        job=row.public_id,
+        number=row.id,
+        kind=row.kind,
+        campaigns=request.campaigns,
+        state=state,
+        done=int(state == "done") if whole else row.n_done,
+        total=1 if whole else row.n_chunks,
+        seconds=max(0.0, ((row.finished_at or row.now) - begun).total_seconds()),
+        created_at=row.created_at,
+        error=row.error,
+        waiting=NO_WORKER if idle else None,
+        workers=row.workers,
+        request=request,
+    )
+
+
+def problem(error: AppError, *, again: bool = False) -> dict[str, Any]:
+    """An error as a job keeps it. again: whether asking once more may go better."""
+    places = [[list(place.loc), place.msg] for place in error.places]
+    names = {"type": type(error).__name__, "kind": error.kind, "title": error.title()}
+    return {**names, "detail": error.detail, "errors": places, "again": again}
+
+
+def refusal(kept: Mapping[str, Any]) -> AppError:
+    """The error that a job keeps, to be raised again; it answers as the first one would have."""
+    base = next((one for one in REFUSALS if one.kind == kept["kind"]), AppError)
+    kind = type(kept["type"], (base,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
+    places = tuple(Place(tuple(loc), msg) for loc, msg in kept["errors"])
+    error: AppError = kind(kept["detail"], places=places, retry_after=1 if kept["again"] else None)
+    return error
+
+
+def next_entries(session: Session, row: jobs.Row) -> list[Entry]:
+    """What is to be done next for a job, whatever has been done."""
+    if row.state == "queued":
+        return [Entry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
+    if row.state == "finishing" or row.n_done == row.n_chunks:
+        return [finish_entry(row)]
+    return [chunk_entry(row, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
+
+
+def chunk_entry(row: jobs.Row, n: int) -> Entry:
+    """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
+    return Entry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
+
+
+def finish_entry(row: jobs.Row) -> Entry:
+    """To make the report of a job whose chunks are there."""
+    return Entry(FINISH, row.id, priority=SOON, queue=_queue(row))
+
+
+def _queue(row: jobs.Row) -> str:
+    return QUEUES[_weight(row.request)]
+
+
+def _weight(kept: Mapping[str, Any]) -> Weight:
+    """Jobs that were asked for before there were weights were in the queue that is the heavy one now."""
+    return "light" if kept.get("weight") == "light" else "heavy"
+
+
+def sweep(database: Database) -> int:
+    """Give others what workers took and did not live to finish, and enter again what the queue has lost; how many.
+
+    A chunk whose workers ended too often ends its job, with the reason. One sweep at a time does it all.
+    """
+    with database.transaction() as session:
+        if not jobs_queue.alone(session):
+            return 0
+        found = jobs_queue.stalled(session, STALLED_AFTER)
+        hopeless = [one for one in found if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
+        for one in found:
+            if one not in hopeless:
+                jobs_queue.retry(session, one.queue_id)
+        jobs_queue.forget_workers(session, 10 * STALLED_AFTER)
+        numbers = [row.id for row in jobs.unfinished(session)]
+        idle = jobs_queue.without_entries(session, numbers) if numbers else set()
+    for one in hopeless:
+        give_up(database, one.job_id, "its workers ended in the middle", entry=one.queue_id)
+    return len(found) + sum(_enter_again(database, number) for number in sorted(idle))
+
+
+def crashed(database: Database, entry: int) -> bool:
+    """Note that the process that computed an entry ended by itself; whether that was once too often."""
+    with database.transaction() as session:
+        return jobs_queue.count(session, entry, "crashed") >= MOST_TRIES
+
+
+def give_up(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
+    """End a job that failed too often. entry: of the queue, that goes with it."""
+    with database.transaction() as session:
+        row = jobs.held(session, job_id)
+        if row is not None and row.state in jobs.UNFINISHED:
+            jobs.fail(session, job_id, problem(GaveUp(f"{why}, {MOST_TRIES} times"), again=True))
+            jobs_queue.withdraw(session, job_id)
+        if entry is not None:
+            jobs_queue.give_up(session, entry)
+
+
+def refuse(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
+    """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
+    with database.transaction() as session:
+        row = jobs.held(session, job_id)
+        if row is not None and row.state in jobs.UNFINISHED:
+            jobs.fail(session, job_id, problem(error, again=again))
+            jobs_queue.withdraw(session, job_id)
+
+
+def _enter_again(database: Database, job_id: int) -> bool:
+    with database.transaction() as session:
+        row = jobs.held(session, job_id)
+        if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.without_entries(session, [job_id]):
+            return False
+        if row.attempts >= MOST_BEGUN:
+            jobs.fail(session, job_id, problem(GaveUp("the queue lost it again and again"), again=True))
+        else:
+            jobs.count_attempt(session, job_id)
+            jobs_queue.enter(session, next_entries(session, row))
+        return True

@@ -1,0 +1,59 @@
+"""Reports by name: found in the store, computed where that is quick, or left to a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.errors import NotFound
+from app.reports import registry
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import Over, ReportRequest
+from app.reports.kit.store import find, find_or_compute
+from app.services.gate import GATE
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView
+from app.storage import jobs_queue
+from app.storage.db import Database
+
+MOST_CAMPAIGNS = 20
+
+
+class NoSuchReport(NotFound):
+    """There is no report of this report."""
+
+
+def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
+    """The report of that name. Raises NoSuchReport."""
+    found = registry.ALL.get(f"{over}/{name}")
+    if found is None:
+        there = sorted(report.name for report in registry.ALL.values() if report.over == over)
+        raise NoSuchReport(f"there are: {', '.join(there)}")
+    return found
+
+
+def report_of_job(name: str) -> Report[Any, Any]:
+    """The report that a job makes, by the name that the store has for it."""
+    return GATE if name == f"{GATE.over}/{GATE.name}" else registry.ALL[name]
+
+
+def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
+    """The report where it is stored or quickly made, else the job that makes it.
+
+    Raises as `find_or_compute`, and what a worker has found the request to be refused for.
+    """
+    report = request.report
+    if not report.long and report.takes_long is None:
+        return find_or_compute(database, request)
+    with database.transaction(snapshot=True) as session:
+        found = find(session, request)
+        is_long = report.long or (
+            report.takes_long is not None and report.takes_long(session, found.about, request.options)
+        )
+    if found.body is not None:
+        return found.stored(found.body)
+    if not is_long:
+        return find_or_compute(database, request)
+    given = request.options.model_dump(mode="json", exclude_unset=True)
+    versions = {one.campaign.key: one.version for one in found.about}
+    weight: jobs_queue.Weight = "heavy" if report.long else "light"
+    return ask(database, jobs.Request(found.key.kind, found.key, versions, given, report.role, weight))

@@ -1,0 +1,61 @@
+"""Enrolling a list of raters: it is checked whole, and all of them are enrolled or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import addressable, is_key
+from app.services.access.tokens import Caller
+from app.services.people import raters as service
+from app.services.people.raters import Enrolment
+from app.storage import campaigns, raters
+from app.storage.db import Session
+
+MOST = 1000  # raters of one list
+MOST_NAMED = 100  # faults
+
+
+def enrol(session: Session, campaign: str, keys: Sequence[str], new: Enrolment, *, by: Caller, dry_run: bool) -> None:
+    """Enrol raters alike, all or none; dry_run: check only.
+
+    Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put`.
+    """
+    campaign_id = campaigns.get(session, campaign, lock=True).id
+    places = tuple(_faults(session, campaign_id, keys))
+    if places:
+        raise Invalid("nobody was enrolled: the list has faults", places=places[:MOST_NAMED])
+    service.check_team(session, campaign_id, new.team)
+    for key in () if dry_run else keys:
+        service.put(session, campaign, key, new, given=frozenset(), seen=None, by=by)
+
+
+def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator[Place]:
+    first: dict[str, int] = {}
+    for i, key in enumerate(keys):
+        fault = _misfit(key)
+        if fault is None and first.setdefault(key, i) != i:
+            fault = f"stands in the list twice, first as number {first[key] + 1}"
+        if fault is None:
+            fault = _standing(session, campaign_id, key)
+        if fault is not None:
+            yield Place(("body", "keys", i), f"{key[:128]!r} {fault}")
+
+
+def _misfit(key: str) -> str | None:
+    if not is_key(key):
+        return "is no key: 1 to 128 of the letters A–Z and a–z, digits, and . _ ~ : @ + -"
+    try:
+        addressable(key)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _standing(session: Session, campaign_id: int, key: str) -> str | None:
+    found = raters.find(session, campaign_id, key)
+    if found is None or found.state is None:
+        return None
+    if found.state == "left":
+        return "has left; take that back instead"
+    return "was erased" if found.state == "erased" else "is enrolled already"

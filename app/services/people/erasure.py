@@ -1,0 +1,103 @@
+"""Erasing a rater: who they are is removed everywhere, and what they judged stays under the pseudonym."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.errors import Conflict
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit, data_seals
+from app.services.people.raters import PersonElsewhere
+from app.storage import answers, campaigns, erasure, raters
+from app.storage import purge as purging
+from app.storage import tokens as stored
+from app.storage.db import Session
+
+
+class SeveralRaters(Conflict):
+    """Raters of several campaigns have this key and are not known to be one person; say which campaign."""
+
+
+class NotErased(Conflict):
+    """This rater is not erased; erase them first."""
+
+
+PER_ENTRY = 1000  # hashes in one row of the audit log
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """An account that has no identity any more."""
+
+    campaign: str
+    rater: str
+
+
+def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[Erased]:
+    """Erase the rater of this key with every account of the same person; once more changes nothing.
+
+    campaign: which rater is meant, where several campaigns have one of this key.
+
+    Raises RaterNotFound where the caller manages none, SeveralRaters, and PersonElsewhere where an account of the
+    person is in a campaign that the caller does not manage.
+    """
+    if by.campaign is not None and campaign not in (None, by.campaign):
+        raise raters.RaterNotFound
+    found = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
+    if by.campaign is not None and any(account.campaign != by.campaign for account in found):
+        raise PersonElsewhere
+    known = [account for account in found if account.state != "erased"]
+    for account in known:
+        _forget(session, account, by)
+    for person in sorted({account.person_id for account in found if account.person_id is not None}):
+        if any(account.state != "erased" for account in found if account.person_id == person):
+            erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
+    if known:  # at last, when every campaign is held, so that nobody waits in a ring
+        answers.forget(session, {account.campaign_id for account in known})
+    return [Erased(account.campaign, account.key) for account in found]
+
+
+def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> list[erasure.AccountRecord]:
+    """What is named, and every other account of the same person, in the order of campaigns."""
+    if not named:
+        raise raters.RaterNotFound
+    persons = {account.person_id for account in named}
+    if len(named) > 1 and (len(persons) > 1 or None in persons):
+        raise SeveralRaters
+    if named[0].person_id is None:
+        return list(named)
+    return list(erasure.accounts_of(session, named[0].person_id))
+
+
+def _forget(session: Session, account: erasure.AccountRecord, by: Caller) -> None:
+    row = campaigns.get(session, account.campaign, lock=True)
+    stored.revoke_of_rater(session, row.id, account.id)
+    erasure.forget(session, account)
+    if row.data_version:
+        campaigns.next_version(session, row.id, actor=by.actor, what="raters")
+    audit.record(session, row.id, actor=by.actor, action="rater erased", what={"rater": account.key})
+
+
+def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
+    """Delete what an erased rater judged, on the connection of the schema's owner; how many answers there were.
+
+    The audit log keeps what each row hashed to. Rankings of earlier data versions lose the answers too.
+
+    Raises NotFound, and NotErased: who is to be forgotten is erased first.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    found = raters.get(session, row.id, key)
+    if found.state != "erased":
+        raise NotErased
+    hashes = purging.purge(session, row.id, found.id)
+    if hashes:
+        campaigns.next_version(session, row.id, actor=actor, what="purge")
+    for first in range(0, len(hashes), PER_ENTRY):
+        part = hashes[first : first + PER_ENTRY]
+        gone = {one.row: one.hash for one in part}
+        versions = {one.row: one.version for one in part if one.version is not None}
+        what = {"rater": key, "rows": gone, "versions": versions}
+        audit.record(session, row.id, actor=actor, action=data_seals.PURGED, what=what)
+    return sum(not one.row.startswith("void ") for one in hashes)

@@ -1,0 +1,88 @@
+"""Guidelines and texts of consent: markdown by language, every version kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.services.campaigns import audit
+from app.services.people.raters import ActingRater
+from app.storage import campaigns, guidelines
+from app.storage.db import Session
+from app.storage.guidelines import Kind
+
+
+class ConsentChanged(Conflict):
+    """The text of consent is another one now; read it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A version of a text. texts: markdown by language."""
+
+    version: int
+    texts: Mapping[str, str]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a rater agreed to, in which language, and when."""
+
+    version: int
+    language: str | None
+    at: datetime
+
+
+def put(session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *, actor: str) -> Texts:
+    """Store a new version; the same texts again are the same version. Raises NotFound."""
+    row = campaigns.get(session, campaign, lock=True)
+    latest = guidelines.find(session, row.id, kind)
+    if latest is None or latest.texts != texts:
+        version = 1 if latest is None else latest.version + 1
+        guidelines.add(session, row.id, kind, version=version, texts=texts, actor=actor)
+        what = {"version": version, "languages": sorted(texts)}
+        audit.record(session, row.id, actor=actor, action=f"{kind} put", what=what)
+    return get(session, campaign, kind)
+
+
+def get(session: Session, campaign: str, kind: Kind, *, version: int | None = None) -> Texts:
+    """A version of the texts, the latest where none is named. Raises NotFound."""
+    row = guidelines.find(session, campaigns.get(session, campaign).id, kind, version)
+    if row is None:
+        raise guidelines.NoTexts(kind)
+    return Texts(row.version, row.texts, row.at)
+
+
+def asked(session: Session, rater: ActingRater) -> tuple[Texts | None, Agreement | None]:
+    """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
+    row = guidelines.find(session, rater.campaign_id, "consent")
+    given = guidelines.agreed(session, rater.rater_id)
+    return (
+        None if row is None else Texts(row.version, row.texts, row.at),
+        None if given is None else Agreement(given.version, given.language, given.at),
+    )
+
+
+def agree(session: Session, rater: ActingRater, *, version: int, language: str) -> Agreement:
+    """Agree to the latest text, in a language that it has. Agreeing again changes nothing.
+
+    Raises NotFound where nothing is asked, ConsentChanged for another version than the latest, Invalid.
+    """
+    text, _ = asked(session, rater)
+    if text is None:
+        raise guidelines.NoTexts("consent")
+    if version != text.version:
+        raise ConsentChanged(f"it is version {text.version}")
+    if language not in text.texts:
+        there = ", ".join(sorted(text.texts))
+        raise Invalid(places=(Place(("body", "language"), f"the text is not there in it; there are {there}"),))
+    if guidelines.agree(session, rater.campaign_id, rater.rater_id, version=version, language=language):
+        what = {"rater": rater.rater, "version": version, "language": language}
+        audit.record(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
+    _, given = asked(session, rater)
+    if given is None:
+        raise guidelines.NoTexts("consent")
+    return given

@@ -1,0 +1,286 @@
+"""Invitations by count, for crowd platforms: whoever holds the link may enrol, each under the platform's id of them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote, urlsplit
+
+from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
+from app.services.access.tokens import Caller, digest
+from app.services.campaigns import audit
+from app.services.people import links
+from app.services.people.raters import RaterErased
+from app.storage import campaigns, invitations, plans, raters, teams
+from app.storage.db import Session
+
+NAME = "invitation"
+CODE = "{code}"
+LONGEST_URL = 1000
+FEW = 10  # seats that may be taken in an hour however few there are
+
+
+class NoSeatLeft(Conflict):
+    """All places of this invitation are taken."""
+
+
+class CampaignClosed(Conflict):
+    """This campaign is closed."""
+
+
+class SeatTaken(Conflict):
+    """Somebody came under this id before: go on in the browser where you began, or ask for a link of your own."""
+
+
+class NotSigned(Forbidden):
+    """The platform has to sign this id, and the signature is missing or wrong."""
+
+
+class TooFast(TooMany):
+    """As many have come by this invitation lately as may in an hour; try again later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationView:
+    """An invitation as its manager sees it."""
+
+    public_id: str
+    campaign: str
+    platform: str | None
+    seats: int
+    taken: int
+    team: str | None
+    completion_url: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    live: bool
+    per_hour: int | None
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """A new invitation with its secret, which is nowhere else.
+
+    signing_key: what the platform signs its ids with, in hexadecimal; None where it does not.
+    """
+
+    invitation: InvitationView
+    secret: str
+    signing_key: str | None
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"Invited({self.invitation!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A task that was handed in, with the code that the rater was given."""
+
+    id: int
+    task: str
+    code: str
+    handed_in_at: datetime | None
+    rater: str
+    external_id: str | None
+    invitation: str | None
+    platform: str | None
+
+
+def create(
+    session: Session,
+    campaign: str,
+    *,
+    seats: int,
+    platform: str | None,
+    team: str | None,
+    completion_url: str | None,
+    expires_at: datetime | None,
+    signed: bool = False,
+    per_hour: int | None = None,
+    by: Caller,
+) -> Invited:
+    """Invite as many as there are seats. Raises NotFound, and Invalid for a team or an address that cannot be.
+
+    signed: whether the platform signs its ids. per_hour: how many may come in any hour; None: half of the seats where
+    ids are not signed, so that made-up ones cannot take all before somebody looks, else no bound.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    _check_address(completion_url)
+    key = secrets.token_bytes(32) if signed else None
+    public_id, secret = (
+        f"i_{secrets.token_hex(16)}",
+        base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="),
+    )
+    values = {
+        "campaign_id": row.id,
+        "public_id": public_id,
+        "hash": digest(secret),
+        "platform": platform,
+        "seats": seats,
+        "completion_url": completion_url,
+        "team_id": _team_id(session, row.id, team),
+        "actor": by.actor,
+        "expires_at": expires_at,
+        "per_hour": per_hour or (None if signed else max(FEW, (seats + 1) // 2)),
+        "signing_key": key,
+    }
+    view = _view(invitations.add(session, values))
+    what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
+    audit.record(session, row.id, actor=by.actor, action="invitation made", what=what)
+    return Invited(view, secret, None if key is None else key.hex())
+
+
+def get(session: Session, campaign: str, public_id: str) -> InvitationView:
+    """An invitation, live or not. Raises NotFound."""
+    return _view(invitations.get(session, campaigns.get(session, campaign).id, public_id))
+
+
+def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[InvitationView]:
+    """A campaign's invitations by id after `after`."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [_view(row) for row in invitations.page(session, campaign_id, after=after, limit=limit)]
+
+
+def revoke(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
+    """End an invitation; who came by it stays. Raises NotFound."""
+    row = campaigns.get(session, campaign, lock=True)
+    invitations.get(session, row.id, public_id)
+    if invitations.revoke(session, row.id, public_id):
+        what = {"invitation": public_id}
+        audit.record(session, row.id, actor=by.actor, action="invitation revoked", what=what)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who comes. signature: of the external id, in hexadecimal. held_by: the rater whose live credential came along."""
+
+    secret: str
+    external_id: str
+    signature: str | None = None
+    held_by: int | None = None
+
+
+def sign(key: bytes, external_id: str) -> str:
+    """What a platform adds to its id: HMAC-SHA256 in hexadecimal.
+
+    >>> sign(bytes(32), "w1")[:8]
+    '16c6a4ef'
+    """
+    return hmac.new(key, external_id.encode(), hashlib.sha256).hexdigest()
+
+
+def claim(session: Session, public_id: str, given: Claim, *, days: float) -> links.Link:
+    """Take a seat: a new rater under a made-up key, or the one who claimed under this external id before.
+
+    Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
+    up. The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
+    twice. Raises InvitationNotFound for a wrong secret too, NotSigned, SeatTaken, NoSeatLeft, TooFast, CampaignClosed,
+    RaterErased.
+    """
+    found = invitations.find(session, public_id)
+    known = found.hash if found is not None else bytes(32)
+    if not hmac.compare_digest(digest(given.secret), known) or found is None or not found.live:
+        raise invitations.InvitationNotFound
+    signed = found.signing_key is not None
+    if signed and not hmac.compare_digest(sign(found.signing_key, given.external_id), given.signature or ""):
+        raise NotSigned
+    if invitations.hold_campaign(session, found.campaign_id) == "closed":
+        raise CampaignClosed
+    key = invitations.rater_of(session, found.campaign_id, given.external_id)
+    actor = f"invitation:{public_id}"
+    came_before = key is not None
+    if key is None:
+        key = _take_seat(session, public_id, given.external_id, actor=actor)
+    rater = raters.get(session, found.campaign_id, key)
+    if came_before and not signed and given.held_by != rater.id:
+        raise SeatTaken
+    if rater.state == "erased":
+        raise RaterErased
+    return links.replace_token(session, found.campaign, rater, days=days, name=NAME, actor=actor)
+
+
+def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:
+    """Enrol a new rater. Raises NoSeatLeft, TooFast, InvitationNotFound where it ended meanwhile."""
+    row = invitations.find(session, public_id)  # once more: the seats as they are now that nobody else takes one
+    if row is None or not row.live:
+        raise invitations.InvitationNotFound
+    if row.taken >= row.seats:
+        raise NoSeatLeft
+    if row.per_hour is not None and (wait := invitations.full_for(session, row)) is not None:
+        raise TooFast(retry_after=wait)
+    key = f"{row.platform or 'w'}-{secrets.token_hex(6)}"
+    rater_id = raters.add(session, row.campaign_id, key)
+    enrolment = {"team_id": row.team_id, "state": "active", "capacity_unit": "items"}
+    raters.enrol(session, row.campaign_id, rater_id, {**enrolment, "external_id": external_id, "invitation_id": row.id})
+    plans.join_pool(session, row.campaign_id, rater_id)
+    what = {"rater": key, "invitation": public_id}
+    audit.record(session, row.campaign_id, actor=actor, action="rater enrolled", what=what)
+    return key
+
+
+def completions(session: Session, campaign: str, *, after: int, limit: int) -> list[Completion]:
+    """Codes of completion in the order of their tasks, after the one of id `after`: for paying."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [
+        Completion(**row._mapping) for row in invitations.completions(session, campaign_id, after=after, limit=limit)
+    ]
+
+
+def own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
+    """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
+    url = invitations.completion_url(session, campaign_id, rater_id)
+    rows = invitations.completions(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
+    return [(row.task, row.code, with_code(url, row.code)) for row in rows]
+
+
+def redirect(session: Session, campaign_id: int, rater_id: int, code: str) -> str | None:
+    """Where a rater who came by an invitation goes with a code of completion; None where there is no such place."""
+    return with_code(invitations.completion_url(session, campaign_id, rater_id), code)
+
+
+def with_code(url: str | None, code: str) -> str | None:
+    """The address with the code in the place of `{code}`, or at its end.
+
+    >>> with_code("https://app.example.org/done?cc={code}", "C1 X")
+    'https://app.example.org/done?cc=C1%20X'
+    >>> with_code("https://app.example.org/done?cc=", "C1")
+    'https://app.example.org/done?cc=C1'
+    """
+    if url is None:
+        return None
+    safe = quote(code, safe="")
+    return url.replace(CODE, safe) if CODE in url else url + safe
+
+
+def _check_address(url: str | None) -> None:
+    """Raise Invalid unless a browser can be sent there."""
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"https", "http"} and bool(parts.hostname) and url.isascii() and url.isprintable()
+    except ValueError:
+        good = False
+    if not good or " " in url or len(url) > LONGEST_URL:
+        why = "must be an address that starts with https:// or http://"
+        raise Invalid(places=(Place(("body", "completion_url"), why),))
+
+
+def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
+    if key is None:
+        return None
+    try:
+        return int(teams.get(session, campaign_id, key).id)
+    except teams.TeamNotFound:
+        raise Invalid(places=(Place(("body", "team"), "there is no such team"),)) from None
+
+
+def _view(row: invitations.InvitationRecord) -> InvitationView:
+    return InvitationView(**{name: getattr(row, name) for name in InvitationView.__slots__})

@@ -1,0 +1,124 @@
+"""Magic links: a token of a rater, in the fragment of an address. A new one ends the one before."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Conflict
+from app.services.access import tokens
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.people.raters import RaterErased
+from app.storage import campaigns, clock, raters, teams
+from app.storage import tokens as stored
+from app.storage.db import Session
+
+NAME = "link"
+PAGE = 200
+_RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@")
+
+
+class NotEnrolled(Conflict):
+    """This rater is known from judgments only; enrol them first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A new link. secret: stands in its fragment, and is nowhere else."""
+
+    campaign: str
+    rater: str
+    secret: str
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"Link({self.rater!r})"
+
+
+def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> Link:
+    """Give a rater a link; what they had before ends at once, its sessions too.
+
+    Raises NotFound where the rater is not the caller's, NotEnrolled, RaterErased.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    found = raters.get(session, row.id, key)
+    if not by.leads(found.team):
+        raise raters.RaterNotFound
+    if found.state == "erased":
+        raise RaterErased
+    if found.state is None:
+        raise NotEnrolled
+    return replace_token(session, campaign, found, days=days, name=NAME, actor=by.actor, once=_once(by))
+
+
+def _once(by: Caller) -> bool:
+    """Who may not see scores makes links that open once and show no earlier answers, lest they sign in by them."""
+    return not by.may("manager")
+
+
+def replace_token(
+    session: Session,
+    campaign: str,
+    rater: raters.RaterRecord,
+    *,
+    days: float,
+    name: str,
+    actor: str,
+    once: bool = False,
+) -> Link:
+    """A new token for a rater, good for so many days, in the place of all that they have."""
+    ended = stored.revoke_of_rater(session, rater.campaign_id, rater.id)
+    if ended:
+        what = {"rater": rater.key, "tokens": ended}
+        audit.record(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
+    expires_at = clock.after(session, days)
+    issued = tokens.make(
+        session,
+        role="rater",
+        name=name,
+        campaign=campaign,
+        rater=rater.key,
+        expires_at=expires_at,
+        actor=actor,
+        once=once,
+    )
+    return Link(campaign, rater.key, issued.secret, expires_at)
+
+
+def renew_all(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[Link]:
+    """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
+
+    Raises NotFound for a team that is not the caller's.
+    """
+    campaign_id = campaigns.get(session, campaign, lock=True).id
+    only = team if by.may("manager") else team or by.team
+    if only is not None:
+        teams.get(session, campaign_id, only)
+        if not by.leads(only):
+            raise teams.TeamNotFound
+    found: list[raters.RaterRecord] = []
+    while page := raters.page(
+        session, campaign_id, after=found[-1].key if found else None, limit=PAGE, team=only, state=None
+    ):
+        found += page
+    return [
+        replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
+        for rater in found
+        if rater.state in ("active", "paused")
+    ]
+
+
+def as_csv(links: Sequence[Link], address: Callable[[str], str]) -> bytes:
+    """Rater, link and end, one line each; nothing that a spreadsheet would run. address: the link of a secret."""
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\r\n")
+    lines.writerow(("rater", "link", "expires_at"))
+    for link in links:
+        key = f"'{link.rater}" if link.rater.startswith(_RUNS_IN_SPREADSHEETS) else link.rater
+        lines.writerow((key, address(link.secret), link.expires_at.isoformat()))
+    return out.getvalue().encode()

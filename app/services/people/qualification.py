@@ -1,0 +1,200 @@
+"""The test before the first task: items with answers and reasons, and a mark that passes. Every version is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get as campaign_view
+from app.services.people.qualification_marks import Answer, Item, check_item, right
+from app.services.people.raters import ActingRater, RaterErased
+from app.storage import campaigns, qualification, raters
+from app.storage.db import Session
+
+
+class NoAttemptLeft(Conflict):
+    """No attempt is left."""
+
+
+class PassedAlready(Conflict):
+    """The test is passed already."""
+
+
+class TestChanged(Conflict):
+    """The test is another one now; look at it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A version of the test. pass_mark: share of the items that must be right. attempts: how many; None: no bound."""
+
+    version: int
+    items: tuple[Item, ...]
+    pass_mark: float
+    attempts: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a rater stands. version: of the test that they passed. left: attempts left; None: no bound."""
+
+    tried: int
+    left: int | None
+    passed: bool
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How an attempt went. right: item by item."""
+
+    n: int
+    version: int
+    share: float
+    passed: bool
+    right: tuple[bool, ...]
+    items: tuple[Item, ...]
+    left: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a rater did, for the manager."""
+
+    rater: str
+    team: str | None
+    attempts: int
+    best: float | None
+    passed: bool
+    version: int | None
+    waived: str | None
+    at: datetime | None
+
+
+def put(
+    session: Session, campaign: str, items: Sequence[Item], *, pass_mark: float, attempts: int | None, actor: str
+) -> Test:
+    """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
+    row = campaigns.get(session, campaign, lock=True)
+    view = campaign_view(session, campaign)
+    places = [place for n, item in enumerate(items) for place in check_item(view, n, item)]
+    if places:
+        raise Invalid("the test is not valid", places=tuple(places[:100]))
+    stored = qualification.find(session, row.id)
+    latest = None if stored is None else _test(stored)
+    same = latest is not None and (latest.items, latest.pass_mark, latest.attempts) == (
+        tuple(items),
+        pass_mark,
+        attempts,
+    )
+    if not same:
+        version = 1 if latest is None else latest.version + 1
+        values = {"version": version, "items": [asdict(item) for item in items], "actor": actor}
+        qualification.add(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
+        what = {"version": version, "items": len(items), "pass_mark": pass_mark, "attempts": attempts}
+        audit.record(session, row.id, actor=actor, action="qualification put", what=what)
+    return get(session, campaign)
+
+
+def get(session: Session, campaign: str, *, version: int | None = None) -> Test:
+    """A version of the test with its answers, the latest where none is named. Raises NotFound."""
+    return _load(session, campaigns.get(session, campaign).id, version)
+
+
+def for_rater(session: Session, rater: ActingRater) -> tuple[Test, Standing, str]:
+    """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
+    test = _load(session, rater.campaign_id, None)
+    standing = _standing(test, qualification.attempts(session, rater.rater_id))
+    return test, standing, campaign_view(session, rater.campaign).protocol
+
+
+def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequence[Answer]) -> Attempt:
+    """Judge a rater's answers to the latest version of the test.
+
+    Raises NotFound, TestChanged, PassedAlready, NoAttemptLeft, or Invalid naming the answer that cannot be judged,
+    which does not count as an attempt.
+    """
+    qualification.hold(session, rater.rater_id)
+    test, standing, _ = for_rater(session, rater)
+    if version != test.version:
+        raise TestChanged(f"it is version {test.version}")
+    if standing.passed:
+        raise PassedAlready
+    if standing.left == 0:
+        raise NoAttemptLeft
+    verdicts = _verdicts(campaign_view(session, rater.campaign), test.items, answers)
+    share = sum(verdicts) / len(verdicts)
+    passed = share >= test.pass_mark
+    n = len(qualification.attempts(session, rater.rater_id)) + 1
+    tried = {"n": n, "version": version, "answers": [asdict(one) for one in answers], "share": share, "passed": passed}
+    qualification.record(session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor})
+    what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
+    audit.record(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
+    left = None if standing.left is None else standing.left - 1
+    return Attempt(n, version, share, passed, verdicts, test.items, left)
+
+
+def waive(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
+    """Spare a rater the test, with a reason. Raises NotFound, PassedAlready, RaterErased."""
+    row = campaigns.get(session, campaign, lock=True)
+    found = raters.get(session, row.id, key)
+    if found.state is None:
+        raise raters.RaterNotFound
+    if found.state == "erased":
+        raise RaterErased
+    test = _load(session, row.id, None)
+    qualification.hold(session, found.id)
+    before = qualification.attempts(session, found.id)
+    if any(one.passed for one in before):
+        raise PassedAlready
+    spared = {"n": len(before) + 1, "version": test.version, "answers": [], "passed": True, "waived": reason}
+    qualification.record(session, row.id, found.id, {**spared, "actor": by.actor})
+    what = {"rater": key, "version": test.version, "reason": reason}
+    audit.record(session, row.id, actor=by.actor, action="qualification waived", what=what)
+
+
+def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[Result]:
+    """How every enrolled rater did, by key after `after`."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [Result(**row._asdict()) for row in qualification.results(session, campaign_id, after=after, limit=limit)]
+
+
+def _load(session: Session, campaign_id: int, version: int | None) -> Test:
+    row = qualification.find(session, campaign_id, version)
+    if row is None:
+        raise qualification.NoQualification
+    return _test(row)
+
+
+def _test(row: qualification.Row) -> Test:
+    items = tuple(Item.of(each) for each in row.items)
+    return Test(row.version, items, row.pass_mark, row.attempts, row.at)
+
+
+def _standing(test: Test, attempts: Sequence[qualification.Row]) -> Standing:
+    tried = sum(one.version == test.version and one.waived is None for one in attempts)
+    left = None if test.attempts is None else max(test.attempts - tried, 0)
+    passed = next((one.version for one in attempts if one.passed), None)
+    return Standing(tried, left, passed is not None, passed)
+
+
+def _verdicts(campaign: CampaignView, items: Sequence[Item], answers: Sequence[Answer]) -> tuple[bool, ...]:
+    if len(answers) != len(items):
+        raise Invalid(places=(Place(("body", "answers"), f"there are {len(items)} items; answer each"),))
+    places: list[Place] = []
+    verdicts = []
+    for n, (item, given) in enumerate(zip(items, answers, strict=True)):
+        try:
+            verdicts.append(right(campaign, item, given))
+        except Invalid as error:
+            found = error.places or (Place((), error.detail or error.title()),)
+            places += [Place(("body", "answers", n, *place.loc), place.msg) for place in found]
+    if places:
+        raise Invalid("some answers cannot be judged", places=tuple(places[:100]))
+    return tuple(verdicts)

@@ -1,0 +1,60 @@
+"""What a coordinator is told of its team's work: verdicts and which checks failed, without scores or systems."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from app.reports.kit.report import StoredReport
+from app.services.access.tokens import Caller
+from app.services.quality import QualityView
+from app.stats.quality.controls import Verdict
+from app.stats.quality.flags import Check
+from app.stats.quality.report import Completion
+from app.storage import campaigns, hours
+from app.storage.db import Database
+
+
+class RaterVerdict(BaseModel):
+    """One rater. why: there is no verdict. beyond: the checks that failed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    rater: str
+    n_judgments: int
+    verdict: Verdict
+    why: str | None
+    completion: Completion
+    beyond: list[Check]
+
+
+class VerdictsView(BaseModel):
+    """The verdicts of a team."""
+
+    model_config = ConfigDict(frozen=True)
+
+    campaign: str
+    data_version: int
+    team: str
+    raters: list[RaterVerdict]
+
+
+def of_team(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
+    """The verdicts of the caller's team, from a report on all."""
+    team = by.team or ""
+    with database.transaction() as session:
+        there = {row.key for row in hours.raters(session, campaigns.get(session, campaign).id, team)}
+    view = QualityView.model_validate_json(report.body)
+    raters = [
+        RaterVerdict(
+            rater=one.rater,
+            n_judgments=one.n_judgments,
+            verdict=one.verdict,
+            why=one.why,
+            completion=one.completion,
+            beyond=list(one.beyond),
+        )
+        for one in view.raters
+        if one.rater in there
+    ]
+    found = VerdictsView(campaign=campaign, data_version=view.data_version, team=team, raters=raters)
+    return found.model_dump_json().encode()

@@ -1,0 +1,47 @@
+"""A rater's own data: everything that is stored about them, as one JSON object, streamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from app.services.people.raters import ActingRater
+from app.storage import rater_data
+from app.storage.db import Database, Session
+
+
+def export(database: Database, rater: ActingRater) -> Iterator[bytes]:
+    """`{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot.
+
+    Through a front-end without what says who the rater is, and without their credentials. By a link that a coordinator
+    made without what was answered before it.
+    """
+    own = rater.through is None
+    with database.transaction(snapshot=True) as session:
+        yield b'{"rater": ' + _json(rater_data.about(session, rater.campaign_id, rater.rater_id, identity=own))
+        for name, query in rater_data.LISTS.items():
+            if name == rater_data.CREDENTIALS and not own:
+                continue
+            yield f',\n"{name}": ['.encode()
+            yield from _items(session, query, rater)
+            yield b"]"
+        yield b"}\n"
+
+
+def _items(session: Session, query: str, rater: ActingRater) -> Iterator[bytes]:
+    between = b"\n"
+    for row in rater_data.rows(session, query, rater.campaign_id, rater.rater_id, since=rater.answers_since):
+        yield between + _json(row)
+        between = b",\n"
+
+
+def _json(row: rater_data.Row) -> bytes:
+    return json.dumps(row._asdict(), ensure_ascii=False, allow_nan=False, default=_time).encode()
+
+
+def _time(value: object) -> str:
+    """Times as the API writes them; nothing else is foreign to JSON here."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    raise TypeError(type(value).__name__)

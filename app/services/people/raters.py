@@ -1,0 +1,326 @@
+"""Raters: who is enrolled in a campaign, with what capacity, in which team, and as which person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Literal
+
+from app.domain.errors import AppError, Conflict, Forbidden, Invalid, Place
+from app.domain.keys import is_key
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.campaigns.settings import ChangedSince
+from app.storage import campaigns, raters, teams
+from app.storage.db import Session
+
+State = Literal["active", "paused", "left"]
+Unit = Literal["items", "segments", "words"]
+Blocked = Literal["not_enrolled", "erased", "left", "paused", "consent", "qualification"]
+Seen = Callable[[int], bool]
+
+
+class NotSeen(AppError):
+    """This rater is enrolled already: send `If-Match` with the ETag that you saw."""
+
+    kind = "precondition_required"
+
+
+class RaterErased(Conflict):
+    """This rater was erased; nothing about them can be stored any more."""
+
+
+class NotDraft(Conflict):
+    """This can be removed only while the campaign is a draft."""
+
+
+class MayNotDeclare(Forbidden):
+    """A front-end cannot create what the campaign does not know; `declare` is for managers."""
+
+
+class PersonElsewhere(Forbidden):
+    """This person has an account in a campaign that is not yours; linking needs rights in both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Personal data of a rater, erasable alone."""
+
+    name: str | None = None
+    email: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrolment:
+    """What a manager says of a rater. capacity: the most they will do, counted in `capacity_unit`; None: no bound.
+
+    buckets: names of those that they are meant for; None: any.
+    """
+
+    capacity: int | None = None
+    capacity_unit: Unit = "items"
+    team: str | None = None
+    buckets: tuple[str, ...] | None = None
+    state: State = "active"
+    languages: tuple[str, ...] = ()
+    attributes: Mapping[str, object]
+    person: str | None = None
+    contact: Contact | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterView:
+    """A rater as managers see them. state: None for one who is known from judgments only, and not enrolled."""
+
+    key: str
+    state: str | None
+    capacity: int | None
+    capacity_unit: Unit
+    team: str | None
+    buckets: tuple[str, ...] | None
+    languages: tuple[str, ...]
+    attributes: Mapping[str, object]
+    person: str | None
+    contact: Contact | None
+    external_id: str | None
+    enrolled_at: datetime | None
+    erased_at: datetime | None
+    settings_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActingRater:
+    """A rater who asks: by a credential of its own, or through a front-end that acts for it."""
+
+    campaign: str
+    campaign_id: int
+    rater: str
+    rater_id: int
+    actor: str
+    token_id: int
+    through: str | None = None
+    answers_since: datetime | None = None
+
+
+def acting(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
+    """The enrolled rater that a front-end names. Raises CampaignNotFound, RaterNotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    rater_id = raters.enrolled(session, campaign_id, rater)
+    if rater_id is None:
+        raise raters.RaterNotFound
+    return ActingRater(campaign, campaign_id, rater, rater_id, caller.actor, caller.token_id, through=caller.prefix)
+
+
+def themselves(caller: Caller) -> ActingRater | None:
+    """The rater whose credential this is; None where it is nobody's."""
+    if caller.rater is None or caller.rater_id is None or caller.campaign is None or caller.campaign_id is None:
+        return None
+    return ActingRater(
+        caller.campaign,
+        caller.campaign_id,
+        caller.rater,
+        caller.rater_id,
+        caller.actor,
+        caller.token_id,
+        answers_since=caller.answers_since,
+    )
+
+
+def blocked(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
+    """Why a rater gets no task; None where nothing stands in the way.
+
+    consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of
+    it was passed or waived.
+    """
+    row = raters.readiness(session, campaign_id, rater_id)
+    if row is None or row.state is None:
+        return "not_enrolled"
+    if row.state in ("erased", "left", "paused"):
+        state: Blocked = row.state
+        return state
+    if row.asked is not None and row.given != row.asked:
+        return "consent"
+    return "qualification" if row.tested and not row.passed else None
+
+
+def put(
+    session: Session, campaign: str, key: str, new: Enrolment, *, given: frozenset[str], seen: Seen | None, by: Caller
+) -> RaterView:
+    """Enrol a rater, or change an enrolment as a whole; `person` and `contact` stay where they are not `given`.
+
+    The same again changes nothing. seen: whether a settings version is the one that the caller saw; None where the
+    caller does not say, which is enough for a new enrolment only.
+
+    Raises NotSeen, ChangedSince, RaterErased, PersonElsewhere, Invalid naming the field, NotFound.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    found = raters.find(session, row.id, key)
+    old = _view(found) if found is not None else None
+    wanted = _wanted(new, old, given)
+    if old is not None and old.state is not None:
+        _check_seen(old, wanted, seen)
+        if _same(old, wanted):
+            return old
+    team_id = _team_id(session, row.id, wanted.team)
+    rater_id = found.id if found is not None else _added(session, row.id, key)
+    _store(session, row, rater_id, old, wanted, team_id, by)
+    what = {"rater": key, "fields": sorted(_differing(old, wanted))} if old else {"rater": key}
+    enrolled = old is not None and old.state is not None
+    action = "rater changed" if enrolled else "rater enrolled"
+    audit.record(session, row.id, actor=by.actor, action=action, what=what)
+    return _view(raters.get(session, row.id, key))
+
+
+def check_team(session: Session, campaign_id: int, key: str | None) -> None:
+    """Raise Invalid where there is no such team."""
+    _team_id(session, campaign_id, key)
+
+
+def get(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
+    """A rater, where the caller leads its team or manages the campaign. Raises NotFound."""
+    return shown_to(by, _view(raters.get(session, campaigns.get(session, campaign).id, key)))
+
+
+def page(
+    session: Session, campaign: str, *, by: Caller, after: str | None, limit: int, team: str | None, state: str | None
+) -> list[RaterView]:
+    """Raters by key after `after`; a coordinator gets those of its team. Raises NotFound for a team not theirs."""
+    campaign_id = campaigns.get(session, campaign).id
+    only = team if by.may("manager") else team or by.team
+    if only is not None:
+        teams.get(session, campaign_id, only)
+        if not by.leads(only):
+            raise teams.TeamNotFound
+    rows = raters.page(session, campaign_id, after=after, limit=limit, team=only, state=state)
+    return [shown_to(by, _view(row)) for row in rows]
+
+
+def remove(session: Session, campaign: str, key: str, *, by: Caller) -> None:
+    """Remove a rater from a draft. Raises NotFound, NotDraft, RaterInUse."""
+    row = campaigns.get(session, campaign, lock=True)
+    found = raters.get(session, row.id, key)
+    if row.state != "draft":
+        raise NotDraft(f"this one is {row.state}; set the rater to `left` instead")
+    raters.remove(session, found.id)
+    audit.record(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
+
+
+def require_enrolled(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
+    """What a front-end may say: only of enrolled raters, and nothing that the campaign does not know.
+
+    Raises MayNotDeclare, and Invalid at `("body", i, "rater")` for each name of somebody who is not enrolled.
+    """
+    if declare:
+        raise MayNotDeclare
+    there = raters.enrolled_among(session, campaigns.get(session, campaign).id, sorted(set(named)))
+    places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
+    if places:
+        raise Invalid("front-ends speak for enrolled raters only", places=tuple(places[:100]))
+
+
+def shown_to(by: Caller, view: RaterView) -> RaterView:
+    """As the caller may see it: coordinators do not learn which accounts are one person. Raises RaterNotFound."""
+    if not by.leads(view.team):
+        raise raters.RaterNotFound
+    return view if by.may("manager") else replace(view, person=None)
+
+
+def _wanted(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enrolment:
+    """What is to be stored: what was not said of person and contact stays."""
+    kept = {name: getattr(old, name) for name in ("person", "contact") if old is not None and name not in given}
+    if new.person is not None and not is_key(new.person):
+        raise Invalid(places=(Place(("body", "person"), "must be a key"),))
+    return replace(new, **kept)
+
+
+def _check_seen(old: RaterView, wanted: Enrolment, seen: Seen | None) -> None:
+    if old.state == "erased":
+        raise RaterErased
+    if seen is None and not _same(old, wanted):
+        raise NotSeen
+    if seen is not None and not seen(old.settings_version):
+        raise ChangedSince(f"it is at {old.settings_version} now")
+
+
+def _differing(old: RaterView | None, wanted: Enrolment) -> set[str]:
+    return {f.name for f in fields(wanted) if old is None or getattr(old, f.name) != getattr(wanted, f.name)}
+
+
+def _same(old: RaterView, wanted: Enrolment) -> bool:
+    return not _differing(old, wanted)
+
+
+def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
+    if key is None:
+        return None
+    try:
+        return int(teams.get(session, campaign_id, key).id)
+    except teams.TeamNotFound:
+        raise Invalid(places=(Place(("body", "team"), "there is no such team"),)) from None
+
+
+def _added(session: Session, campaign_id: int, key: str) -> int:
+    if not is_key(key):
+        raise Invalid(places=(Place(("path", "rater"), "must be a key"),))
+    return raters.add(session, campaign_id, key)
+
+
+def _store(
+    session: Session,
+    row: campaigns.CampaignRecord,
+    rater_id: int,
+    old: RaterView | None,
+    wanted: Enrolment,
+    team_id: int | None,
+    by: Caller,
+) -> None:
+    """Account, enrolment and contact; who is one person, and what raters are, is something that reports see."""
+    differs = _differing(old, wanted)
+    person = _person(session, row.id, wanted.person, by) if "person" in differs and wanted.person else None
+    account: dict[str, object] = {"attributes": dict(wanted.attributes)}
+    account |= {"person_id": person} if "person" in differs else {}
+    raters.change(session, rater_id, account)
+    if row.data_version and old is not None and differs & {"person", "attributes"}:
+        campaigns.next_version(session, row.id, actor=by.actor, what="raters")
+    enrolment = {
+        "team_id": team_id,
+        "state": wanted.state,
+        "capacity": wanted.capacity,
+        "capacity_unit": wanted.capacity_unit,
+        "buckets": None if wanted.buckets is None else list(wanted.buckets),
+        "languages": list(wanted.languages),
+    }
+    raters.enrol(session, row.id, rater_id, enrolment)
+    if "contact" in differs:
+        contact = wanted.contact
+        personal = None if contact is None else {f.name: getattr(contact, f.name) for f in fields(contact)}
+        raters.put_contact(session, row.id, rater_id, personal)
+
+
+def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:
+    """The person that an account is linked to. Raises PersonElsewhere."""
+    person = raters.person_id(session, key)
+    if by.campaign is not None and raters.has_account_outside(session, person, campaign_id):
+        raise PersonElsewhere
+    return person
+
+
+def _view(row: raters.RaterRecord) -> RaterView:
+    return RaterView(
+        key=row.key,
+        state=row.state,
+        capacity=row.capacity,
+        capacity_unit=row.capacity_unit or "items",
+        team=row.team,
+        buckets=None if row.buckets is None else tuple(row.buckets),
+        languages=tuple(row.languages or ()),
+        attributes=row.attributes,
+        person=row.person,
+        contact=Contact(row.contact_name, row.contact_email, row.contact_note) if row.has_contact else None,
+        external_id=row.external_id,
+        enrolled_at=row.enrolled_at,
+        erased_at=row.erased_at,
+        settings_version=row.settings_version,
+    )

@@ -1,0 +1,183 @@
+"""The tutorial: documents with known answers, which raters judge before their first task and which count nowhere.
+
+A segment of a tutorial document says in `meta.tutorial` which text is judged, what the right judgment is, how far an
+answer may be from it, and why. What says nothing shows the output of a system, without a known answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.domain.faults import first_faults
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns.campaigns import get
+from app.services.people.qualification_marks import Answer, Item, check_item, numbers, right
+from app.services.people.raters import ActingRater
+from app.storage import campaigns, tutorials
+from app.storage.db import Session
+
+NAME = "tutorial"
+LONGEST = 20_000
+
+
+class NoSuchItem(NotFound):
+    """The tutorial has no such item."""
+
+
+class Known(BaseModel):
+    """What a segment of a tutorial says of itself, under `tutorial` in its `meta`. reasons: by language."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    text: str | None = Field(None, min_length=1, max_length=LONGEST)
+    question: str | None = Field(None, min_length=1, max_length=LONGEST)
+    payload: dict[str, JsonValue] | None = None
+    tolerance: dict[str, float] | None = None
+    reasons: dict[str, str] = Field(default_factory=dict, max_length=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One segment to be judged. n: from 1, over all documents. document: from 1; key: its key. position: in it."""
+
+    n: int
+    document: int
+    key: str
+    position: int
+    item: Item
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """What answers are kept by."""
+        return self.key, self.position
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The tutorial of a rater. answered: numbers of lessons. outstanding: it is to be done before the first task."""
+
+    protocol: str
+    lessons: tuple[Lesson, ...]
+    answered: frozenset[int]
+    outstanding: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What became of an answer. right: None where no answer is known. payload: the right one, for comparison."""
+
+    n: int
+    right: bool | None
+    payload: Mapping[str, object] | None
+    reasons: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a rater did, for the manager. marked: answers that could be right or wrong."""
+
+    rater: str
+    team: str | None
+    answered: int
+    marked: int
+    right: int
+    at: datetime | None
+
+
+def check(campaign: CampaignView, metas: Sequence[Mapping[str, object]]) -> None:
+    """Raise Invalid, naming each place, unless the segments of a tutorial document say what they should."""
+    places = [place for n, meta in enumerate(metas) for place in _wrong(campaign, n, meta)]
+    if places:
+        raise Invalid("the tutorial is not valid", places=tuple(places[:100]))
+
+
+def course(session: Session, rater: ActingRater) -> Course:
+    """What a rater is to judge before the first task; nothing where there is no tutorial."""
+    view = get(session, rater.campaign)
+    found = _lessons(session, view, rater.campaign_id)
+    kept = tutorials.answered(session, rater.campaign_id, rater.rater_id) if found else set()
+    done = frozenset(one.n for one in found if one.place in kept)
+    left = len(done) < len(found) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
+    return Course(view.protocol, found, done, left)
+
+
+def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]) -> Marked:
+    """Say whether an answer is right and why; the first one to each segment is kept.
+
+    Raises NoSuchItem, or Invalid where the campaign's protocol does not take the answer.
+    """
+    view = get(session, rater.campaign)
+    found = _lessons(session, view, rater.campaign_id)
+    if not 1 <= n <= len(found):
+        raise NoSuchItem
+    lesson = found[n - 1]
+    try:
+        said = _judged(view, lesson.item, payload)
+    except Invalid as error:
+        places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)
+        raise Invalid(error.detail, places=places) from None
+    kept = {"document": lesson.key, "position": lesson.position, "payload": dict(payload), "right": said}
+    tutorials.record(session, rater.campaign_id, rater.rater_id, kept)
+    return Marked(n, said, lesson.item.payload, lesson.item.reasons)
+
+
+def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[Result]:
+    """How every enrolled rater did, by key after `after`. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    return [Result(**row._asdict()) for row in tutorials.results(session, campaign_id, after=after, limit=limit)]
+
+
+def _lessons(session: Session, view: CampaignView, campaign_id: int) -> tuple[Lesson, ...]:
+    documents: dict[str, int] = {}
+    found: list[Lesson] = []
+    for row in tutorials.segments(session, campaign_id):
+        item = _item(view, row.meta, row.source, row.text)
+        if item.text is not None:
+            document = documents.setdefault(row.document, len(documents) + 1)
+            found.append(Lesson(len(found) + 1, document, row.document, row.position, item))
+    return tuple(found)
+
+
+def _item(view: CampaignView, meta: Mapping[str, object], source: str | None, output: str | None) -> Item:
+    """What raters see of a segment. A known answer that an import brought and that is none, is not known."""
+    try:
+        known = Known.model_validate(meta.get(NAME) or {})
+    except ValidationError:
+        known = Known()
+    item = Item(source=source, **{**known.model_dump(), "text": known.text or output})
+    return item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
+
+
+def _answerable(view: CampaignView, item: Item) -> bool:
+    return item.payload is not None and not any(check_item(view, 0, item))
+
+
+def _judged(view: CampaignView, item: Item, payload: Mapping[str, object]) -> bool | None:
+    if item.payload is None:
+        numbers(view, item, payload)
+        return None
+    return right(view, item, Answer(payload=payload))
+
+
+def _wrong(campaign: CampaignView, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
+    here = ("body", "segments", n, "meta", NAME)
+    if NAME not in meta:
+        return
+    try:
+        known = Known.model_validate(meta[NAME])
+    except ValidationError as error:
+        for fault in first_faults(error, 20):
+            yield Place((*here, *fault["loc"]), fault["msg"])
+        return
+    if known.payload is None:
+        return
+    if known.text is None:
+        yield Place((*here, "text"), "must be there where the right judgment is known")
+        return
+    for place in check_item(campaign, n, Item(**known.model_dump())):
+        yield Place((*here, *place.loc[3:]), place.msg)

@@ -1,0 +1,61 @@
+"""The states of a campaign: draft → planned → open ⇄ paused → closed, and open again for documents that are bought."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from app.domain.errors import Conflict
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.plans import staleness
+from app.storage import campaigns
+from app.storage.db import Session
+
+Step = Literal["open", "pause", "close"]
+# From which states a step leads, and to which.
+STEPS: Mapping[Step, tuple[frozenset[str], str]] = MappingProxyType(
+    {
+        "open": (frozenset({"planned", "paused", "closed"}), "open"),
+        "pause": (frozenset({"open"}), "paused"),
+        "close": (frozenset({"open", "paused"}), "closed"),
+    }
+)
+
+
+class NotFromHere(Conflict):
+    """The campaign is not in a state that leads there."""
+
+
+class StalePlan(Conflict):
+    """The plan was compiled for something else than there is now; compile it again."""
+
+
+def take_step(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignView:
+    """Bring a campaign into another state; where it is in that state already, nothing changes.
+
+    A first opening asks for a plan of what there is; later changes are for a replan.
+
+    Raises NotFound, NotFromHere with the states that lead there, StalePlan naming what changed.
+    """
+    row = campaigns.get(session, campaign, lock=True)
+    sources, target = STEPS[step]
+    if row.state == target:
+        return get(session, campaign)
+    if row.state not in sources:
+        need = " or ".join(sorted(sources))
+        hint = "; compile a plan first" if step == "open" and row.state == "draft" else ""
+        raise NotFromHere(f"it is {row.state} and would have to be {need}{hint}")
+    if step == "open" and row.state == "planned":
+        _check_plan(session, campaign, row.id)
+    campaigns.change(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
+    audit.record(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
+    return get(session, campaign)
+
+
+def _check_plan(session: Session, campaign: str, campaign_id: int) -> None:
+    changes = staleness.changes(session, get(session, campaign), campaign_id)
+    if changes:
+        raise StalePlan(f"since then: {'; '.join(changes)}")

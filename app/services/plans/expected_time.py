@@ -1,0 +1,53 @@
+"""How long a plan is expected to take to compile, from the size of what it is for: what takes long is a job."""
+
+from __future__ import annotations
+
+from app.design.design import Design
+from app.design.entropy import RESTARTS
+from app.services.expected_time import AT_ONCE
+from app.services.plans.plan_input import Material
+
+# Of one processor that another wants as well: twice the processor time of compiling, checking, forecasting, hashing and
+# packing. Measured with the designs of `benchmarks.plans` and others of their kind, processor seconds: 180 documents of
+# 15 systems .2 to .5, 500 of 30 .9 to 2.4, 1,000 of 30 3.5 to 5; where each segment is an item 200 of 30 4.9.
+_AN_OUTPUT, _A_RATING = 1.2e-4, 5e-5
+# Of a group at an entropy, each time that it is dealt: one that cannot be reached is given up after all tries, and
+# whether it can is known only then. Measured: 48 s for 6,000 groups, .5 s for 60.
+_A_TRY = 8e-5
+
+
+def takes_long(design: Design, material: Material) -> bool:
+    """Whether compiling is expected to be worth a job."""
+    return seconds_to_compile(design, material) > AT_ONCE
+
+
+def seconds_to_compile(design: Design, material: Material) -> float:
+    """With the report, from counts alone; reading and storing come on top of it, whoever compiles.
+
+    >>> from app.design.values import Document, Rater, System, TestSet
+    >>> def of(documents: int, systems: int, **design: int) -> float:
+    ...     texts = TestSet(tuple(Document(f"d{n}", (9,) * 5) for n in range(documents)), {})
+    ...     compared = tuple(System(f"s{n}") for n in range(systems))
+    ...     there = Material(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
+    ...     return round(seconds_to_compile(Design(**design), there), 1)
+    >>> of(180, 15), of(500, 30), of(1000, 30), of(1000, 30, ratings_per_item=2)
+    (0.5, 2.5, 5.1, 6.6)
+    """
+    stretches = _stretches(design, material)
+    outputs = stretches * len(design.systems or material.systems)
+    twice = design.overlap.share * (design.overlap.ratings_per_item - design.ratings_per_item) if design.overlap else 0
+    controls = design.controls.bad_reference + design.controls.repeat + design.controls.reference
+    ratings = outputs * (design.ratings_per_item + twice) * (1 + controls)
+    seconds = _AN_OUTPUT * outputs + _A_RATING * ratings
+    if design.balance.kind == "entropy":
+        seconds += _A_TRY * RESTARTS * (stretches if design.grouping == "psxs" else outputs)
+    return seconds
+
+
+def _stretches(design: Design, material: Material) -> float:
+    """Documents that are dealt, all, those that are named or as many as are drawn; their segments, where these are."""
+    there = material.test_set.documents
+    chosen = len(design.documents.keys) if design.documents.keys is not None else design.documents.sample
+    documents = min(len(there), len(there) if chosen is None else chosen)
+    segments = sum(document.segments for document in there) if design.by_segment else len(there)
+    return documents * segments / max(1, len(there))

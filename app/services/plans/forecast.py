@@ -1,0 +1,165 @@
+"""What a plan can prove, and whether its ranking would hold: forecast from variance components, before a rating."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from app.design.checks import Checks
+from app.design.plan import Plan
+from app.domain.errors import Invalid
+from app.services.plans.components import Known
+from app.stats.planning import Forecast, Layout, fewest_documents, forecast
+from app.stats.planning_pilot import pilot, resampled_power
+from app.stats.planning_studies import ByRecipe, Panel, StudyForecast, forecast_srp, raters_of
+
+ALPHA = 0.05
+WORLDS = 6
+STUDIES = 100
+ONCE = "the pilot's outputs were not rated often enough to be dealt anew by this design"
+TOO_LITTLE = "a difference takes two systems and two documents"
+UNSPREAD = "how far apart the systems are is not known: a pilot, or `system` among the setting components, tells"
+
+
+def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
+    """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
+
+    lengths: segments of each document.
+    """
+    layout = _layout(plan, found, lengths)
+    reason = (known.why or "") if known.components is None else TOO_LITTLE
+    if known.components is None or layout is None:
+        unknown: dict[str, dict[str, object]] = {
+            "forecast": {"detectable": None, "reason": reason},
+            "srp": {"value": None, "reason": reason},
+        }
+        return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
+    made = forecast(known.components, layout, systems=len(plan.systems))
+    floor = _Floor.of(layout.documents, made.pairs)
+    laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
+    told = {
+        **asdict(made),
+        "smallest_p_adjusted": floor.smallest,
+        "documents_for_a_claim": floor.needed,
+        "layout": {**laid, "uneven": layout.uneven},
+        "components": asdict(known.components),
+    }
+    both = {"forecast": told, "srp": _srp(plan, layout, known)}
+    return both if known.told is None else {**both, "pilot": _piloted(plan, layout, known, made)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Floor:
+    """The smallest adjusted p that `recommended` can reach, and the documents a claim takes; None where there are."""
+
+    smallest: float
+    needed: int | None
+
+    @classmethod
+    def of(cls, documents: int, pairs: int) -> _Floor:
+        needed = fewest_documents(pairs, ALPHA)
+        return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
+
+
+def impossible(plan: Plan) -> list[str]:
+    """The ranking's own warning before a rating is bought: with so few documents it can claim nothing."""
+    documents, systems = sum(document.bucket is not None for document in plan.documents), len(plan.systems)
+    if systems < 2 or not documents:
+        return []
+    pairs = systems * (systems - 1) // 2
+    found = _Floor.of(documents, pairs)
+    if found.needed is None:
+        return []
+    smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {found.smallest:.3g}"
+    return [f"no pair can be significant: {smallest} after adjustment; {found.needed} documents would be needed"]
+
+
+def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:
+    """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
+
+    Unlike the power of the forecast nothing is assumed of the scores' distribution.
+    """
+    told = {"resampled": None, "resampled_error": None, "why_not_resampled": None, **(known.told or {})}
+    if known.pilot is None:
+        return told
+    try:
+        source = pilot(known.pilot, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+    except Invalid as error:
+        return {**told, "why_not_resampled": error.detail or error.title()}
+    if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):
+        return {**told, "why_not_resampled": ONCE}
+    power, error_of_it = resampled_power(
+        source,
+        difference=made.detectable,
+        documents=layout.documents,
+        alpha=made.alpha_each,
+        studies=STUDIES,
+        rng=np.random.default_rng([plan.seed, zlib.crc32(b"pilot")]),
+    )
+    return {**told, "resampled": power, "resampled_error": error_of_it}
+
+
+def _layout(plan: Plan, found: Checks, lengths: Mapping[str, int]) -> Layout | None:
+    documents = [document.key for document in plan.documents if document.bucket is not None]
+    if len(plan.systems) < 2 or len(documents) < 2:
+        return None
+    used = sum(load.groups > 0 for load in found.loads)
+    return Layout(
+        documents=len(documents),
+        segments=sum(lengths[key] for key in documents) / len(documents),
+        lengths=tuple(lengths[key] for key in documents),
+        raters=max(used, 1),
+        ratings_per_item=plan.design.ratings_per_item,
+        grouping=plan.design.grouping,
+    )
+
+
+def _srp(plan: Plan, layout: Layout, known: Known) -> dict[str, object]:
+    """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
+    if known.components is None or known.between is None:
+        return {"value": None, "reason": UNSPREAD}
+    try:
+        made = forecast_srp(
+            known.components,
+            layout,
+            between=known.between,
+            systems=len(plan.systems),
+            panel=_panel(plan),
+            rule=ByRecipe(),
+            worlds=WORLDS,
+            rng=np.random.default_rng([plan.seed, zlib.crc32(b"srp")]),
+        )
+    except Invalid as error:
+        return {"value": None, "reason": error.detail or error.title()}
+    return _told(made, known, len(plan.systems))
+
+
+def _told(made: StudyForecast, known: Known, systems: int) -> dict[str, object]:
+    told = asdict(made)
+    source = known.components.source if known.components else ""
+    return {
+        "value": told.pop("srp"),
+        **told,
+        "pairs": systems * (systems - 1) // 2,
+        "method": "forecast",
+        "source": source,
+        "between_systems": known.between,
+        "notes": [
+            "claims as `recommended` makes them: Holm over all pairs, and the smallest p of sign flips by document",
+            "forecast from variance components, not simulated from judgments",
+            "a fixed rater pool cannot show rater × system variance",
+            "balance other than full, overlap and control items are left aside",
+        ],
+    }
+
+
+def _panel(plan: Plan) -> Panel:
+    """The plan's buckets, raters numbered by key."""
+    number = {rater: i for i, rater in enumerate(sorted({r for bucket in plan.buckets for r in bucket.raters}))}
+    pools = [[number[rater] for rater in bucket.raters] for bucket in plan.buckets]
+    place = {bucket.number: i for i, bucket in enumerate(plan.buckets)}
+    buckets = [place[document.bucket] for document in plan.documents if document.bucket is not None]
+    return raters_of(pools, buckets, len(number))

@@ -1,0 +1,175 @@
+"""A plan, item by item: who is shown what, where, as whose, and with which probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from app.design.plan import Item, Plan, Task
+from app.services.plans.plan_input import SEAT
+from app.services.plans.plans import unpacked
+from app.stats.ratings import Role
+from app.storage import campaigns, plan_items, plans
+from app.storage.db import Database, Session
+from app.storage.plan_items import Row
+
+AT_A_TIME = 2000
+START = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rating that an item is part of. unit: the same for all ratings of the same outputs; nth: which of these."""
+
+    group: int
+    unit: int
+    nth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """Where the item stands that a control item goes back to. task: None in an earlier plan; number: of the task."""
+
+    task: str | None
+    number: int | None
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """An item of a plan. at: where a list goes on after it. task, state: None in an earlier plan."""
+
+    at: tuple[int, int]
+    plan: int
+    task: str | None
+    number: int | None
+    rater: str | None
+    state: str | None
+    queue: int | None
+    bucket: int | None
+    arm: str | None
+    chain: int | None
+    presentation: str | None
+    item: int
+    screen: int | None
+    column: int | None
+    document: str
+    first: int | None
+    last: int | None
+    role: str
+    systems: tuple[str, ...]
+    group: Group | None
+    of: Original | None
+    variant: str | None
+    reference: str | None
+    prefill: str | None
+    side_order: int | None
+    propensity: float | None
+    surplus: bool
+
+
+def page(
+    session: Session, campaign: str, *, plan: int | None = None, after: tuple[int, int] = START, limit: int
+) -> list[PlannedItem]:
+    """Items by task and place in it, after a place: of the plan in force as it is, of an earlier one as it was made.
+
+    Raises NotFound where there is no such plan, NotCompiled.
+    """
+    row = campaigns.get(session, campaign)
+    version = int(plans.get(session, row.id, None).version)
+    if plan is None or plan == version:
+        return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
+    made = _made(plan, unpacked(plans.get(session, row.id, plan).compiled))
+    return list(islice((one for one in made if one.at > after), limit))
+
+
+def every(database: Database, campaign: str, plan: int | None = None) -> Iterator[Sequence[PlannedItem]]:
+    """All items, some at a time, from one snapshot. Raises as `page`, before the first."""
+    with database.transaction() as session:
+        row = campaigns.get(session, campaign)
+        there = plans.get(session, row.id, plan)
+        if plan is not None and plan != plans.get(session, row.id, None).version:
+            return iter([list(_made(plan, unpacked(there.compiled)))])
+    return _every(database, campaign)
+
+
+def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]:
+    with database.transaction(snapshot=True) as session:
+        after = START
+        while found := page(session, campaign, after=after, limit=AT_A_TIME):
+            yield found
+            after = found[-1].at
+
+
+def _made(version: int, plan: Plan) -> Iterable[PlannedItem]:
+    """The items of a plan as it was compiled, in order."""
+    groups = {group.number: Group(group.number, group.unit, group.nth) for group in plan.groups}
+    for task in sorted(plan.tasks, key=lambda one: one.number):
+        for item in task.items:
+            yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
+
+
+def _planned(version: int, plan: Plan, task: Task, item: Item, group: Group | None) -> PlannedItem:
+    arm = None if task.arm is None else plan.arms[task.arm]
+    return PlannedItem(
+        at=(task.number, item.position),
+        plan=version,
+        task=None,
+        number=task.number,
+        rater=None if task.rater.startswith(SEAT) else task.rater,
+        state=None,
+        queue=task.queue,
+        bucket=task.bucket,
+        arm=None if arm is None else arm.name,
+        chain=task.chain,
+        presentation=None if arm is None else arm.presentation,
+        item=item.position,
+        screen=item.screen,
+        column=item.column,
+        document=item.document,
+        first=item.first,
+        last=item.last,
+        role=item.role,
+        systems=item.systems,
+        group=group,
+        of=None if item.of is None else Original(None, item.of.task, item.of.position),
+        variant=item.variant,
+        reference=item.reference,
+        prefill=None if arm is None else arm.prefill,
+        side_order=item.side_order,
+        propensity=item.propensity,
+        surplus=False,
+    )
+
+
+def _view(row: Row) -> PlannedItem:
+    return PlannedItem(
+        at=(row.task_id, row.item),
+        plan=row.plan,
+        task=row.task,
+        number=row.number,
+        rater=row.rater,
+        state=row.state,
+        queue=row.queue,
+        bucket=row.bucket,
+        arm=row.arm,
+        chain=row.chain,
+        presentation=row.presentation,
+        item=row.item,
+        screen=row.screen,
+        column=row.column_,
+        document=row.document,
+        first=row.first,
+        last=row.last,
+        role=Role(row.role).name.lower(),
+        systems=tuple(row.systems),
+        group=None if row.group is None else Group(row.group, row.unit, row.nth),
+        of=None if row.of_task is None else Original(row.of_task, row.of_number, row.of_item),
+        variant=row.variant,
+        reference=row.reference,
+        prefill=row.prefill,
+        side_order=row.side_order,
+        propensity=row.propensity,
+        surplus=row.surplus,
+    )

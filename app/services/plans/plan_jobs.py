@@ -1,0 +1,167 @@
+"""Plans that take long to compile: a worker compiles, and whoever asks again freezes what it has compiled.
+
+A worker freezes nothing. The same question, asked once the job is done, finds the compiled plan by its key, which holds
+all that a plan follows from but a seed that is drawn; it is frozen as if it had been compiled at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import Base64Bytes, BaseModel, ConfigDict
+
+from app.design.compile import inputs_digest
+from app.domain.errors import Conflict, Invalid, NotFound
+from app.reports.kit.report import Work, whole
+from app.reports.source.campaign import CampaignView
+from app.reports.source.snapshot import Snapshot, snapshot
+from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
+from app.services.plans import components as plan_components
+from app.services.plans import expected_time, plans
+from app.services.plans.plan_input import Material
+from app.services.plans.plans import Asked, Compiled, PlanView
+from app.storage import profiles
+from app.storage import reports as stored
+from app.storage.db import Database, Session
+from app.storage.staging import json_text
+
+KIND = "plan"
+PILOTED = "campaigns/plan"
+"""As comparisons are called: it speaks of the pilot, and goes with what is erased there."""
+KINDS = (KIND, PILOTED)
+
+
+class Later(Exception):
+    """A job is to compile the plan first. request: what to ask it for, once the transaction has ended."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request.kind)
+        self.request = request
+
+
+class Kept(BaseModel):
+    """A compiled plan as it is kept. compiled: as whoever freezes it needs it; the rest is what it is looked at by."""
+
+    model_config = ConfigDict(frozen=True)
+
+    campaign: str
+    data_version: int
+    design: dict[str, Any]
+    seed: int
+    hash: str
+    report: dict[str, Any]
+    change: dict[str, Any] | None
+    compiled: Base64Bytes
+
+
+def written(view: PlanView, compiled: bytes) -> bytes:
+    """A plan that is looked at, as a stored report."""
+    shown = {name: getattr(view, name) for name in Kept.model_fields if name != "compiled"}
+    return Kept.model_construct(**shown, compiled=compiled).model_dump_json().encode()
+
+
+def read(body: bytes) -> PlanView:
+    """The plan of a stored report, as it would be."""
+    shown = Kept.model_validate_json(body).model_dump(exclude={"compiled"})
+    return PlanView(**shown, version=None, method_version=plans.METHOD_VERSION, actor=None, at=None, stale=())
+
+
+def compile_design(
+    session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
+) -> PlanView:
+    """As `plans.compile_design`, which it is where compiling is quick; else with what a job has compiled.
+
+    Raises as it does, and Later where no job has yet.
+    """
+    wanted = plans.asked(session, campaign, given, pilot=pilot, lock=not dry_run)
+    made = _compiled(session, wanted)
+    return plans.looked_at(wanted, made) if dry_run else plans.frozen(session, wanted, made, actor=actor)
+
+
+def _compiled(session: Session, wanted: Asked) -> Compiled:
+    if not expected_time.takes_long(wanted.design, wanted.material):
+        return plans.compiled_here(session, wanted)
+    about = None if wanted.pilot is None else snapshot(session, wanted.pilot, None)
+    key = _key(session, wanted, about)
+    body = stored.find(session, key)
+    if body is None:
+        versions = {wanted.view.key: key.data_version} | ({} if about is None else {about.campaign.key: about.version})
+        seed = plans.seed_of(wanted.design)
+        asked = {"design": json.dumps(wanted.given), "pilot": wanted.pilot, "seed": seed}
+        raise Later(Request(key.kind, key, versions, asked, role="manager"))
+    kept = Kept.model_validate_json(body)
+    return Compiled(plans.unpacked(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
+
+
+def _key(session: Session, wanted: Asked, about: Snapshot | None) -> stored.ReportKey:
+    """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
+    parts = [
+        wanted.given,
+        rests_on(session, wanted.view, int(wanted.row.id), wanted.material),
+        None if about is None else _of_pilot(session, about),
+    ]
+    digest, kind = digest_of(parts), KIND if about is None else PILOTED
+    version, seed = int(wanted.row.data_version), wanted.design.seed or 0
+    return stored.ReportKey(wanted.row.id, kind, version, f"sha256:{digest}", seed, plans.METHOD_VERSION)
+
+
+def rests_on(session: Session, view: CampaignView, campaign_id: int, material: Material) -> list[object]:
+    """What a plan of a campaign rests on beside its design and its data version, as plain values."""
+    texts, systems = material.test_set, [system.key for system in material.systems]
+    return [
+        inputs_digest(texts, systems, material.raters),
+        [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
+        profiles.scored(session, campaign_id),
+    ]
+
+
+def _of_pilot(session: Session, about: Snapshot) -> list[object]:
+    campaign = about.campaign
+    scored = profiles.scored(session, about.campaign_id)
+    return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
+
+
+def digest_of(parts: object) -> str:
+    """SHA-256 of plain values, in hex."""
+    return hashlib.sha256(json_text(parts).encode()).hexdigest()
+
+
+@contextmanager
+def as_asked() -> Iterator[None]:
+    """For reading once more, in a job, what its question was about.
+
+    Raises AskedOtherwise for what is refused now: it was not when the job was asked for, and may not be again.
+    """
+    try:
+        yield
+    except (Conflict, NotFound) as error:
+        raise AskedOtherwise from error
+
+
+def work(database: Database, request: Request) -> Work[bytes]:
+    """What remains to be done for a job once the data are read. Raises AskedOtherwise, Invalid for an unfit pilot."""
+    given: Mapping[str, Any] = request.given
+    campaign, pilot = next(iter(request.campaigns)), given["pilot"]
+    version = None if pilot is None else request.campaigns[pilot]
+    with database.transaction(snapshot=True) as session:
+        with as_asked():
+            wanted = plans.asked(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
+            about = None if pilot is None else snapshot(session, pilot, version)
+            if _key(session, wanted, about) != request.key:
+                raise AskedOtherwise
+        known = plan_components.known(session, wanted.view, pilot, version=version)
+
+    def make() -> bytes:
+        try:
+            plan = plans.dealt(wanted, given["seed"])
+        except Invalid as error:
+            if wanted.design.seed is None:  # as it would be if every plan were compiled at once
+                raise ByChance(error.detail, places=error.places) from error
+            raise
+        return written(plans.looked_at(wanted, plans.told(wanted, plan, known)), plans.packed(plan))
+
+    return whole(make)

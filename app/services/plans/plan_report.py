@@ -1,0 +1,204 @@
+"""The report of a plan: what it asks of whom, how even it is, and what it can prove, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+from app.design.checks import Checks, Load, check
+from app.design.plan import Plan
+from app.reports.source.campaign import CampaignView
+from app.services.people import idle_raters
+from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
+from app.services.plans.components import Known
+from app.services.plans.forecast import ahead, impossible
+from app.services.plans.plan_input import Material
+from app.stats.planning import Prices
+
+SECONDS_A_WORD = "seconds_per_word"
+NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
+ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
+
+
+def report(view: CampaignView, material: Material, plan: Plan, known: Known) -> dict[str, object]:
+    """The report as plain JSON values; known: the components that it is forecast with."""
+    found = check(plan)
+    prices = prices_of(view)
+    made = {
+        "raters": [_load(load, prices, material) for load in found.loads],
+        "total": {**asdict(found.total), "tasks": len(plan.tasks), "hours": _hours(found.total.words, prices)},
+        "balance": {
+            "normalized_entropy": round(found.normalized_entropy, ENTROPY_DECIMALS),
+            "spread": [asdict(spread) for spread in found.spreads],
+            "evened": None if plan.evened is None else asdict(plan.evened),
+        },
+        "rater_system": found.rater_system,
+        "system_system": found.system_system,
+        "least_together": found.together,
+        "position_spread": found.positions,
+        "buckets": [asdict(bucket) for bucket in plan.buckets],
+        "connected": [list(raters) for raters in found.connected],
+        "controls": _controls(found),
+        "pairs": _pairs(found, plan),
+        **ahead(plan, found, known, {document.key: document.segments for document in material.test_set.documents}),
+        "sequence": _sequence(plan),
+        "recommendations": [asdict(departure) for departure in found.departures],
+        "estimable": list(found.estimable),
+        "unmet": [asdict(unmet) for unmet in plan.unmet],
+        "notes": [
+            *plan.notes,
+            *_seat_notes(material),
+            *_judged_notes(material),
+            *_warnings(found),
+            *impossible(plan),
+            *known.notes,
+        ],
+    }
+    plain: dict[str, object] = json.loads(json.dumps(made))  # tuples as they come back from the store
+    return plain
+
+
+def prices_of(view: CampaignView) -> Prices:
+    """What an hour goes by: the campaign's seconds a word, where it says so, else what WMT planned with."""
+    given = view.settings.get(SECONDS_A_WORD)
+    usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600
+    return Prices(seconds_per_word=float(given)) if usable and isinstance(given, int | float) else Prices()
+
+
+def _hours(words: int, prices: Prices) -> float:
+    """Of reading and judging: source and output are read, so each word of the source counts twice."""
+    return round(2 * words * prices.seconds_per_word / 3600, 2)
+
+
+def _load(load: Load, prices: Prices, material: Material) -> dict[str, object]:
+    return {
+        "rater": load.rater,
+        "seat": load.rater in material.seats,
+        "tasks": load.tasks,
+        "groups": load.groups,
+        **asdict(load.size),
+        "hours": _hours(load.size.words, prices),
+    }
+
+
+def _controls(found: Checks) -> dict[str, object] | None:
+    density = found.control_density
+    if density is None:
+        return None
+    return {
+        "least_share": density.least,
+        "mean_share": density.mean,
+        "overall_share": density.overall,
+        "asked_share": density.asked,
+        "places": {places.kind: list(places.counts) for places in found.places},
+        "places_by_chance": {places.kind: [round(n, 2) for n in places.by_chance] for places in found.places},
+    }
+
+
+def _pairs(found: Checks, plan: Plan) -> dict[str, object]:
+    met, of = found.rater_pairs
+    systems = len(plan.systems)
+    return {
+        "system_pairs": systems * (systems - 1) // 2,
+        "judgments_of_the_least_compared": found.pair_judgments,
+        "stretches_rated_by_several": found.rated_twice,
+        "rater_pairs_with_common_items": met,
+        "rater_pairs": of,
+    }
+
+
+def _sequence(plan: Plan) -> dict[str, object]:
+    """How often a system follows another at once: an order that raters could learn would show here."""
+    counts: dict[str, int] = {}
+    for task in plan.tasks:
+        shown = [item.system for item in task.items if item.role == "rating" and item.system is not None]
+        for first, second in pairwise(shown):
+            counts[f"{first} → {second}"] = counts.get(f"{first} → {second}", 0) + 1
+    most = max(counts, key=lambda pair: (counts[pair], pair), default=None)
+    return {"most_common": most, "times": counts[most] if most else 0, "pairs": len(counts)}
+
+
+def _seat_notes(material: Material) -> list[str]:
+    if not material.seats:
+        return []
+    return [f"{len(material.seats)} seats are for raters whom invitations bring; their tasks are anybody's of them"]
+
+
+def _judged_notes(material: Material) -> list[str]:
+    if not material.judged:
+        return []
+    told = (
+        f"documents that were judged already, imported or carried over: {material.judged}; what is planned of them is"
+    )
+    return [f"{told} judged again, also by the same raters, and all counts; name the other documents to spare it"]
+
+
+def _warnings(found: Checks) -> list[str]:
+    notes = []
+    if len(found.connected) > 1:
+        notes.append(f"{len(found.connected)} sets of raters share nothing: their scores cannot be compared")
+    if found.together < 0.5:
+        notes.append("some systems meet in less than half of their tasks")
+    idle = [load.rater for load in found.loads if not load.tasks]
+    if idle:
+        notes.append(idle_raters.told(idle, "rater"))
+    return [*notes, *_control_warnings(found)]
+
+
+def _control_warnings(found: Checks) -> Iterator[str]:
+    density = found.control_density
+    if density is not None and density.much_more:
+        told = f"control items are {density.overall:.0%} of all items, {density.asked:.0%} are asked for"
+        yield f"{told}: tasks hold so few items that one control is more; let tasks be longer, or split documents"
+    for places in found.places:
+        if places.guessable:
+            told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
+            why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"
+            what = "let repeats stand nearer to what they repeat"
+            yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
+
+
+def picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
+    """A plan as SVG: work by rater, and the map of rater by system."""
+    return plan_picture(_drawn(campaign, version, report))
+
+
+def _drawn(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanPicture:
+    total, balance, ahead = report["total"], report["balance"], report["forecast"]
+    loads = report["raters"][:MOST_RATERS]
+    table = report["rater_system"]
+    systems = sorted({system for row in table.values() for system in row})
+    asked = (
+        f"{total['tasks']:,} tasks of {total['items']:,} items, {total['segments']:,} segments, "
+        f"about {total['hours']:,.0f} hours; normalized entropy {balance['normalized_entropy']:.3f}."
+    )
+    told = [
+        asked,
+        "Right: items of each system by rater, control and calibration items left aside.",
+    ]
+    if ahead["detectable"] is not None:
+        told.append(
+            f"A difference of {ahead['detectable']:.2f} between two systems is found with 80 % power, alpha split over "
+            f"{ahead['pairs']} pairs ({ahead['source']})."
+        )
+    srp = report["srp"]
+    if srp["value"] is not None:
+        told.append(
+            f"Forecast SRP {srp['value']:.2f}, with {srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs "
+            f"significant in a study ({srp['source']})."
+        )
+    told += [f"Not met: {unmet['what']}: {unmet['why']}." for unmet in report["unmet"]]
+    if len(report["raters"]) > MOST_RATERS or len(systems) > MOST_SYSTEMS:
+        told.append(f"The first {MOST_RATERS} raters and {MOST_SYSTEMS} systems are drawn.")
+    return PlanPicture(
+        campaign=campaign,
+        heading="Looked at, not stored" if version is None else f"Version {version}",
+        raters=tuple(
+            RaterWork(load["rater"], load["segments"], load["hours"], table.get(load["rater"], {})) for load in loads
+        ),
+        systems=tuple(systems[:MOST_SYSTEMS]),
+        told=tuple(told),
+    )

@@ -1,0 +1,223 @@
+"""A compiled plan as rows: tasks, items and who is credited, with the degraded texts that it needs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.design.controls import Donors, degrade
+from app.design.plan import Group, Item, Plan, Task
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns.campaigns import PRESENTATIONS
+from app.services.plans import shown_errors
+from app.services.plans.plan_input import Material
+from app.stats.ratings import Role
+from app.storage import plans
+from app.storage.db import Session
+from app.storage.plans import Batch
+from app.storage.walking import walking
+
+ROLES = {role.name.lower(): role.value for role in Role}
+MIXED = 0  # the bucket of tasks that hold items of several
+MOST_DONORS = 2000
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a plan is stored: campaign, version, and what its names stand for."""
+
+    campaign_id: int
+    version: int
+    view: CampaignView
+    material: Material
+
+
+def store(session: Session, target: Target, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]) -> None:
+    """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
+    session.flush()
+    group_ids = dict(zip((g.number for g in groups), plans.ids(session, "groups", len(groups)), strict=True))
+    task_ids = dict(zip((t.number for t in tasks), plans.ids(session, "tasks", len(tasks)), strict=True))
+    places = [(task.number, item.position) for task in tasks for item in task.items]
+    item_ids = dict(zip(places, plans.ids(session, "items", len(places)), strict=True))
+    batches = (
+        _arms(target, plan),
+        _bucket_raters(target, plan),
+        _documents(target, plan),
+        _groups(target, groups, group_ids),
+        _tasks(target, plan, tasks, task_ids),
+        _items(target, tasks, task_ids, item_ids, group_ids, _prefills(session, target, plan)),
+        _credits(target, tasks, item_ids),
+        _variants(session, target, plan, tasks),
+    )
+    with walking(session):  # what is checked of the rows is checked by statements over all of them
+        for batch in batches:
+            plans.write(session, batch)
+    for rater_id in plans.invited(session, target.campaign_id):
+        plans.join_pool(session, target.campaign_id, rater_id)
+
+
+def _arms(target: Target, plan: Plan) -> Batch:
+    shown = shown_errors.of_arms(target.view, plan.arms)
+    rows = [
+        (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
+        for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
+    ]
+    return Batch("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
+
+
+def _bucket_raters(target: Target, plan: Plan) -> Batch:
+    rows = [
+        (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
+        for bucket in plan.buckets
+        for rater in bucket.raters
+        if rater not in target.material.seats
+    ]
+    return Batch("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
+
+
+def _documents(target: Target, plan: Plan) -> Batch:
+    rows = [
+        (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
+        for one in plan.documents
+    ]
+    return Batch("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
+
+
+def _groups(target: Target, groups: Sequence[Group], ids: Mapping[int, int]) -> Batch:
+    names = target.material
+    columns = (
+        *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
+        *("first_segment", "last_segment", "rater_id", "propensity"),
+    )
+    rows = [
+        (
+            *(ids[one.number], target.campaign_id, target.version, one.bucket, one.unit, one.nth),
+            *(names.document_ids[one.document], one.first, one.last, names.rater_ids.get(one.rater), one.propensity),
+        )
+        for one in groups
+    ]
+    return Batch("groups", columns, rows)
+
+
+def _tasks(target: Target, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> Batch:
+    names = target.material
+    columns = (
+        *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
+        *("queue", "words", "segments", "presentation"),
+    )
+    rows: list[Row] = [
+        (
+            *(ids[task.number], target.campaign_id, f"t_{secrets.token_hex(16)}", f"p{target.version}-{task.number}"),
+            *(names.rater_ids.get(task.rater), "free", {"number": task.number}, target.version),
+            *(None if task.arm is None else task.arm + 1, MIXED if task.bucket is None else task.bucket, task.chain),
+            *(task.queue, task.size.words, task.size.segments, presentation(target, plan, task)),
+        )
+        for task in tasks
+    ]
+    return Batch("tasks", columns, rows)
+
+
+def presentation(target: Target, plan: Plan, task: Task) -> str:
+    """How a task is shown: as its arm says, side by side where screens have columns, else as the campaign says."""
+    if task.arm is not None and plan.arms:
+        return plan.arms[task.arm].presentation
+    if plan.design.task.columns > 1:
+        return "side_by_side"
+    said = target.view.settings.get("presentation")
+    return str(said) if said in PRESENTATIONS else PRESENTATIONS[0]
+
+
+def _prefills(session: Session, target: Target, plan: Plan) -> dict[int | None, str | None]:
+    """The name of the errors that tasks show, by their arm."""
+    of_campaign = shown_errors.going_on(session, target.campaign_id, target.view)
+    return {None: of_campaign, **dict(enumerate(shown_errors.of_arms(target.view, plan.arms)))}
+
+
+def _items(
+    target: Target,
+    tasks: Sequence[Task],
+    task_ids: Mapping[int, int],
+    item_ids: Mapping[tuple[int, int], int],
+    group_ids: Mapping[int, int],
+    prefills: Mapping[int | None, str | None],
+) -> Batch:
+    columns = (
+        *("id", "campaign_id", "task_id", "key", "position", "document_id", "first_segment", "last_segment", "role"),
+        *("meta", "screen", "column_", "group_id", "of_item_id", "variant", "prefill", "reference", "side_order"),
+        "propensity",
+    )
+
+    def row(task: Task, item: Item) -> Row:
+        of = None if item.of is None else item_ids.get((item.of.task, item.of.position))
+        # Controls too, lest one is known by what it lacks.
+        shown = None if item.role == "calibration" else prefills[task.arm]
+        return (
+            *(item_ids[task.number, item.position], target.campaign_id, task_ids[task.number], f"i{item.position}"),
+            *(item.position, target.material.document_ids[item.document], item.first, item.last, ROLES[item.role]),
+            *({}, item.screen, item.column, None if item.group is None else group_ids.get(item.group), of),
+            *(item.variant, shown, item.reference, item.side_order, item.propensity),
+        )
+
+    # An item goes back to one that may be written after it, so that the originals of all stand before their copies.
+    rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
+    return Batch("items", columns, rows)
+
+
+def _credits(target: Target, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> Batch:
+    rows = [
+        (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
+        for task in tasks
+        for item in task.items
+        for system in credited(item, target.material)
+    ]
+    return Batch("credits", ("campaign_id", "item_id", "system_id"), rows)
+
+
+def credited(item: Item, material: Material) -> tuple[str, ...]:
+    """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
+    pair of a calibration set is of the system that stands for the set."""
+    if item.systems:
+        return item.systems
+    if item.document in material.calibration:
+        return (calibration_system(item.document),)
+    return () if item.system is None else (item.system,)
+
+
+def calibration_system(document: str) -> str:
+    """The system that stands for a calibration set: what its documents' keys begin with."""
+    return document.rpartition(":")[0]
+
+
+def _variants(session: Session, target: Target, plan: Plan, tasks: Sequence[Task]) -> Batch:
+    degraded = [item for task in tasks for item in task.items if item.variant is not None]
+    columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
+    return Batch("variants", columns, list(_degraded(session, target, plan, degraded)))
+
+
+def _degraded(session: Session, target: Target, plan: Plan, items: Sequence[Item]) -> Iterator[Row]:
+    """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
+
+    What was degraded for an earlier plan stays as it was: raters may have seen it.
+    """
+    if not items:
+        return
+    found = plans.output_ids(session, target.campaign_id, (item.document for item in items))
+    language = target.view.target_language
+    donors = Donors.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
+    method = plan.design.controls.method
+    seen: set[tuple[int, str | None]] = {*plans.degraded(session, target.campaign_id)}
+    for item in items:
+        for position in range(item.first, item.last + 1):
+            output = found.get((item.system or "", item.document, position))
+            if output is None or (output.id, item.variant) in seen:
+                continue
+            seen.add((output.id, item.variant))
+            address = f"{item.variant} {item.system} {item.document}:{position}"
+            rng = np.random.default_rng([plan.seed, *address.encode()])
+            made = degrade(rng, output.text, method=method, language=language, donors=donors)
+            how = {"method": method, "changed": [list(span) for span in made.changed]}
+            yield (target.campaign_id, output.id, "degraded", item.variant, made.text, how)

@@ -1,0 +1,270 @@
+"""Plans: compile a campaign's design, look at what it will cost and prove, and freeze it with its seed and hash."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from app.design.compile import compile_plan
+from app.design.design import Design
+from app.design.parse import parse_design
+from app.design.plan import Plan
+from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.plans import components as plan_components
+from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
+from app.services.plans.components import Known
+from app.services.plans.plan_input import Material
+from app.storage import campaigns, plans
+from app.storage.db import Session
+
+METHOD_VERSION = "1"
+_PLANS = TypeAdapter(Plan)
+LARGEST_SEED = 2**53  # what JSON numbers hold exactly
+BODY = ("body",)
+
+
+class TooFar(Conflict):
+    """The campaign is too far for another plan; ask for a replan."""
+
+
+class NotCompiled(Conflict):
+    """This plan was not compiled here, so there is nothing to draw or to go on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan as it is stored, or as it would be (version None).
+
+    stale: what changed in the campaign since it was compiled, in words; None where nobody looked.
+    """
+
+    campaign: str
+    version: int | None
+    hash: str
+    seed: int
+    design: Mapping[str, object]
+    report: Mapping[str, object]
+    change: Mapping[str, object] | None
+    method_version: str
+    data_version: int
+    actor: str | None
+    at: datetime | None
+    stale: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A design that is asked for, and what there is to compile it for. pilot: key of a campaign, where one is named."""
+
+    row: campaigns.CampaignRecord
+    view: CampaignView
+    given: object
+    design: Design
+    material: Material
+    pilot: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A plan that is compiled and not stored yet. digest: of all that it is."""
+
+    plan: Plan
+    report: Mapping[str, object]
+    digest: bytes
+
+
+def compile_design(
+    session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
+) -> PlanView:
+    """Compile a design and freeze it as the plan in force; dry_run: only look at it.
+
+    pilot: key of the campaign whose judgments it is forecast from; what the plan tells of these, all see who see the
+    plan, so only who may read both may name it.
+
+    Raises NotFound, TooFar once a campaign is open, Invalid with places in the body where a design is not valid or
+    cannot be met, NothingToJudge, NobodyJudges, NothingReadyMade.
+    """
+    wanted = asked(session, campaign, given, pilot=pilot, lock=not dry_run)
+    made = compiled_here(session, wanted)
+    return looked_at(wanted, made) if dry_run else frozen(session, wanted, made, actor=actor)
+
+
+def asked(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> Asked:
+    """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
+    row = campaigns.get(session, campaign, lock=lock)
+    if row.state not in {"draft", "planned"}:
+        raise TooFar(f"it is {row.state}")
+    view, design = get(session, campaign), parse_design(given, loc=BODY)
+    material = plan_input.read(session, view, row.id)
+    shown_errors.check(session, row.id, view, design)
+    material = plan_input.calibrated(material, design.calibration.set if design.calibration else None)
+    return Asked(row, view, given, design, material, pilot)
+
+
+def seed_of(design: Design) -> int:
+    """The design's own, else one that is drawn now."""
+    return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
+
+
+def compiled_here(session: Session, wanted: Asked) -> Compiled:
+    """The plan, compiled now. Raises Invalid with places in the body."""
+    plan = dealt(wanted, seed_of(wanted.design))
+    return told(wanted, plan, plan_components.known(session, wanted.view, wanted.pilot))
+
+
+def dealt(wanted: Asked, seed: int) -> Plan:
+    """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
+    material = wanted.material
+    try:
+        return compile_plan(wanted.design, material.test_set, material.systems, material.raters, seed)
+    except Invalid as error:  # the design is the body
+        places = tuple(Place((*BODY, *place.loc), place.msg) for place in error.places)
+        raise Invalid(error.detail, places=places) from None
+
+
+def told(wanted: Asked, plan: Plan, known: Known) -> Compiled:
+    """A plan with its report and its digest. known: the components that it is forecast with."""
+    report = plan_report.report(wanted.view, wanted.material, plan, known)
+    return Compiled(plan, report, digest_of(plan, wanted.material))
+
+
+def looked_at(wanted: Asked, made: Compiled) -> PlanView:
+    """A plan as it would be."""
+    return unstored(wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version))
+
+
+def frozen(session: Session, wanted: Asked, made: Compiled, *, actor: str) -> PlanView:
+    """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
+    row, campaign = wanted.row, wanted.view.key
+    plans.forget_tasks(session, row.id)
+    version = freeze(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
+    target = plan_rows.Target(row.id, version, wanted.view, wanted.material)
+    plan_rows.store(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
+    if row.state != "planned":
+        campaigns.change(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
+    what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
+    audit.record(session, row.id, actor=actor, action="plan frozen", what=what)
+    return replace(stored(session, campaign, version), stale=())
+
+
+def stored(session: Session, campaign: str, version: int | None = None) -> PlanView:
+    """A plan by its version, the one in force where none is named. Raises NotFound."""
+    return _view(campaign, plans.get(session, campaigns.get(session, campaign).id, version))
+
+
+def page(session: Session, campaign: str, *, after: int, limit: int) -> list[PlanView]:
+    """Plans by version after `after`."""
+    rows = plans.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    return [_view(campaign, row) for row in rows]
+
+
+def packed(plan: Plan) -> bytes:
+    """A plan as bytes, which `unpacked` reads."""
+    return gzip.compress(_PLANS.dump_json(plan), compresslevel=6, mtime=0)
+
+
+def unpacked(data: bytes) -> Plan:
+    """The plan of these bytes. Raises NotCompiled where there are none."""
+    if not data:
+        raise NotCompiled
+    return _PLANS.validate_json(gzip.decompress(data))
+
+
+def digest_of(plan: Plan, material: Material) -> bytes:
+    """SHA-256 of everything that the plan is: all assignments, and the texts that they show."""
+    digest = hashlib.sha256(plan.digest().encode())
+    for (document, system), marks in sorted(material.test_set.outputs.items()):
+        digest.update(f"\n{document}\t{system}\t{' '.join(mark or '-' for mark in marks)}".encode())
+    return digest.digest()
+
+
+def freeze(
+    session: Session,
+    row: campaigns.CampaignRecord,
+    given: object,
+    plan: Plan,
+    report: Mapping[str, object],
+    digest: bytes,
+    *,
+    actor: str,
+    change: Mapping[str, object] | None = None,
+) -> int:
+    """Store a plan as the one in force, under the next data version; its version."""
+    before = plans.latest(session, row.id)
+    version = 1 if before is None else int(before.version) + 1
+    data_version = campaigns.next_version(session, row.id, actor=actor, what=f"plan {version}")
+    values = {
+        "campaign_id": row.id,
+        "version": version,
+        "design": _design(given, plan.design, plan.seed),
+        "seed": plan.seed,
+        "hash": digest,
+        "report": dict(report),
+        "compiled": packed(plan),
+        "change": None if change is None else dict(change),
+        "method_version": METHOD_VERSION,
+        "data_version": data_version,
+        "actor": actor,
+    }
+    plans.add(session, values)
+    return version
+
+
+def _design(given: object, design: Design, seed: int) -> dict[str, object]:
+    """The design as it was asked for, with the seed that was drawn where none was given."""
+    asked = dict(given) if isinstance(given, dict) else {}
+    return (
+        {**asked, "grouping": design.grouping, "seed": seed} if design.structure == "free" else {**asked, "seed": seed}
+    )
+
+
+def _view(campaign: str, row: plans.Row) -> PlanView:
+    return PlanView(
+        campaign=campaign,
+        version=row.version,
+        hash=f"sha256:{row.hash.hex()}",
+        seed=row.seed,
+        design=row.design,
+        report=row.report,
+        change=row.change,
+        method_version=row.method_version,
+        data_version=row.data_version,
+        actor=row.actor,
+        at=row.at,
+    )
+
+
+def unstored(
+    view: CampaignView,
+    given: object,
+    plan: Plan,
+    report: Mapping[str, object],
+    digest: bytes,
+    data_version: int,
+    *,
+    change: Mapping[str, object] | None = None,
+) -> PlanView:
+    """A plan that is only looked at."""
+    return PlanView(
+        campaign=view.key,
+        version=None,
+        hash=f"sha256:{digest.hex()}",
+        seed=plan.seed,
+        design=_design(given, plan.design, plan.seed),
+        report=report,
+        change=change,
+        method_version=METHOD_VERSION,
+        data_version=data_version,
+        actor=None,
+        at=None,
+        stale=(),
+    )

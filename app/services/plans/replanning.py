@@ -1,0 +1,393 @@
+"""A new plan in the middle of a campaign: somebody leaves, a system comes late or goes, documents are bought."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from app.design.plan import Group, Plan, Task
+from app.design.replan import Replanned, replan
+from app.design.values import System
+from app.domain.errors import Conflict, Invalid, Place
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.plans import components as plan_components
+from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
+from app.services.plans.components import Known
+from app.services.plans.plan_input import SEAT, Material
+from app.services.plans.plans import PlanView
+from app.storage import campaigns, replans
+from app.storage import plans as stored
+from app.storage.db import Session
+
+MOST_CHANGES = 2000  # that a report lists one by one
+ATTEMPTS = 3  # at compiling a plan of what stays as it is meanwhile
+
+
+class NoPlanYet(Conflict):
+    """There is no plan to go on from; compile one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The plan in force after a replan. tasks, groups: the new number of each that stays, by its old one.
+
+    added_tasks, added_groups: those that are new, with their numbers in the plan.
+    """
+
+    plan: Plan
+    tasks: Mapping[int, int]
+    groups: Mapping[int, int]
+    added_tasks: tuple[Task, ...]
+    added_groups: tuple[Group, ...]
+
+
+def replan_campaign(
+    session: Session,
+    campaign: str,
+    *,
+    bought: Sequence[str] | None,
+    reason: str,
+    dry_run: bool,
+    actor: str,
+    rebalance: bool = False,
+    make: Make | None = None,
+) -> PlanView:
+    """Plan anew what is left of a campaign; finished groups stay, and a half-done one is judged again whole.
+
+    bought: documents to take in; None takes all that the plan does not know, where its design did not choose any.
+    rebalance: whether what is open is shared evenly, with newcomers too. make: compiles it, where not `compiled` does.
+
+    A closed campaign can be planned on, too, and opened again for it. The plan is compiled while raters go on, and only
+    its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
+    with nobody leasing or judging.
+
+    Raises NotFound, NoPlanYet, NobodyJudges where nobody is left, Invalid for documents that cannot be bought.
+    """
+    make = make or compiled
+    for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
+        if left == 1 and not dry_run:
+            hold(session, campaign)
+        found = make(session, campaign, Wish(bought, rebalance))
+        if dry_run:
+            return found.looked_at(reason)
+        with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
+            hold(session, campaign)
+            if left == 1 or rests_on(session, campaign) == found.rests_on:
+                return found.freeze(session, reason=reason, actor=actor)
+            held.rollback()
+    raise AssertionError  # the last attempt returns
+
+
+def hold(session: Session, campaign: str) -> None:
+    """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
+    replans.hold(session, campaigns.get(session, campaign).id)
+    campaigns.get(session, campaign, lock=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a replan shall do. bought: documents to take in, None for all that are new; rebalance: share evenly."""
+
+    bought: Sequence[str] | None = None
+    rebalance: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a replan rests on: the plan in force, what became of its tasks, and what there is to plan for."""
+
+    version: int
+    tasks: tuple[stored.Row, ...]
+    material: Material
+
+
+def rests_on(session: Session, campaign: str) -> Basis:
+    """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NobodyJudges."""
+    row = campaigns.get(session, campaign)
+    before = stored.latest(session, row.id)
+    if before is None:
+        raise NoPlanYet
+    tasks = replans.in_force(session, row.id, before.version)
+    return Basis(int(before.version), tuple(tasks), plan_input.read(session, get(session, campaign), row.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left to plan. All that is new follows from it, whoever compiles it and when.
+
+    before: the plan in force as it is stored. old: with its tasks at those who have them. material: with the pairs of
+    its calibration set only. handed_in, started: numbers of its tasks. bought: documents to take in.
+    rebalance: whether what is open is shared evenly.
+    """
+
+    view: CampaignView
+    before: stored.Row
+    old: Plan
+    material: Material
+    handed_in: frozenset[int]
+    started: frozenset[int]
+    bought: tuple[str, ...]
+    rebalance: bool = False
+
+    def replanned(self) -> Replanned:
+        """What becomes of it. Raises Invalid where nobody is left."""
+        return replan(
+            self.old,
+            self.material.test_set,
+            _systems(self.old, self.material),
+            self.material.raters,
+            handed_in=self.handed_in,
+            started=self.started,
+            bought=self.bought,
+            seed=self.old.seed + int(self.before.version),
+            rebalance=self.rebalance,
+        )
+
+    def known(self, session: Session, version: int | None = None) -> Known:
+        """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
+        found = plan_components.kept(self.before.report)
+        return found or plan_components.known(session, self.view, version=version)
+
+    def report(self, plan: Plan, known: Known) -> Mapping[str, object]:
+        """Of the plan that comes of it."""
+        return plan_report.report(self.view, _with_past(self.material, plan), plan, known)
+
+
+def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> Left:
+    """What is left to plan of what it rests on.
+
+    Raises Invalid for documents that cannot be bought and errors to be shown that are not there, SetNotTakenIn.
+    """
+    before = stored.get(session, campaigns.get(session, campaign).id, basis.version)
+    old = as_held(plans.unpacked(before.compiled), basis.tasks, basis.material.seats)
+    view = get(session, campaign)
+    shown_errors.check_going_on(session, int(before.campaign_id), view, old.design)
+    calibration = old.design.calibration.set if old.design.calibration else None
+    material = plan_input.calibrated(basis.material, calibration)
+    done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
+    begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
+    wanted = _bought(old, material, wish.bought)
+    return Left(view, before, old, material, done, begun, wanted, wish.rebalance)
+
+
+def compiled(session: Session, campaign: str, wish: Wish) -> Compiled:
+    """The new plan, compiled now. Raises as `rests_on` and `left_of`."""
+    basis = rests_on(session, campaign)
+    return compiled_of(session, basis, left_of(session, campaign, basis, wish))
+
+
+def compiled_of(session: Session, basis: Basis, left: Left) -> Compiled:
+    """The new plan of what is left, compiled now."""
+    found = left.replanned()
+    merged = merge(left.old, found)
+    return Compiled(left, basis, found, merged, left.report(merged.plan, left.known(session)))
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A plan that is compiled and not stored yet."""
+
+    left: Left
+    rests_on: Basis
+    found: Replanned
+    merged: Merged
+    report: Mapping[str, object]
+
+    @property
+    def digest(self) -> bytes:
+        """Of all that the plan is."""
+        return plans.digest_of(self.merged.plan, self.left.material)
+
+    def looked_at(self, reason: str) -> PlanView:
+        """As it would be."""
+        view = self.left.view
+        given = (view, self.left.before.design, self.merged.plan, self.report, self.digest, view.data_version)
+        return plans.unstored(*given, change=change_of(self.found, reason))
+
+    def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
+        """Store it; what it rests on must be held."""
+        campaign, before, merged = self.left.view.key, self.rests_on.version, self.merged
+        row, digest = campaigns.get(session, campaign), self.digest
+        old_groups = replans.group_ids(session, row.id, before)
+        given = (row, self.left.before.design, merged.plan, self.report, digest)
+        version = plans.freeze(session, *given, actor=actor, change=change_of(self.found, reason))
+        data_version = int(campaigns.get(session, campaign).data_version)
+        tasks = self.rests_on.tasks
+        _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
+        target = plan_rows.Target(row.id, version, get(session, campaign), self.left.material)
+        plan_rows.store(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
+        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.counts()}
+        audit.record(session, row.id, actor=actor, action="plan renewed", what=what)
+        return replace(plans.stored(session, campaign, version), stale=())
+
+
+Make = Callable[[Session, str, Wish], Compiled]
+"""Compiles what is left of a campaign."""
+
+
+def change_of(found: Replanned, reason: str) -> dict[str, object]:
+    """What a replan moved, and why."""
+    changes = [asdict(one) for one in found.changes][:MOST_CHANGES]
+    return {"reason": reason, "counts": dict(found.counts()), "changes": changes}
+
+
+def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
+    """The plan with the tasks that managers moved at the raters who have them now, and their groups with them.
+
+    seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
+    one who left has not handed in is at no seat that there is.
+    """
+    return moved(plan, holders(plan, tasks, seats))
+
+
+def holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
+    """Who has which task, by its number, as far as that may be another than the plan says."""
+    now = {task.number: task.rater for task in tasks if task.rater and not task.pooled and not task.invited}
+    now |= _seated(plan, tasks, seats)
+    return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
+
+
+def moved(plan: Plan, now: Mapping[int, str]) -> Plan:
+    """The plan with tasks at those who have them, by number, and their groups with them."""
+    held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
+    whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}
+    groups = tuple(replace(group, rater=whose.get(group.number, group.rater)) for group in plan.groups)
+    return replace(plan, tasks=held, groups=groups)
+
+
+def _seated(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
+    """The seat, by number of task, of what invited raters have of seats that are gone.
+
+    Each rater has one seat, where possible one that something they have was planned for.
+    """
+    planned = {task.number: task.rater for task in plan.tasks}
+    held: dict[str, list[int]] = defaultdict(list)
+    for task in tasks:
+        if task.rater and task.seated:
+            held[task.rater].append(task.number)
+    free, seat_of = sorted(seats), dict[str, str]()
+    for own in (True, False):
+        for rater in sorted(held.keys() - seat_of.keys()):
+            theirs = {planned[number] for number in held[rater]}
+            seat = next((seat for seat in free if not own or seat in theirs), None)
+            if seat is not None:
+                seat_of[rater] = seat
+                free.remove(seat)
+    gone = {key for key in planned.values() if key.startswith(SEAT)} - set(seats)
+    return {n: seat for rater, seat in seat_of.items() for n in held[rater] if planned[n] in gone}
+
+
+def _apply(
+    session: Session,
+    campaign_id: int,
+    tasks: Sequence[stored.Row],
+    old: Plan,
+    found: Replanned,
+    merged: Merged,
+    old_groups: Mapping[tuple[int, int], int],
+    version: int,
+    data_version: int,
+) -> None:
+    """Do to the stored tasks what the replan says."""
+    kept = [task for task in tasks if task.number in merged.tasks]
+    replans.withdraw(session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks])
+    numbers = [merged.tasks[task.number] for task in kept]
+    replans.keep(session, campaign_id, version, replans.Kept([task.id for task in kept], numbers))
+    ids = _ids_of_groups(old, old_groups)
+    surplus = [ids[number] for number in found.surplus if number in ids]
+    replans.set_surplus(session, campaign_id, surplus, data_version)
+    for group, system in found.credited:
+        if group in ids:
+            replans.credit(session, campaign_id, ids[group], system)
+
+
+def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> dict[int, int]:
+    """Database ids of a plan's groups, found by an item of each."""
+    return {
+        item.group: stored_groups[task.number, item.position]
+        for task in old.tasks
+        for item in task.items
+        if item.group is not None and (task.number, item.position) in stored_groups
+    }
+
+
+def merge(old: Plan, found: Replanned) -> Merged:
+    """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
+
+    Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.
+    """
+    kept_groups = [group for group in old.groups if group.number in set(found.kept_groups)]
+    groups = {group.number: n for n, group in enumerate(kept_groups, 1)}
+    kept_tasks = [task for task in old.tasks if task.number in set(found.kept_tasks)]
+    tasks = {task.number: n for n, task in enumerate(kept_tasks, 1)}
+    stays = [_renumbered(task, tasks, groups) for task in kept_tasks]
+    new_groups = {group.number: len(groups) + n for n, group in enumerate(found.plan.groups, 1)}
+    new_tasks = {task.number: len(tasks) + n for n, task in enumerate(found.plan.tasks, 1)}
+    queue: dict[str, int] = {}
+    for task in stays:
+        queue[task.rater] = max(queue.get(task.rater, 0), task.queue)
+    chains = max((task.number for task in stays), default=0)
+    added = tuple(
+        replace(
+            _renumbered(task, new_tasks, new_groups),
+            queue=queue.get(task.rater, 0) + task.queue,
+            chain=None if task.chain is None else chains + task.chain,
+        )
+        for task in found.plan.tasks
+    )
+    added_groups = tuple(replace(group, number=new_groups[group.number]) for group in found.plan.groups)
+    plan = replace(
+        found.plan,
+        seed=old.seed,
+        raters=tuple(sorted({*found.plan.raters, *(task.rater for task in stays)})),
+        systems=tuple(sorted({*found.plan.systems, *_shown(stays)})),
+        groups=(*(replace(group, number=groups[group.number]) for group in kept_groups), *added_groups),
+        tasks=(*stays, *added),
+    )
+    return Merged(plan, tasks, groups, added, added_groups)
+
+
+def _shown(tasks: Sequence[Task]) -> set[str]:
+    return {name for task in tasks for item in task.items if item.role == "rating" for name in item.systems}
+
+
+def _renumbered(task: Task, tasks: Mapping[int, int], groups: Mapping[int, int]) -> Task:
+    items = tuple(
+        replace(
+            item,
+            group=None if item.group is None else groups.get(item.group),
+            of=None if item.of is None or item.of.task not in tasks else replace(item.of, task=tasks[item.of.task]),
+        )
+        for item in task.items
+    )
+    return replace(task, number=tasks[task.number], items=items)
+
+
+def _systems(old: Plan, material: Material) -> tuple[System, ...]:
+    """Those that take part now, as far as the design does not name its own."""
+    named = old.design.systems
+    return tuple(system for system in material.systems if named is None or system.key in named)
+
+
+def _bought(old: Plan, material: Material, asked: Sequence[str] | None) -> tuple[str, ...]:
+    known = {document.key for document in old.documents}
+    there = [document.key for document in material.test_set.documents]
+    if asked is None:
+        chose = old.design.documents.keys is not None or old.design.documents.sample is not None
+        return () if chose else tuple(key for key in there if key not in known)
+    wrong = [
+        Place(("body", "documents", n), "is in the plan already" if key in known else "there is no such document")
+        for n, key in enumerate(asked)
+        if key in known or key not in there
+    ]
+    if wrong:
+        raise Invalid(places=tuple(wrong))
+    return tuple(asked)
+
+
+def _with_past(material: Material, plan: Plan) -> Material:
+    """The same; a report speaks of raters who left, too."""
+    return replace(material, seats=material.seats & frozenset(plan.raters))

@@ -1,0 +1,102 @@
+"""Whether a plan still is one for what there is: documents, systems, outputs and raters as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from app.design.buckets import people
+from app.design.compile import inputs_digest
+from app.design.plan import Plan
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns.campaigns import get
+from app.services.plans import plan_input, plans, shown_errors
+from app.services.plans.plan_input import SEAT, Material, NobodyJudges, NothingToJudge, SetNotTakenIn
+from app.services.plans.plans import PlanView
+from app.storage import campaigns
+from app.storage import plans as stored
+from app.storage.db import Session
+
+MOST_NAMED = 5
+CAME = "raters added"
+IDLE = "who came since has nothing to judge until a replan, which shares the open work evenly with `rebalance`"
+UNNAMED = "what is known of the documents or of the raters (their capacity, buckets, team, person) is another"
+
+
+def in_force(session: Session, campaign: str) -> PlanView:
+    """The plan in force with what has changed since it was compiled. Raises NotFound."""
+    plan, view = plans.stored(session, campaign), get(session, campaign)
+    try:
+        found = changes(session, view, campaigns.get(session, campaign).id)
+    except (NothingToJudge, NobodyJudges, SetNotTakenIn) as error:
+        found = (str(error),)
+    return replace(plan, stale=found)
+
+
+def changes(session: Session, view: CampaignView, campaign_id: int) -> tuple[str, ...]:
+    """What has changed since the plan in force was compiled, in words; nothing where no plan was compiled here.
+
+    Raises NothingToJudge, NobodyJudges, SetNotTakenIn.
+    """
+    row = stored.latest(session, campaign_id)
+    if row is None or not row.compiled:
+        return ()
+    plan = plans.unpacked(row.compiled)
+    calibration = plan.design.calibration
+    material = plan_input.read(session, view, campaign_id)
+    material = plan_input.calibrated(material, calibration.set if calibration else None)
+    found = _changes(plan, material, row.hash)
+    if view.state == "planned":  # what is begun goes on as it was
+        found = (*found, *shown_errors.changed(session, campaign_id, view, plan.arms))
+    elif any(line.startswith(CAME) for line in found):
+        found = (*found, IDLE)
+    return found
+
+
+def _changes(plan: Plan, material: Material, frozen: bytes) -> tuple[str, ...]:
+    there = {system.key for system in material.systems}
+    systems = there if plan.design.systems is None else there & set(plan.design.systems)
+    if not plan.inputs or inputs_digest(material.test_set, sorted(systems), material.raters) == plan.inputs:
+        return ()
+    able = {rater.key for rater in people(material.raters)[0]}
+    found = [
+        *_came_and_went("documents", _documents(plan), _documents_now(plan, material)),
+        *_came_and_went("systems", set(plan.systems), systems),
+        *_came_and_went("raters", _named(plan.raters) - _left_before(plan), _named(able)),
+    ]
+    before, now = len(set(plan.raters) - _named(plan.raters)), len(material.seats)
+    if before != now:
+        found.append(f"seats of invited raters: {now} in place of {before}")
+    if not found:
+        found.append("outputs are others" if plans.digest_of(plan, material) != frozen else UNNAMED)
+    return tuple(found)
+
+
+def _documents(plan: Plan) -> set[str]:
+    return {document.key for document in plan.documents}
+
+
+def _documents_now(plan: Plan, material: Material) -> set[str]:
+    """Those that the plan would be for; where it chose some, others play no part in their names."""
+    there = {document.key for document in material.test_set.documents}
+    choice = plan.design.documents
+    chose = choice.keys is not None or choice.sample is not None or plan.design.buckets.kind == "explicit"
+    return there & _documents(plan) if chose else there
+
+
+def _left_before(plan: Plan) -> set[str]:
+    """Raters in no bucket: a replan keeps what they handed in, and gives them nothing more."""
+    return set(plan.raters) - {rater for bucket in plan.buckets for rater in bucket.raters}
+
+
+def _named(raters: Collection[str]) -> set[str]:
+    return {key for key in raters if not key.startswith(SEAT)}
+
+
+def _came_and_went(what: str, before: Collection[str], now: Collection[str]) -> list[str]:
+    came, went = sorted(set(now) - set(before)), sorted(set(before) - set(now))
+    return [f"{what} {how}: {_some(keys)}" for how, keys in (("added", came), ("gone", went)) if keys]
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:MOST_NAMED]) + (" …" if len(keys) > MOST_NAMED else "")

@@ -1,0 +1,147 @@
+"""The manager's view of the batches: whose they are, what they hold, and moving or reopening one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.services.campaigns import audit
+from app.stats.ratings import Role
+from app.storage import campaigns, leases_handover, raters, replans, tasks
+from app.storage.db import Session
+from app.storage.tasks import TaskNotFound
+
+ROLES = {role.value: role.name.lower() for role in Role}
+
+
+class HandedInAlready(Conflict):
+    """This task is handed in; reopen it first."""
+
+
+class NotHandedIn(Conflict):
+    """Only a task that is handed in can be reopened."""
+
+
+class PartHandedIn(Conflict):
+    """What this task begins or goes on with is handed in in part, and one person judges all of it; ask for a replan."""
+
+
+class PersonHasIt(Conflict):
+    """This person has another rating of something in this task."""
+
+
+class Withdrawn(Conflict):
+    """This task is withdrawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A task as managers see it. items: with the systems credited and the role of each."""
+
+    id: int
+    public_id: str
+    key: str
+    state: str
+    rater: str | None
+    bucket: int | None
+    plan: int | None
+    presentation: str | None
+    words: int | None
+    segments: int | None
+    lease: int
+    leased_until: datetime | None
+    handed_in_at: datetime | None
+    completion_code: str | None
+    items: tuple[Mapping[str, Any], ...]
+
+
+def page(
+    session: Session,
+    campaign: str,
+    *,
+    after: int,
+    limit: int,
+    state: str | None,
+    rater: str | None,
+    bucket: int | None,
+) -> list[Batch]:
+    """Tasks of plans, in the order in which they were made. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    found = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
+    return [_view(row) for row in found]
+
+
+def reassign(session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str) -> Batch:
+    """Give a task that is not handed in to another rater, or back to its bucket (None), and the rest of its chain.
+
+    What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
+
+    Raises NotFound, Invalid for a rater who is not enrolled, PersonHasIt, HandedInAlready, Withdrawn, PartHandedIn.
+    """
+    replans.hold(session, campaigns.get(session, campaign).id)
+    row, task = _locked(session, campaign, public_id)
+    if task.state == "handed_in":
+        raise HandedInAlready
+    if task.state == "withdrawn":
+        raise Withdrawn
+    rater_id = raters.enrolled(session, row.id, rater) if rater is not None else None
+    if rater is not None and rater_id is None:
+        raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
+    parts = tasks.parts(session, row.id, task.id)
+    if any(part.state == "handed_in" and part.rater_id != rater_id for part in parts):
+        raise PartHandedIn
+    rest = [part for part in parts if part.state != "handed_in"]
+    if rater_id is not None and any(leases_handover.clashes(session, row.id, part.id, rater_id) for part in rest):
+        raise PersonHasIt
+    names = {part.id: part.public_id for part in rest}
+    for part in rest:
+        if part.rater_id == rater_id and not part.pooled:
+            continue
+        names[part.id] = _move(session, row.id, part, rater_id, actor=actor)
+        what = {"task": names[part.id], "from": part.public_id, "rater": rater, "reason": reason}
+        audit.record(session, row.id, actor=actor, action="task reassigned", what=what)
+    return _one(session, row.id, names[task.id])
+
+
+def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | None, *, actor: str) -> str:
+    """Free a task for a rater, or for its bucket; the name under which it goes on."""
+    tasks.end_lease(session, campaign_id, task.id, "reassigned")
+    task_id, name = task.id, task.public_id
+    if leases_handover.is_begun(session, campaign_id, task.id, besides=rater_id):
+        task_id = leases_handover.copy_now(session, campaign_id, task.id, actor=actor)
+        name = tasks.name_of(session, campaign_id, task_id)
+    tasks.free(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})
+    return str(name)
+
+
+def reopen(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> Batch:
+    """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
+    row, task = _locked(session, campaign, public_id)
+    if task.state != "handed_in":
+        raise NotHandedIn
+    tasks.free(session, row.id, task.id, {"pooled": False})
+    campaigns.next_version(session, row.id, actor=actor, what="task reopened")
+    what = {"task": public_id, "reason": reason}
+    audit.record(session, row.id, actor=actor, action="task reopened", what=what)
+    return _one(session, row.id, public_id)
+
+
+def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.CampaignRecord, tasks.Row]:
+    row = campaigns.get(session, campaign, lock=True)
+    task = tasks.find(session, public_id, lock=True)
+    if task.campaign_id != row.id:
+        raise TaskNotFound
+    return row, task
+
+
+def _one(session: Session, campaign_id: int, public_id: str) -> Batch:
+    return _view(tasks.page(session, campaign_id, task=public_id)[0])
+
+
+def _view(row: tasks.Row) -> Batch:
+    fields = {name: getattr(row, name) for name in Batch.__slots__}
+    items = tuple({**item, "role": ROLES[item["role"]]} for item in row.items or ())
+    return Batch(**{**fields, "items": items})

@@ -1,0 +1,84 @@
+"""Flags: a rater reports a problem with an item without leaving it; a manager answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.services.campaigns import audit
+from app.services.people.raters import ActingRater
+from app.services.tasks.task_content import NoSuchAddress, load
+from app.services.tasks.tasks import own
+from app.storage import campaigns, flags
+from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class FlagView:
+    """A flag as managers see it. item, segment: None where it is about the whole task or item."""
+
+    id: int
+    public_id: str
+    task: str
+    item: int | None
+    segment: int | None
+    document: str | None
+    systems: tuple[str, ...]
+    rater: str
+    reason: str
+    note: str | None
+    at: datetime
+    answer: str | None
+    answered_by: str | None
+    answered_at: datetime | None
+
+
+def report(
+    session: Session,
+    public_id: str,
+    *,
+    item: int | None,
+    segment: int | None,
+    reason: str,
+    note: str | None,
+    rater: ActingRater,
+) -> str:
+    """Report a problem with a task that the rater has or had; its name. Raises TaskNotFound, NoSuchAddress."""
+    row = own(session, public_id, rater)
+    item_id = None
+    if item is not None:
+        there = load(session, public_id).item(item)
+        if segment is not None and segment > len(there.segments):
+            raise NoSuchAddress(f"the item has the segments 1 to {len(there.segments)}")
+        item_id = there.id
+    return flags.add(
+        session,
+        row.campaign_id,
+        task_id=row.id,
+        item_id=item_id,
+        segment=segment,
+        rater_id=rater.rater_id,
+        reason=reason,
+        note=note,
+    )
+
+
+def page(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
+    """Flags in the order in which they came."""
+    campaign_id = campaigns.get(session, campaign).id
+    found = flags.page(session, campaign_id, after=after, limit=limit, answered=answered)
+    return [_view(row) for row in found]
+
+
+def answer(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
+    """Answer a flag; another answer takes the place of the first. Raises NotFound."""
+    campaign_id = campaigns.get(session, campaign).id
+    row = flags.get(session, campaign_id, name)
+    flags.answer(session, row.id, said=said, actor=actor)
+    audit.record(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
+    return _view(flags.get(session, campaign_id, name))
+
+
+def _view(row: flags.Row) -> FlagView:
+    fields = {name: getattr(row, name) for name in FlagView.__slots__}
+    return FlagView(**{**fields, "systems": tuple(row.systems or ())})

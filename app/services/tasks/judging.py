@@ -1,0 +1,281 @@
+"""Judging: one answer at one address, or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from anyio import to_thread
+
+from app.domain.errors import AppError, Conflict, Invalid, Place
+from app.protocols import PreferencePayload, check_answer, check_preference, payload_type
+from app.protocols._base import Level, Payload, Preference
+from app.services.access.tokens import BadCredential
+from app.services.people.raters import ActingRater
+from app.services.tasks.task_content import NoSuchAddress, Sheet, Sheets, load
+from app.services.tasks.tasks import Answers, CampaignClosed, TaskHandedIn, TaskReleased, own
+from app.storage import late, leases, recorder_comparisons, recorder_judgments
+from app.storage.db import Database, Session
+from app.storage.recorder import Recorder
+from app.storage.recorder_comparisons import Comparison
+from app.storage.recorder_judgments import STORED, Answer, Connection, Outcome
+from app.storage.tasks import TaskNotFound
+
+T = TypeVar("T")
+Written = Answer | Comparison
+MOST_PLACES = 100
+
+
+class StaleJudgment(AppError):
+    """This was judged again since you saw it; look at both answers."""
+
+    kind = "precondition_failed"
+
+
+class JudgedAlready(Conflict):
+    """This is judged, and in this presentation there is no way back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an answer belongs. segment: None for the item as a whole."""
+
+    item: int
+    segment: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OnScreen:
+    """Where an answer about the columns of a screen belongs."""
+
+    screen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer as it comes. seen: the revision that its sender saw, None where it does not say."""
+
+    address: Address | OnScreen
+    payload: Payload
+    seen: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An answer that is on disk. score: None for one about a screen. surplus: kept, somebody else has the task now."""
+
+    score: float | None
+    revision: int
+    surplus: bool
+    leased_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What judging needs of this process: the recorder, the database for what is read, and the sheets in memory."""
+
+    recorder: Recorder
+    database: Database
+    sheets: Sheets
+
+    async def sheet(self, public_id: str, rater: ActingRater) -> Sheet:
+        """The sheet of a task that the rater has or had. Raises TaskNotFound."""
+        found = self.sheets.find(public_id, rater.rater_id)
+        if found is not None and found.campaign_id == rater.campaign_id:
+            return found
+        return self.sheets.keep(await self.thread(partial(_load, public_id=public_id, rater=rater)), rater.rater_id)
+
+    async def thread(self, work: Callable[[Session], T]) -> T:
+        """Do some work in a thread and a transaction of its own."""
+
+        def run() -> T:
+            with self.database.transaction() as session:
+                return work(session)
+
+        return await to_thread.run_sync(run)
+
+
+def _load(session: Session, public_id: str, rater: ActingRater) -> Sheet:
+    own(session, public_id, rater)
+    return load(session, public_id)
+
+
+async def judge(
+    desk: Desk, public_id: str, given: Sequence[Given], *, rater: ActingRater, whole: bool
+) -> list[Receipt]:
+    """Record answers; each is on disk when this returns. whole: all of them or none, with `("body", i)` in errors.
+
+    Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
+    """
+    sheet = await desk.sheet(public_id, rater)
+    answers = _answers(sheet, given, rater, whole=whole)
+    if any(isinstance(one, Comparison) for one in answers):
+        outcomes = await desk.recorder.run(partial(_record, sheet=sheet, answers=answers, by=rater.actor), keep=_stored)
+    else:
+        judged = [one for one in answers if isinstance(one, Answer)]
+        outcomes = await desk.recorder.judge(sheet.ledger, judged, actor=rater.actor, whole=whole)
+    if any(one.verdict == "lapsed" for one in outcomes):
+        outcomes = await _late(desk, sheet, answers, rater)
+    if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
+        outcomes = await desk.thread(partial(_as_shown, sheet=sheet, answers=answers, outcomes=outcomes, rater=rater))
+    _refuse(given, outcomes, whole=whole)
+    return [
+        Receipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
+        for answer, one in zip(answers, outcomes, strict=True)
+    ]
+
+
+async def _record(connection: Connection, *, sheet: Sheet, answers: Sequence[Written], by: str) -> list[Outcome]:
+    """Write answers of both kinds in one transaction; what became of each, in their order."""
+    judged = [one for one in answers if isinstance(one, Answer)]
+    compared = [one for one in answers if isinstance(one, Comparison)]
+    of_judged = iter(await recorder_judgments.record(connection, sheet.ledger, judged, by) if judged else [])
+    of_compared = iter(await recorder_comparisons.record(connection, sheet.ledger, compared, by) if compared else [])
+    return [next(of_judged if isinstance(one, Answer) else of_compared) for one in answers]
+
+
+def _stored(outcomes: Sequence[Outcome]) -> bool:
+    return all(one.verdict in STORED for one in outcomes)
+
+
+def _answers(sheet: Sheet, given: Sequence[Given], rater: ActingRater, *, whole: bool) -> list[Written]:
+    """The answers as they are stored, checked against what was shown. Raises Invalid, NoSuchAddress."""
+    answers: list[Written] = []
+    places: list[Place] = []
+    for i, one in enumerate(given):
+        try:
+            answers.append(_answer(sheet, one, rater))
+        except Invalid as error:
+            before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
+            faults = error.places or (Place((), error.detail),)
+            places += [Place((*before, *place.loc), place.msg) for place in faults]
+        except NoSuchAddress as error:
+            if not whole:
+                raise
+            places.append(Place(("body", i, _misnamed(sheet, one.address)), error.detail))
+    places += _twice(given)
+    if places:
+        raise Invalid("the answer does not fit what is shown and asked", places=tuple(places[:MOST_PLACES]))
+    return answers
+
+
+def _misnamed(sheet: Sheet, address: Address | OnScreen) -> str:
+    """The part of an address that names nothing."""
+    if isinstance(address, OnScreen):
+        return "screen"
+    return "item" if address.segment is None or address.item not in sheet.items else "segment"
+
+
+def _twice(given: Sequence[Given]) -> list[Place]:
+    """Answers for what an earlier one of them answers already."""
+    first: dict[Address | OnScreen, int] = {}
+    found = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
+    return [Place(("body", i), f"answers the same as number {before}") for i, before in found if before != i]
+
+
+def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Written:
+    if isinstance(given.address, OnScreen):
+        return _comparison(sheet, given.address.screen, given, rater)
+    item = sheet.item(given.address.item)
+    segment_id, shown = sheet.shown(given.address.item, given.address.segment)
+    level: Level = "document" if segment_id is None else "segment"
+    if not isinstance(given.payload, payload_type(sheet.protocol, level)):
+        why = f"the campaign judges by {sheet.protocol.name}"
+        raise Invalid(why, places=(Place(("protocol",), why),))
+    check_answer(sheet.protocol, given.payload, shown, sheet.options, sheet.forms[level])
+    scored = sheet.protocol.score(given.payload, shown, sheet.options)
+    return Answer(
+        token_id=rater.token_id,
+        rater_id=rater.rater_id,
+        task_id=sheet.task_id,
+        item_id=item.id,
+        segment_id=segment_id,
+        payload=given.payload.model_dump_json(),
+        score=scored.score,
+        n_errors=scored.n_errors,
+        seen=given.seen,
+        final=sheet.final,
+        guidelines=sheet.guidelines,
+    )
+
+
+def _comparison(sheet: Sheet, screen: int, given: Given, rater: ActingRater) -> Comparison:
+    """An answer about the columns of a screen together."""
+    items = sheet.screens.get(screen, [])
+    if "screen" not in sheet.forms or len(items) < 2:
+        raise NoSuchAddress("nothing is asked of this screen")
+    asked = next(widget for widget in sheet.forms["screen"].widgets if isinstance(widget, Preference))
+    if not isinstance(given.payload, PreferencePayload):
+        why = "a screen takes a preference"
+        raise Invalid(why, places=(Place(("preference",), why),))
+    check_preference(given.payload, asked, protocol=sheet.protocol.name, columns=len(items))
+    return Comparison(
+        token_id=rater.token_id,
+        rater_id=rater.rater_id,
+        task_id=sheet.task_id,
+        screen=screen,
+        payload=given.payload.model_dump_json(),
+        seen=given.seen,
+        final=sheet.final,
+    )
+
+
+def _as_shown(
+    session: Session, *, sheet: Sheet, answers: Sequence[Written], outcomes: Sequence[Outcome], rater: ActingRater
+) -> list[Outcome]:
+    """What became of the answers, with stored ones as the rater's credential shows them."""
+    stored = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+
+    def hidden(answer: Written) -> bool:
+        had = stored.screens[answer.screen] if isinstance(answer, Comparison) else stored.at[answer.address[:2]]
+        return had.hidden
+
+    return [
+        replace(one, payload={}) if one.verdict == "stale" and one.revision and hidden(answer) else one
+        for answer, one in zip(answers, outcomes, strict=True)
+    ]
+
+
+async def _late(desk: Desk, sheet: Sheet, answers: Sequence[Written], rater: ActingRater) -> list[Outcome]:
+    """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
+    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
+    kept = [replace(answer, lapsed=True) for answer in answers]
+
+    async def work(connection: Connection) -> list[Outcome]:
+        await late.take_up(connection, sheet.task_id, asking)
+        return await _record(connection, sheet=sheet, answers=kept, by=asking.actor)
+
+    return await desk.recorder.run(work, keep=_stored)
+
+
+REFUSALS: Mapping[str, type[AppError]] = {
+    "unauthorized": BadCredential,
+    "unknown": TaskNotFound,
+    "closed": CampaignClosed,
+    "handed_in": TaskHandedIn,
+    "final": JudgedAlready,
+    "released": TaskReleased,
+    "stale": StaleJudgment,
+}
+
+
+def _refuse(given: Sequence[Given], outcomes: Sequence[Outcome], *, whole: bool) -> None:
+    """Raise what the first refused answer is refused for, naming all of them."""
+    bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
+    if not bad:
+        return
+    kind = REFUSALS[outcomes[bad[0]].verdict]
+    places = (
+        tuple(Place(("body", i), REFUSALS[outcomes[i].verdict].title()) for i in bad[:MOST_PLACES]) if whole else ()
+    )
+    error = kind(places=places)
+    if kind is StaleJudgment:
+        first = outcomes[bad[0]]
+        error.members = {
+            "stored": {"revision": first.revision, "payload": first.payload},
+            "sent": {"seen": given[bad[0]].seen, "payload": given[bad[0]].payload.model_dump(mode="json")},
+        }
+    raise error

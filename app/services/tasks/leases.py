@@ -1,0 +1,109 @@
+"""Leases: get a task, keep it, and let go of those that ran out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from app.domain.errors import Invalid, Place
+from app.services.access.tokens import BadCredential
+from app.services.people import raters
+from app.services.people.raters import ActingRater
+from app.services.tasks import quality_policy, tasks
+from app.services.tasks.judging import MOST_PLACES, Desk
+from app.services.tasks.task_content import Sheet, lease_of
+from app.services.tasks.tasks import TaskHandedIn, TaskView
+from app.storage import activity, campaigns, leases
+from app.storage.activity import Beaten, Event, Heartbeat
+from app.storage.db import Session
+from app.storage.recorder import Lane
+from app.storage.recorder_judgments import Connection
+from app.storage.tasks import TaskNotFound
+
+Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A task, or why there is none now and in how many seconds to ask again (None: there will be none)."""
+
+    task: TaskView | None
+    why: Why | None = None
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """Until when the lease goes on; None with `surplus` where somebody else has the task."""
+
+    leased_until: datetime | None
+    surplus: bool
+
+
+async def lease(desk: Desk, *, rater: ActingRater) -> Leased:
+    """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
+    asking, why = await desk.thread(partial(_ask, rater=rater))
+    if why is not None:
+        return Leased(None, why)
+    found = await desk.recorder.run(partial(leases.lease, asking=asking))
+    if isinstance(found, leases.NotLive):
+        raise BadCredential
+    if isinstance(found, leases.Nothing):
+        return Leased(None, found.why, found.retry_after)
+    return Leased(await desk.thread(partial(tasks.see, public_id=found.public_id, rater=rater)))
+
+
+def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
+    """Who asks, and what is to be done before there can be a task."""
+    lasts = lease_of(campaigns.get(session, rater.campaign).settings)
+    blocked = raters.blocked(session, rater.campaign_id, rater.rater_id)
+    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
+    if blocked in ("consent", "qualification"):
+        return asking, blocked
+    return asking, "finished" if quality_policy.has_ended(session, rater) else None
+
+
+async def heartbeat(desk: Desk, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
+    """Extend the lease and note what was done, each event once.
+
+    Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
+    BadCredential, Unavailable.
+    """
+    sheet = await desk.sheet(public_id, rater)
+    _check_places(sheet, events)
+
+    async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[Beaten]:
+        return await activity.beat(connection, sheet.campaign_id, sheet.lasts, beats)
+
+    def lane() -> Lane[Heartbeat, Beaten]:
+        return Lane(flush, lambda one: one.task_id, lambda _: True)
+
+    one = Heartbeat(rater.token_id, rater.rater_id, sheet.task_id, tuple(events))
+    (beaten,) = await desk.recorder.put(("beats", sheet.campaign_id), lane, [one], actor=rater.actor, whole=False)
+    if beaten.standing == "unauthorized":
+        raise BadCredential
+    if beaten.standing == "unknown":
+        raise TaskNotFound
+    if beaten.standing == "handed_in":
+        raise TaskHandedIn
+    if beaten.standing == "lapsed":
+        asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
+        again = await desk.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=sheet.task_id))
+        return Alive(again.leased_until if again is not None else None, surplus=False)
+    return Alive(beaten.leased_until, surplus=beaten.standing == "surplus")
+
+
+def _check_places(sheet: Sheet, events: Sequence[Event]) -> None:
+    """Events are of what the task shows."""
+    places = []
+    for n, event in enumerate(events):
+        item = None if event.item is None else sheet.items.get(event.item)
+        if event.item is not None and item is None:
+            places.append(Place(("body", "events", n, "item"), "the task has no such item"))
+        elif item is not None and event.segment is not None and event.segment > len(item.segments):
+            places.append(Place(("body", "events", n, "segment"), "the item has no such segment"))
+    if places:
+        raise Invalid("events name what the task does not have", places=tuple(places[:MOST_PLACES]))

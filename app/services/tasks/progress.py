@@ -1,0 +1,128 @@
+"""How far a campaign is: counts, pace, forecast of the end, and the balance of what is done so far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.languages import has_spaces
+from app.services.campaigns.campaigns import get
+from app.services.campaigns.deadlines import deadline_of
+from app.services.people import idle_raters
+from app.services.plans.plan_input import CHARACTERS_A_WORD
+from app.services.tasks import progress_counts as counted
+from app.services.tasks.progress_counts import DAY, Task
+from app.services.tasks.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
+from app.storage import progress
+from app.storage.db import Session
+
+__all__ = ["Glance", "Sight", "glance", "look"]
+
+
+def glance(session: Session, campaign: str, sight: Sight) -> Glance:
+    """Whether anything changed, by a few look-ups. Raises NotFound."""
+    row = progress.glance(session, campaign)
+    said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
+    tag = hashlib.sha256(said.encode()).hexdigest()[:32]
+    return Glance(row.id, row.key, row.state, int(row.data_version), row.at, tag)
+
+
+def look(session: Session, seen: Glance, sight: Sight) -> Progress:
+    """The progress of a campaign as far as somebody sees it."""
+    everybody = progress.raters(session, seen.campaign_id)
+    raters = [one for one in everybody if sight.team is None or one.team == sight.team]
+    found = _Found(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
+    tasks = found.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
+    plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
+    balance = counted.balance(raters, tasks, plan) if sight.team is None else None
+    forecast = counted.forecast(raters, tasks, seen)
+    return Progress(
+        campaign=seen.key,
+        state=seen.state,
+        at=seen.at,
+        data_version=seen.data_version,
+        total=counted.amount(tasks),
+        share=counted.share(tasks),
+        states=counted.states(tasks),
+        pace=counted.pace(tasks, seen.at),
+        forecast=forecast,
+        deadline=_deadline(deadline_of(get(session, seen.key).settings), seen, tasks, forecast),
+        balance=balance,
+        groups=found.groups() if sight.team is None else None,
+        leases=counted.leases(tasks, raters, sight),
+        open_flags=sum(one.open_flags for one in raters),
+        buckets=counted.buckets(tasks) if sight.team is None else None,
+        raters=counted.raters(raters, tasks, seen.at) if sight.raters else None,
+        systems=found.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
+        warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters)],
+    )
+
+
+def _idle(session: Session, seen: Glance, sight: Sight, raters: Sequence[progress.Row]) -> list[str]:
+    """Whom the plan gives nothing, of those whom somebody sees."""
+    ours = None if sight.team is None else {one.key for one in raters}
+    return idle_raters.warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
+
+
+def _deadline(at: datetime | None, seen: Glance, tasks: Sequence[Task], forecast: Forecast | None) -> Deadline | None:
+    """What the deadline asks for from now on, and whether raters who go on as before meet it."""
+    if at is None:
+        return None
+    days = (at - seen.at) / DAY
+    left = sum(one.row.state not in counted.DONE for one in tasks)
+    needed = left / days if days > 0 else None if left else 0.0
+    on_time = True if tasks and not left else False if days <= 0 else None
+    if on_time is None and forecast is not None:
+        on_time = forecast.median <= at
+    return Deadline(at=at, days_left=max(days, 0.0), tasks_left=left, tasks_a_day=needed, on_time=on_time)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was counted, and whose of it is to be seen."""
+
+    seen: Glance
+    sight: Sight
+    raters: Sequence[progress.Row]
+    counts: Sequence[progress.Row]
+
+    def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[Task]:
+        ours = {one.id for one in self.raters} if self.sight.team is not None else None
+        of = {row.id: row for row in self.counts if row.what == "task"}
+        mine = [row for row in rows if ours is None or row.rater_id in ours]
+        return [_task(row, came.get(row.id, row), of.get(row.id)) for row in mine]
+
+    def groups(self) -> Groups | None:
+        row = next(row for row in self.counts if row.what == "group")
+        if not row.items:
+            return None
+        return Groups(finished=row.done, half_done=row.rated, untouched=row.items - row.done - row.rated)
+
+    def systems(self, rows: Iterable[progress.Row]) -> list[OfSystem]:
+        of = {row.id: row for row in self.counts if row.what == "system"}
+        shown = [(row, of[row.id]) for row in rows if row.id in of]
+        return [
+            OfSystem(
+                system=row.key,
+                name=row.name,
+                items=n.items,
+                items_begun=n.rated,
+                items_handed_in=n.done,
+                judgments=n.judgments,
+            )
+            for row, n in shown
+        ]
+
+
+def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
+    """The size of tasks that came with their answers, by task."""
+    characters = None if has_spaces(get(session, seen.key).source_language) else CHARACTERS_A_WORD
+    return {row.id: row for row in progress.imported(session, seen.campaign_id, characters=characters)}
+
+
+def _task(row: progress.Row, size: progress.Row, n: progress.Row | None) -> Task:
+    if n is None:
+        return Task(row, size.segments, size.words, 0, 0, 0, 0, None, None)
+    return Task(row, size.segments, size.words, n.items, n.rated, n.judgments, n.recent, n.first, n.last)

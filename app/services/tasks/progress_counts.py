@@ -1,0 +1,221 @@
+"""What is counted of a campaign's tasks: amounts, pace, forecast of the end, and balance."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from app.design.entropy import TOLERANCE, normalized_entropy
+from app.services.tasks.progress_view import (
+    Amount,
+    Balance,
+    Expired,
+    Forecast,
+    Glance,
+    Leases,
+    OfBucket,
+    OfRater,
+    OfState,
+    Pace,
+    Sight,
+)
+from app.stats.pace import Workload, forecast_end
+from app.stats.pace import pace as usual_pace
+from app.storage import progress
+
+DAY = timedelta(days=1)
+DRAWS = 200
+MOST_LISTED = 100
+STATES = ("free", "leased", "handed_in", "imported")
+DONE = frozenset({"handed_in", "imported"})
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task with what is counted of it. segments, words: as planned, or of what came with its answers."""
+
+    row: progress.Row
+    segments: int
+    words: int
+    items: int
+    rated: int
+    judgments: int
+    recent: int
+    first: datetime | None
+    last: datetime | None
+
+
+def amount(tasks: Sequence[Task]) -> Amount:
+    """How much some tasks hold, and how much of it is judged."""
+    return Amount(
+        tasks=len(tasks),
+        items=sum(one.items for one in tasks),
+        segments=sum(one.segments for one in tasks),
+        words=sum(one.words for one in tasks),
+        judgments=sum(one.judgments for one in tasks),
+    )
+
+
+def states(tasks: Sequence[Task]) -> list[OfState]:
+    """The same by state."""
+    by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
+    return [
+        OfState(state=state, **amount(mine).model_dump())
+        for state, mine in by_state.items()
+        if mine or state != "imported"
+    ]
+
+
+def share(tasks: Sequence[Task]) -> float | None:
+    """Share that is handed in, by segments where they are known; None without tasks."""
+    if not tasks:
+        return None
+    sizes = [one.segments for one in tasks] if any(one.segments for one in tasks) else [1] * len(tasks)
+    done = sum(size for size, one in zip(sizes, tasks, strict=True) if one.row.state in DONE)
+    return done / sum(sizes)
+
+
+def pace(tasks: Sequence[Task], at: datetime) -> Pace:
+    """How fast it went in the last day, and since the first judgment."""
+    began = min((one.first for one in tasks if one.first is not None), default=None)
+    handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
+    days = max((at - began) / DAY, 1 / 24) if began is not None else None
+    return Pace(
+        began_at=began,
+        judgments_last_day=sum(one.recent for one in tasks),
+        tasks_last_day=sum(when > at - DAY for when in handed_in),
+        judgments_a_day=sum(one.judgments for one in tasks) / days if days else None,
+        tasks_a_day=len(handed_in) / days if days else None,
+    )
+
+
+def _workloads(raters: Sequence[progress.Row], tasks: Sequence[Task]) -> dict[int, Workload]:
+    """When each rater handed tasks in, in seconds, and how many they have left."""
+    done: dict[int, list[float]] = defaultdict(list)
+    left: dict[int, int] = defaultdict(int)
+    for one in tasks:
+        if one.row.state == "handed_in":
+            done[one.row.rater_id].append(one.row.handed_in_at.timestamp())
+        elif one.row.rater_id is not None and one.row.state in ("free", "leased"):
+            left[one.row.rater_id] += 1
+    found = {}
+    for rater in raters:
+        times = np.sort(np.array(done[rater.id], dtype=np.float64))
+        began = rater.began.timestamp() if rater.began is not None else (float(times[0]) if times.size else 0.0)
+        found[rater.id] = Workload(times, began, left[rater.id])
+    return found
+
+
+def forecast(raters: Sequence[progress.Row], tasks: Sequence[Task], seen: Glance) -> Forecast | None:
+    """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works."""
+    if seen.state != "open":
+        return None
+    work = _workloads(raters, tasks)
+    active = {one.id for one in raters if one.state == "active"}
+    present = [one for rater, one in work.items() if one.remaining or (rater in active and one.handed_in.size)]
+    shared = sum(one.row.rater_id is None and one.row.state == "free" for one in tasks)
+    rng = np.random.default_rng([seen.campaign_id, seen.data_version])
+    end = forecast_end(present, shared=shared, now=seen.at.timestamp(), rng=rng, draws=DRAWS) if present else None
+    if end is None:
+        return None
+    median, low, high = (datetime.fromtimestamp(round(at), UTC) for at in (end.median, end.low, end.high))
+    return Forecast(median=median, low=low, high=high, level=end.level)
+
+
+def raters(raters: Sequence[progress.Row], tasks: Sequence[Task], at: datetime) -> list[OfRater]:
+    """What each rater did and has left."""
+    work = _workloads(raters, tasks)
+    mine: dict[int, list[Task]] = defaultdict(list)
+    for one in tasks:
+        if one.row.rater_id is not None:
+            mine[one.row.rater_id].append(one)
+    return [
+        OfRater(
+            rater=one.key,
+            team=one.team,
+            state=one.state,
+            tasks_handed_in=sum(task.row.state == "handed_in" for task in mine[one.id]),
+            tasks_left=work[one.id].remaining,
+            items=sum(task.rated for task in mine[one.id]),
+            judgments=sum(task.judgments for task in mine[one.id]),
+            judgments_last_day=sum(task.recent for task in mine[one.id]),
+            pace=_a_day(work[one.id], at),
+            last_at=max((task.last for task in mine[one.id] if task.last is not None), default=None),
+            lease_expired=any(task.row.expired for task in mine[one.id]),
+            open_flags=one.open_flags,
+        )
+        for one in raters
+    ]
+
+
+def _a_day(work: Workload, at: datetime) -> float | None:
+    tasks_a_second = usual_pace(work, at.timestamp())
+    return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
+
+
+def buckets(tasks: Sequence[Task]) -> list[OfBucket]:
+    """What is done in each bucket, and by whom how much."""
+    by_bucket: dict[int | None, list[Task]] = defaultdict(list)
+    for one in tasks:
+        by_bucket[one.row.bucket].append(one)
+    found = []
+    for bucket, mine in sorted(by_bucket.items(), key=lambda pair: (pair[0] is None, pair[0] or 0)):
+        loads = _items_by_rater(mine).values()
+        found.append(
+            OfBucket(
+                bucket=bucket,
+                tasks=len(mine),
+                handed_in=sum(one.row.state in DONE for one in mine),
+                judgments=sum(one.judgments for one in mine),
+                least=min(loads, default=0),
+                most=max(loads, default=0),
+            )
+        )
+    return found
+
+
+def _items_by_rater(tasks: Iterable[Task]) -> Mapping[int, int]:
+    """Regular items with judgments, of every rater who was given a task."""
+    found: dict[int, int] = defaultdict(int)
+    for one in tasks:
+        if one.row.rater_id is not None:
+            found[one.row.rater_id] += one.rated
+    return found
+
+
+def balance(raters: Sequence[progress.Row], tasks: Sequence[Task], plan: progress.Row | None) -> Balance | None:
+    """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
+    items = _items_by_rater(tasks)
+    counted = [items.get(one.id, 0) for one in raters if one.planned or one.id in items]
+    if not sum(counted):
+        return None
+    planned = plan.normalized_entropy if plan is not None else None
+    return Balance(
+        normalized_entropy=float(normalized_entropy(np.array(counted, dtype=np.int64))),
+        planned=None if planned is None else float(planned),
+        raters=len(counted),
+        least=min(counted),
+        most=max(counted),
+    )
+
+
+def leases(tasks: Sequence[Task], raters: Sequence[progress.Row], sight: Sight) -> Leases:
+    """Tasks in somebody's hands, and leases that ran out."""
+    names = {one.id: one.key for one in raters} if sight.raters else {}
+    gone = [one.row for one in tasks if one.row.expired]
+    shown = [
+        Expired(task=one.public_id, rater=names.get(one.rater_id), since=one.leased_until) for one in gone[:MOST_LISTED]
+    ]
+    return Leases(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
+
+
+def warnings(balance: Balance | None) -> list[str]:
+    """What somebody should look at."""
+    if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
+        return []
+    now, planned = balance.normalized_entropy, balance.planned
+    return [f"the work done so far is less balanced than planned: normalized entropy {now:.3f}, planned {planned:.3f}"]

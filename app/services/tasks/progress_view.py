@@ -1,0 +1,187 @@
+"""Progress as people see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.services.access.tokens import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a reader sees. team: the only one whose raters count; None: the whole campaign."""
+
+    raters: bool
+    systems: bool
+    team: str | None
+
+    @classmethod
+    def of(cls, caller: Caller) -> Sight:
+        """Managers see all, viewers no raters, coordinators their team and no systems."""
+        if caller.may("manager"):
+            return cls(raters=True, systems=True, team=None)
+        if caller.may("viewer"):
+            return cls(raters=False, systems=True, team=None)
+        return cls(raters=True, systems=False, team=caller.team or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A campaign at a moment; the same tag is the same progress."""
+
+    campaign_id: int
+    key: str
+    state: str
+    data_version: int
+    at: datetime
+    tag: str
+
+
+class Frozen(BaseModel):
+    """A value."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class Amount(Frozen):
+    """How much of something. judgments: answers that count, each once however often it was revised."""
+
+    tasks: int
+    items: int
+    segments: int
+    words: int
+    judgments: int
+
+
+class OfState(Amount):
+    """What is in one state."""
+
+    state: str
+
+
+class OfBucket(Frozen):
+    """One bucket, null for tasks of none. least, most: items that a rater of it judged."""
+
+    bucket: int | None
+    tasks: int
+    handed_in: int
+    judgments: int
+    least: int
+    most: int
+
+
+class OfRater(Frozen):
+    """One rater. tasks_left: given to them and not handed in. pace: tasks a day, of gaps between hand-ins."""
+
+    rater: str
+    team: str | None
+    state: str | None
+    tasks_handed_in: int
+    tasks_left: int
+    items: int = Field(description="Regular items with judgments.")
+    judgments: int
+    judgments_last_day: int
+    pace: float | None
+    last_at: datetime | None
+    lease_expired: bool
+    open_flags: int
+
+
+class OfSystem(Frozen):
+    """One system: items that show it, controls and repeats apart."""
+
+    system: str
+    name: str
+    items: int
+    items_begun: int
+    items_handed_in: int
+    judgments: int
+
+
+class Pace(Frozen):
+    """How fast it goes. began_at: of the first judgment. Of a day: 24 hours."""
+
+    began_at: datetime | None
+    judgments_last_day: int
+    tasks_last_day: int
+    judgments_a_day: float | None = Field(description="Since the first one.")
+    tasks_a_day: float | None
+
+
+class Forecast(Frozen):
+    """When the last task will be handed in if raters go on as before; an interval of `level`."""
+
+    median: datetime
+    low: datetime
+    high: datetime
+    level: float
+
+
+class Deadline(Frozen):
+    """How the work stands against the deadline of the settings."""
+
+    at: datetime
+    days_left: float = Field(description="0 once it is over.")
+    tasks_left: int
+    tasks_a_day: float | None = Field(description="Needed from now on; null where the time is over.")
+    on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
+
+
+class Balance(Frozen):
+    """Who did how much of what is done. least, most: items by rater."""
+
+    normalized_entropy: float
+    planned: float | None = Field(description="Of the plan in force.")
+    raters: int
+    least: int
+    most: int
+
+
+class Groups(Frozen):
+    """Groups that must come from one rater: finished, half done, untouched."""
+
+    finished: int
+    half_done: int
+    untouched: int
+
+
+class Expired(Frozen):
+    """A lease that ran out and that nobody took over yet."""
+
+    task: str
+    rater: str | None
+    since: datetime
+
+
+class Leases(Frozen):
+    """Tasks in somebody's hands. expired: the first hundred of those that ran out."""
+
+    held: int
+    n_expired: int
+    expired: list[Expired]
+
+
+class Progress(Frozen):
+    """How far a campaign is, or a coordinator's team in it. What the reader may not see is null."""
+
+    campaign: str
+    state: str
+    at: datetime = Field(description="The minute of the server's clock.")
+    data_version: int
+    total: Amount
+    share: float | None = Field(description="Segments handed in, of all; tasks where segments are not known.")
+    states: list[OfState]
+    pace: Pace
+    forecast: Forecast | None
+    deadline: Deadline | None = Field(None, description="Null where the settings have none.")
+    balance: Balance | None
+    groups: Groups | None
+    leases: Leases
+    open_flags: int
+    buckets: list[OfBucket] | None
+    raters: list[OfRater] | None
+    systems: list[OfSystem] | None
+    warnings: list[str]

@@ -1,0 +1,101 @@
+"""Quality control while a campaign runs: what a hand-in shows, what follows from it, and which code the rater gets.
+
+Nothing here leaves out a rating: that takes a recipe, or an exclusion with a reason. A rater sees nothing of it but the
+code, and that there is no further task.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from app.domain.errors import Invalid
+from app.reports.source.judged_ratings import judged, of_controls
+from app.reports.source.snapshot import Snapshot, snapshot
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.services.campaigns.quality_settings import CODE, QualitySettings, quality_settings
+from app.services.people.raters import ActingRater
+from app.services.tasks import tasks
+from app.stats.quality.flags import Check
+from app.stats.quality.report import RaterQuality, quality_of
+from app.stats.quality.verdicts import verdicts
+from app.storage import campaigns, quality_policy
+from app.storage.db import Database, Session
+
+ACTOR = "quality control"
+
+
+def hand_in(database: Database, public_id: str, *, rater: ActingRater) -> str:
+    """Hand a task in, look at the rater's work, and do what the campaign's settings ask; the completion code.
+
+    The task is handed in before anybody looks, so that nothing that fails afterwards can undo it; asking again finishes
+    what is left to do. Raises as `tasks.hand_in` does.
+    """
+    with database.transaction() as session:
+        asked = quality_settings(get(session, rater.campaign).settings)
+        code = tasks.hand_in(session, public_id, rater=rater, coded=not asked.has_codes)
+    if code is not None and not asked.asks:
+        return code
+    with database.transaction() as session:
+        found = evidence(session, rater, asked, asked.watched)
+    with database.transaction() as session:
+        campaigns.get(session, rater.campaign, lock=True)
+        if code is None:
+            fresh = _code(asked, found)
+            code = quality_policy.settle_code(session, rater.campaign_id, public_id, fresh) or fresh
+        if found is not None:
+            _act(session, rater, asked, found)
+    return code
+
+
+def has_ended(session: Session, rater: ActingRater) -> bool:
+    """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
+    asked = quality_settings(get(session, rater.campaign).settings)
+    ending = asked.checks("end_task")
+    if not ending or quality_policy.holds_task(session, rater.campaign_id, rater.rater_id):
+        return False
+    found = evidence(session, rater, asked, ending)
+    return found is not None and not ending.isdisjoint(found.beyond)
+
+
+def evidence(
+    session: Session, rater: ActingRater, asked: QualitySettings, watched: frozenset[Check]
+) -> RaterQuality | None:
+    """What is known of a rater's work by some checks, beside that of the others; None where nothing can follow from it.
+
+    watched: the checks from which something may follow; no others are made. That of control items alone reads these and
+    what they go back to; only of those who fail it all is read.
+    """
+    about = snapshot(session, rater.campaign, None)
+    try:
+        if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
+            return None
+        read = judged(session, about, activity="speed" in asked.actions)
+        return quality_of(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
+    except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
+        return None
+
+
+def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
+    rows, of_segments = of_controls(session, about)
+    found = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
+    return found.get(rater.rater) == "fail"
+
+
+def _code(asked: QualitySettings, found: RaterQuality | None) -> str:
+    """The code of the verdict: only control items that failed their test lead to the second one."""
+    failed = found is not None and found.completion == "review"
+    template = (asked.code_fail if failed else asked.code_pass) or CODE
+    return template.replace(CODE, secrets.token_hex(5).upper())
+
+
+def _act(session: Session, rater: ActingRater, asked: QualitySettings, found: RaterQuality) -> None:
+    """Put what failed on record, once for each check and act, and pause whom a check blocks."""
+    for check in found.beyond:
+        then = asked.actions.get(check)
+        if then is None or check in quality_policy.on_record(session, rater.campaign_id, rater.rater, then):
+            continue
+        if then == "block":
+            quality_policy.pause(session, rater.campaign_id, rater.rater_id)
+        what = {"rater": rater.rater, "check": check, "then": then, "verdict": found.verdict, "flags": found.flags}
+        audit.record(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)

@@ -1,0 +1,307 @@
+"""Tasks as their raters see them: what is shown and asked, what is missing, hand in, give back."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from app.domain.errors import Conflict, Place
+from app.protocols import LabelledText, RaterForm, labelled_texts, visible
+from app.services.people.raters import ActingRater
+from app.services.tasks.task_content import ItemSheet, SegmentSheet, Sheet, load
+from app.storage import campaigns, tasks
+from app.storage.db import Session
+from app.storage.tasks import TaskNotFound
+
+State = Literal["leased", "lapsed", "handed_in", "surplus"]
+NOT_JUDGED, NO_DOCUMENT, NO_SCREEN = "not judged", "the document as a whole is not judged", "not compared"
+
+
+class Unfinished(Conflict):
+    """Some judgments are missing."""
+
+
+class TaskLost(Conflict):
+    """Your lease ran out and somebody else has this task; what you did is kept."""
+
+
+class TaskHandedIn(Conflict):
+    """This task is handed in; its judgments can no longer change."""
+
+
+class TaskReleased(Conflict):
+    """You gave this task back, so it takes no new answer from you; those that you gave are kept. Lease a task again."""
+
+
+class CampaignClosed(Conflict):
+    """The campaign is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The rater's own latest answer. hidden: it is not shown to this credential, and the payload is empty."""
+
+    revision: int
+    payload: Mapping[str, Any]
+    hidden: bool = False
+
+    @classmethod
+    def shown(cls, row: tasks.Row, since: datetime | None) -> Given:
+        """A stored answer, without what it says where it was given before a time."""
+        hidden = since is not None and row.recorded_at < since
+        return cls(row.revision, {} if hidden else row.payload, hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """One segment. What the rater is not to see, or not to tell apart, is None; `texts` shows all there is in order."""
+
+    segment: int
+    source: str | None
+    text: str | None
+    sha256: str | None
+    references: tuple[str, ...] | None
+    prefill: tuple[Mapping[str, Any], ...] | None
+    alignment: str | None
+    texts: tuple[LabelledText, ...]
+    judgment: Given | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """One item. judgment: of the document as a whole."""
+
+    item: int
+    segments: tuple[SegmentView, ...]
+    judgment: Given | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenView:
+    """Which items stand beside each other, and the sources around them."""
+
+    screen: int
+    items: tuple[int, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    judgment: Given | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that is still to be judged."""
+
+    item: int | None
+    segment: int | None
+    screen: int | None
+    why: str
+
+    @property
+    def place(self) -> Place:
+        """As `loc` of a problem."""
+        if self.screen is not None:
+            return Place(("screens", self.screen), self.why)
+        if self.segment is None:
+            return Place(("items", self.item or 0), self.why)
+        return Place(("items", self.item or 0, "segments", self.segment), self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task as its rater sees it. asked: the levels at which judgments are given."""
+
+    task: str
+    campaign: str
+    protocol: str
+    protocol_version: int
+    basis: str
+    presentation: str
+    guidelines: int | None
+    state: State
+    leased_until: datetime | None
+    words: int | None
+    asked: tuple[str, ...]
+    screens: tuple[ScreenView, ...]
+    items: tuple[ItemView, ...]
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A rater's own answers in a task, by address.
+
+    again: those set aside in a task that was reopened, to be given once more, also where answers are final.
+    """
+
+    at: Mapping[tuple[int, int | None], Given]
+    screens: Mapping[int, Given]
+    again: frozenset[tuple[int, int | None]] = frozenset()
+
+    @classmethod
+    def read(cls, session: Session, sheet: Sheet, rater_id: int, *, since: datetime | None = None) -> Answers:
+        """The latest at each address. since: those from before this time do not say what they are."""
+        found = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
+        screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
+        return cls(
+            {(row.item_id, row.segment_id): Given.shown(row, since) for row in found},
+            {row.screen: Given.shown(row, since) for row in screens},
+            frozenset((row.item_id, row.segment_id) for row in found if row.again),
+        )
+
+    def stands(self, item: int, segment: int | None) -> bool:
+        """Whether there is an answer at an address that need not be given again."""
+        return (item, segment) in self.at and (item, segment) not in self.again
+
+
+def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
+    """A task that the rater has or had, blind. Raises TaskNotFound."""
+    row = own(session, public_id, rater)
+    sheet = load(session, public_id)
+    answers = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+    state = standing(session, row, rater)
+    return TaskView(
+        task=public_id,
+        campaign=sheet.campaign,
+        protocol=sheet.protocol.name,
+        protocol_version=sheet.protocol.version,
+        basis=sheet.basis,
+        presentation=sheet.presentation,
+        guidelines=sheet.guidelines,
+        state=state,
+        leased_until=row.leased_until if state == "leased" else None,
+        words=sheet.words,
+        asked=tuple(sheet.forms),
+        screens=_screens(sheet, answers),
+        items=tuple(_item(sheet, item, answers) for item in sheet.items.values()),
+        missing=missing(sheet, answers),
+    )
+
+
+def forms(session: Session, public_id: str, *, rater: ActingRater) -> tuple[RaterForm, ...]:
+    """What is asked in a task that the rater has or had, as the campaign asks it. Raises TaskNotFound."""
+    own(session, public_id, rater)
+    return tuple(load(session, public_id).forms.values())
+
+
+def own(session: Session, public_id: str, rater: ActingRater, *, lock: bool = False) -> tasks.Row:
+    """A task that the rater has or had. Raises TaskNotFound."""
+    row = tasks.find(session, public_id, lock=lock)
+    if row.campaign_id != rater.campaign_id or not tasks.held_once(session, row.campaign_id, row.id, rater.rater_id):
+        raise TaskNotFound
+    return row
+
+
+def standing(session: Session, row: tasks.Row, rater: ActingRater) -> State:
+    """What a rater who has or had a task is to it now."""
+    if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
+        return "handed_in" if row.state == "handed_in" else "leased"
+    free = row.state == "free" and row.rater_id in (None, rater.rater_id)
+    last = tasks.last_held_by(session, row.campaign_id, row.id, row.lease) == rater.rater_id
+    return "lapsed" if free and last else "surplus"
+
+
+def missing(sheet: Sheet, answers: Answers) -> tuple[Missing, ...]:
+    """What is asked and not answered, in the order of the task."""
+    found = []
+    for item in sheet.items.values():
+        if "segment" in sheet.forms:
+            found += [
+                Missing(item.position, n, None, NOT_JUDGED)
+                for n, segment in enumerate(item.segments, 1)
+                if segment.text is not None and not answers.stands(item.id, segment.id)
+            ]
+        if "document" in sheet.forms and not answers.stands(item.id, None):
+            found.append(Missing(item.position, None, None, NO_DOCUMENT))
+    if "screen" in sheet.forms:
+        several = (n for n, items in sheet.screens.items() if len(items) > 1)
+        found += [Missing(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
+    return tuple(found)
+
+
+def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:
+    """Hand a task in; its completion code, the same one again for whoever asks twice.
+
+    coded: give it a code where it has none; else that is left to whoever judges the work.
+
+    Raises TaskNotFound, CampaignClosed, TaskLost, Unfinished naming everything that is missing.
+    """
+    campaign = campaigns.get(session, rater.campaign, lock=True)
+    row = own(session, public_id, rater, lock=True)
+    state = standing(session, row, rater)
+    if state == "handed_in":
+        given: str | None = row.completion_code
+        return given
+    if campaign.state == "closed":
+        raise CampaignClosed
+    if state == "surplus":
+        raise TaskLost
+    sheet = load(session, public_id)
+    left = missing(sheet, Answers.read(session, sheet, rater.rater_id))
+    if left:
+        raise Unfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
+    code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
+    tasks.hand_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
+    campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
+    return code
+
+
+def release(session: Session, public_id: str, *, rater: ActingRater) -> None:
+    """Give a task back; what was judged is kept. One that is not held any more stays as it is.
+
+    Raises TaskNotFound, TaskHandedIn.
+    """
+    row = own(session, public_id, rater, lock=True)
+    state = standing(session, row, rater)
+    if state == "handed_in":
+        raise TaskHandedIn
+    if state != "leased":
+        return
+    back = row.pooled and tasks.unchain(session, row.campaign_id, row.plan, row.chain)
+    tasks.end_lease(session, row.campaign_id, row.id, "released")
+    tasks.free(session, row.campaign_id, row.id, {"rater_id": None, "pooled": False} if back else {})
+
+
+def _screens(sheet: Sheet, answers: Answers) -> tuple[ScreenView, ...]:
+    around = visible(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
+    return tuple(
+        ScreenView(
+            screen=n,
+            items=tuple(item.position for item in items),
+            before=items[0].before if around else (),
+            after=items[0].after if around and not sheet.final else (),
+            judgment=answers.screens.get(n),
+        )
+        for n, items in sheet.screens.items()
+    )
+
+
+def _item(sheet: Sheet, item: ItemSheet, answers: Answers) -> ItemView:
+    views = (_segment(sheet, item, n, segment, answers) for n, segment in enumerate(item.segments, 1))
+    return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
+
+
+def _segment(sheet: Sheet, item: ItemSheet, n: int, segment: SegmentSheet, answers: Answers) -> SegmentView:
+    seen, hidden = visible(sheet.protocol, sheet.basis), sheet.protocol.hides_source
+    texts = labelled_texts(
+        sheet.protocol,
+        sheet.basis,
+        source=segment.source,
+        references=segment.references,
+        text=segment.text,
+        side_order=1 if item.side_order else 0,
+    )
+    references = tuple(segment.references[name] for name in sorted(segment.references))
+    return SegmentView(
+        segment=n,
+        source=segment.source if seen.source and not hidden else None,
+        text=None if hidden else segment.text,
+        sha256=None if hidden else segment.sha256,
+        references=references if seen.references and not hidden else None,
+        prefill=None if segment.prefill is None else tuple(span.model_dump() for span in segment.prefill),
+        alignment=segment.alignment if seen.source and not hidden else None,
+        texts=texts,
+        judgment=answers.at.get((item.id, segment.id)),
+    )

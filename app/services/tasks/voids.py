@@ -1,0 +1,127 @@
+"""Judgments as managers see them, and setting some aside with a reason: nothing is deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Scoring
+from app.reports.source.scores import profile_id, reading
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get
+from app.stats.ratings import Role
+from app.storage import campaigns, voids
+from app.storage.db import Database, Session
+
+ROLES = {role.value: role.name.lower() for role in Role}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which judgments are meant; what is None does not matter. task: its name in addresses, or its key."""
+
+    rater: str | None = None
+    document: str | None = None
+    task: str | None = None
+    segment: int | None = None
+    system: str | None = None
+
+    @property
+    def said(self) -> dict[str, object]:
+        """Only what matters."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentView:
+    """A judgment as managers see it. void: the reason, where it is set aside. surplus: no ranking counts it."""
+
+    id: int
+    task: str
+    item: int
+    role: str
+    document: str
+    segment: int | None
+    systems: tuple[str, ...]
+    rater: str
+    revision: int
+    payload: Mapping[str, Any]
+    score: float | None
+    submitted_at: datetime | None
+    recorded_at: datetime
+    data_version: int
+    surplus: bool
+    void: str | None
+    external_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """What was set aside, under which data version."""
+
+    judgments: int
+    data_version: int
+
+
+def page(
+    session: Session, campaign: str, wanted: Filter, *, after: int, limit: int
+) -> tuple[list[JudgmentView], int | None]:
+    """Judgments with all their revisions, in the order in which they were stored. Raises NotFound.
+
+    Fewer than `limit`, and where to go on, where a filter means few of very many.
+    """
+    row = campaigns.get(session, campaign)
+    profile = _profile(session, row.id, campaign)
+    found, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.said)
+    return [_view(one) for one in found], reached
+
+
+def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:
+    """The same as JSON lines, from one snapshot. Raises NotFound before the first byte."""
+    with database.transaction() as session:
+        row = campaigns.get(session, campaign)
+        profile = _profile(session, row.id, campaign)
+    return _lines(database, row.id, profile, wanted)
+
+
+def _lines(database: Database, campaign_id: int, profile: int, wanted: Filter) -> Iterator[bytes]:
+    with database.transaction(snapshot=True) as session:
+        for row in voids.stream(session, campaign_id, profile, only=wanted.said):
+            said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
+            yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
+
+
+def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor: str) -> Voided:
+    """Set judgments aside from the campaign's next data version on; those that are already stay as they are.
+
+    Raises NotFound, Invalid where nothing is said of which.
+    """
+    if not wanted.said:
+        raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
+    row = campaigns.get(session, campaign, lock=True)
+    if not voids.count(session, row.id, only=wanted.said):
+        return Voided(0, row.data_version)
+    version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
+    n = voids.void(session, row.id, only=wanted.said, reason=reason, actor=actor, version=version)
+    what = {"judgments": n, "filter": wanted.said, "data_version": version}
+    audit.record(session, row.id, actor=actor, action="judgments set aside", what=what)
+    return Voided(n, version)
+
+
+def _profile(session: Session, campaign_id: int, campaign: str) -> int:
+    return profile_id(session, campaign_id, reading(get(session, campaign), Scoring()))
+
+
+def _view(row: voids.Row) -> JudgmentView:
+    fields = {name: getattr(row, name) for name in JudgmentView.__slots__ if name not in ("role", "data_version")}
+    fields |= {"role": ROLES[row.role], "data_version": row.version, "systems": tuple(row.systems or ())}
+    return JudgmentView(**fields)
+
+
+def _time(at: object) -> str:
+    assert isinstance(at, datetime)  # noqa: S101  (all else is JSON already)
+    return at.isoformat().replace("+00:00", "Z")
