@@ -23,7 +23,7 @@ import psutil
 from sqlalchemy import text
 
 from app.cli.worker import computing
-from app.formats._base import Input
+from app.formats.base import Input
 from app.reports.kit.report import StoredReport
 from app.services import stability
 from app.services.data import imports

@@ -22,7 +22,7 @@ Figures = Mapping[str, float | int]
 
 def import_file(url: str, campaign: str, format: str, protocol: str, file: str) -> Figures:
     """Import one file into a new campaign, the way that the command line and the API do."""
-    from app.formats._base import Input
+    from app.formats.base import Input
     from app.services.campaigns import campaigns
     from app.services.data import imports
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.formats._base import At, JudgmentRow, ReadLog
+from app.formats.base import At, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.services.demo import DEMO_SEED, load_demo, rater_model

@@ -20,7 +20,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, from_options
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services import reports
 from app.services.data import exports, imports
 from app.storage import embedded

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from app.api._imports import ANNOUNCED, FILE, REPORT, ROW, FileOut, ImportIn, ImportOut, ImportReport, ImportRowOut
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.access.idempotency import Answer
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns

@@ -12,7 +12,7 @@ from app.cli._bar import bar
 from app.cli._remote import Refused, Remote
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.data.import_options import usual_basis
 from app.services.series_manifest import CampaignOf, FilesOf, RaterOf
 from app.services.series_steps import Frozen, Known

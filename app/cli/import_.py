@@ -16,7 +16,7 @@ from rich.table import Table
 from app import formats
 from app.cli import _context
 from app.domain.errors import Invalid, Place
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.data import imports
 
 COUNTS = ("system", "outputs", "missing", "empty", "identical", "words")

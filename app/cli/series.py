@@ -24,7 +24,7 @@ from app.cli._show import plain_table
 from app.cli.side_by_side import rank_series
 from app.config import Settings
 from app.domain.errors import Invalid, Place
-from app.formats._base import Input
+from app.formats.base import Input
 from app.reports.kit.table import Table
 from app.services import series_steps as steps
 from app.services.access.tokens import THE_OPERATOR

@@ -1,4 +1,4 @@
-"""Kinds of files, discovered: every module here without a leading underscore holds one `FORMAT`."""
+"""Kinds of files, discovered: every module or folder here but `base` and `kit` holds one `FORMAT`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from importlib import import_module
 from types import MappingProxyType
 
 from app.domain.errors import NotFound
-from app.formats._base import Format
-from app.formats._reading import blocks, lines
+from app.formats.base import Format
+from app.formats.kit.reading import blocks, lines
 
 __all__ = ["ALL", "blocks", "get", "lines"]
 
 
 def _discover() -> Mapping[str, Format]:
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[Format] = [import_module(f"{__name__}.{name}").FORMAT for name in names]
-    return MappingProxyType({f.name: f for f in sorted(found, key=lambda f: f.name)})
+    """A format is a module, or a folder with a module `format`; `base` and `kit` serve them all."""
+    modules = [module for module in pkgutil.iter_modules(__path__) if module.name not in {"base", "kit"}]
+    paths = sorted(f"{module.name}.format" if module.ispkg else module.name for module in modules)
+    formats: list[Format] = [import_module(f"{__name__}.{path}").FORMAT for path in paths]
+    return MappingProxyType({each.name: each for each in sorted(formats, key=lambda each: each.name)})
 
 
 ALL: Mapping[str, Format] = _discover()

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from app.domain.cells import inert, runs
-from app.formats._base import BY_METRICS, At, CampaignRow, Format, JudgmentRow, MetricRow, Record, VoidRow
-from app.formats._json import dumps
-from app.formats._records import decode, encode, identity
-from app.formats._sorting import Sorter
+from app.formats.base import BY_METRICS, At, CampaignRow, Format, JudgmentRow, MetricRow, Record, VoidRow
+from app.formats.kit.records import decode, encode, identity
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import dumps
 
 COLUMNS = (
     "task",

@@ -16,12 +16,12 @@ from itertools import groupby
 from operator import itemgetter
 
 from app.domain.errors import Invalid
-from app.formats._base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
-from app.formats._json import NotStrictError, dumps, loads
-from app.formats._reading import lines, refuse
-from app.formats._records import decode, encode, identity
-from app.formats._sorting import Sorter
-from app.formats._whitespace import Stripper
+from app.formats.base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.reading import lines, refuse
+from app.formats.kit.records import decode, encode, identity
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import NotStrictError, dumps, loads
+from app.formats.kit.whitespace import Stripper
 
 VERSION = 1
 HEADER = dumps({"type": "plumbline", "version": VERSION, "sealed": True})

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.formats._base import Format, Input, ReadContext, ReadLog, Record
-from app.formats._parallel import Placing, Roles, by_name, listed, read_parallel
+from app.formats.base import Format, Input, ReadContext, ReadLog, Record
+from app.formats.kit.parallel_lines import Placing, Roles, by_name, listed, read_parallel
 
 OPTIONS = {
     "source": "name of the file of sources",

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from app.domain.errors import Invalid
-from app.formats._base import At, Format, Input, ReadContext, ReadLog, Record
-from app.formats._column_map import ColumnMap
-from app.formats._flat_read import FlatReader, Parts
-from app.formats._maps import TYPES
-from app.formats._reading import lines, refuse
-from app.formats._split import OPTION
+from app.formats.base import At, Format, Input, ReadContext, ReadLog, Record
+from app.formats.kit.campaigns_in_file import OPTION
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.judgment_table import FlatReader, Parts
+from app.formats.kit.known_column_maps import TYPES
+from app.formats.kit.reading import lines, refuse
 
 HEADER = (
     "username",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from app.domain.errors import NotFound
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.domain.errors import AppError, Conflict, Place
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.plans.plans import LARGEST_SEED
 from app.services.series_manifest import CampaignOf, FilesOf, Manifest, RaterOf
 

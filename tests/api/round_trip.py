@@ -23,8 +23,8 @@ import sqlalchemy as sa
 from app import formats, protocols
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, from_options
-from app.formats._base import Input
-from app.formats._esa_write import PROTOCOLS
+from app.formats.base import Input
+from app.formats.esa.writer import PROTOCOLS
 from app.reports.source import snapshot
 from app.services import reports
 from app.services.campaigns import exclusions

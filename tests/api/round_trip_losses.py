@@ -18,10 +18,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from app import protocols
-from app.formats._da_rows import ROLES
-from app.formats._esa_write import PROTOCOLS
-from app.formats._mtme_write import CARRIED
-from app.formats._xlsx_write import JUDGED_BY
+from app.formats.esa.writer import PROTOCOLS
+from app.formats.mtme.writer import CARRIED
+from app.formats.wmt_da.rows import ROLES
+from app.formats.xlsx.writer import JUDGED_BY
 
 Key = tuple[str, str, int | None, str]
 """System, document, position and rater."""

@@ -7,8 +7,8 @@ import gzip
 import pytest
 from playwright.sync_api import expect
 
-from app.formats._da_rows import COLUMNS as OF_SCORES
-from app.formats._mqm_rows import COLUMNS as OF_ERRORS
+from app.formats.mqm_tsv.rows import COLUMNS as OF_ERRORS
+from app.formats.wmt_da.rows import COLUMNS as OF_SCORES
 from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_manager_way import texts

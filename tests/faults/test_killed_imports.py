@@ -23,7 +23,7 @@ IMPORT = """
 import sys
 from functools import partial
 from pathlib import Path
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services import imports
 from app.storage.db import Database
 url, mode, *files = sys.argv[1:]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats._base import At, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record
+from app.formats.base import At, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 NOWHERE = At("", 0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats._base import At, JudgmentRow, OutputRow, Record, VoidRow
+from app.formats.base import At, JudgmentRow, OutputRow, Record, VoidRow
 from tests.formats.conftest import Write
 
 HERE = At("", 0)

@@ -13,7 +13,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats._base import MOST_ERRORS, Input, Limits, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, Input, Limits, ReadContext, ReadLog
 from tests.formats.conftest import Read
 
 MQM = (

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats._base import Limits, OutputRow
+from app.formats.base import Limits, OutputRow
 from tests.formats.conftest import Read
 
 DOC = {"doc_id": "d_#_1", "domain": "news", "src_lang": "en", "tgt_lang": "de", "src_text": "One.\n\nTwo."}

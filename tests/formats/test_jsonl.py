@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats._base import (
+from app.formats.base import (
     CampaignRow,
     DocumentRow,
     JudgmentRow,

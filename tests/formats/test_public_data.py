@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app import protocols
-from app.formats._base import CampaignRow, OutputRow, SegmentRow
+from app.formats.base import CampaignRow, OutputRow, SegmentRow
 from app.protocols._base import Options, Shown
 from app.stats.scoring import resolve
 from tests.formats.conftest import Found, Read, Write

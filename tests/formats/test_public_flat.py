@@ -17,7 +17,7 @@ import pytest
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats._base import CampaignRow, OutputRow, RaterRow, SegmentRow
+from app.formats.base import CampaignRow, OutputRow, RaterRow, SegmentRow
 from app.protocols._base import Shown, options_of
 from tests.formats.conftest import Found, Parts, Read, Write
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import Invalid, NotFound
 from app.formats import ALL, get
-from app.formats._base import Limits, ReadContext, ReadLog
+from app.formats.base import Limits, ReadContext, ReadLog
 
 
 def test_an_unknown_format_is_not_found_and_those_there_are_are_named() -> None:

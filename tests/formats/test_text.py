@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats._base import DocumentRow, Input, Limits, OutputRow, ReadContext, ReadLog, Record, SegmentRow, SystemRow
+from app.formats.base import DocumentRow, Input, Limits, OutputRow, ReadContext, ReadLog, Record, SegmentRow, SystemRow
 
 FILES = {
     "source.en.txt": "One.\nTwo.\nThree.\n",

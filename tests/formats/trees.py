@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app import formats
-from app.formats._base import Contents, Record, ShownRow
+from app.formats.base import Contents, Record, ShownRow
 
 
 def contents(records: Sequence[Record], shown: Sequence[ShownRow] = ()) -> Contents:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.formats._base import JudgmentRow
+from app.formats.base import JudgmentRow
 from app.services.data import exports
 from app.storage import embedded
 from tests.golden.asking import GOLDEN, NEAR, Asked, asking, level, near

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats._maps import MAPS
+from app.formats.kit.known_column_maps import MAPS
 from app.stats.quality.controls import ControlTest
 from app.storage import embedded
 from tests.golden.asking import GOLDEN, Asked, asking, near, quality

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats._base import Input, JudgmentRow, Limits, ReadContext, ReadLog
+from app.formats.base import Input, JudgmentRow, Limits, ReadContext, ReadLog
 from app.protocols._base import options_of
 from app.services.access import tokens
 from tests.collecting import collect

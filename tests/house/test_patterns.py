@@ -12,9 +12,9 @@ from contextlib import suppress
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats import _reading
-from app.formats._base import Input, Limits, ReadLog
-from app.formats._json_stream import pieces
+from app.formats.base import Input, Limits, ReadLog
+from app.formats.kit import reading as _reading
+from app.formats.kit.json_stream import pieces
 from tests.house import patterns
 from tests.house.patterns import EXPONENT, Used
 
@@ -53,7 +53,7 @@ def test_patterns_are_found_wherever_they_are_written(
     places = {(one.place.split(":")[0], one.use) for one in everything.values()}
     assert {
         ("app.web.strict_json._TEXT_OR_BRACKET", "finditer"),
-        ("app.formats.mtme.ROLES", "fullmatch"),
+        ("app.formats.mtme.format.ROLES", "fullmatch"),
         ("app.reports.kit.redact", "finditer"),
         ("app.web.problems", "finditer"),
     } <= places

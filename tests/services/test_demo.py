@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from app.domain.recipe import NAMED
-from app.formats._base import OutputRow, SegmentRow
+from app.formats.base import OutputRow, SegmentRow
 from app.services import reports
 from app.services.demo import PLANTED_ORDER, load_demo
 from app.services.demo.campaign import SYSTEMS, records, translate

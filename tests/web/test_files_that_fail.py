@@ -15,7 +15,7 @@ import pytest
 
 from app import formats
 from app.formats import csv as csv_format
-from app.formats._base import Record
+from app.formats.base import Record
 from app.main import create_app
 from app.services.access import tokens
 from app.storage.db import Database

@@ -13,7 +13,7 @@ from typing import Any
 
 from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
-from app.formats._base import (
+from app.formats.base import (
     DocumentRow,
     JudgmentRow,
     OutputRow,

@@ -16,7 +16,7 @@ from functools import partial
 from app import formats
 from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.formats._base import Contents, RaterRow, Record, VoidRow
+from app.formats.base import Contents, RaterRow, Record, VoidRow
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, from_json
-from app.formats._base import Input
+from app.formats.base import Input
 from app.services.data import bundle, imports
 from app.services.data.archives import BLOCK, tar
 from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION

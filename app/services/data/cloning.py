@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.formats._base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
+from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create, get

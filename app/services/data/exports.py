@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats._base import (
+from app.formats.base import (
     At,
     CampaignRow,
     Contents,

@@ -7,7 +7,7 @@ from itertools import chain
 
 from app import formats, protocols
 from app.domain.errors import Invalid, Place
-from app.formats._base import At, CampaignRow, Format, JudgmentRow, ReadLog, Record
+from app.formats.base import At, CampaignRow, Format, JudgmentRow, ReadLog, Record
 from app.services.campaigns.campaigns import BASES
 from app.services.data.parallel_import import Elsewhere
 

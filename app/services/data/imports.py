@@ -12,7 +12,7 @@ from itertools import chain
 from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
-from app.formats._base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports, ingest, isolated_reading, parallel_import

@@ -8,7 +8,7 @@ from typing import Any
 
 from app import protocols
 from app.domain.errors import Conflict
-from app.formats._base import CampaignRow, ReadLog, Record
+from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols._base import Options, Protocol
 from app.reports.source.campaign import CampaignView, options_of
 from app.services.campaigns.campaigns import get

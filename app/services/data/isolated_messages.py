@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.domain.errors import AppError, Place
-from app.formats._base import At, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import At, Input, Limits, ReadContext, ReadLog, Record
 
 INTERPRETED = ("-P", "-m", "app.services.data.isolated_reader")
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from app import formats
 from app.domain.errors import AppError, NotFound
-from app.formats._base import At, Input, ReadContext, ReadLog, Record
+from app.formats.base import At, Input, ReadContext, ReadLog, Record
 from app.services.data.isolated_messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
 from app.services.data.parallel_messages import Done
 

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import IO, Final, TypeVar
 
 from app.domain.errors import AppError, Invalid
-from app.formats._base import Format, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import Format, Input, Limits, ReadContext, ReadLog, Record
 from app.services.data.isolated_messages import (
     INTERPRETED,
     Asked,

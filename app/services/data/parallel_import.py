@@ -23,7 +23,7 @@ from zlib import crc32
 
 from app import formats
 from app.domain.errors import AppError, Invalid, Place, StorageFull, Unavailable
-from app.formats._base import (
+from app.formats.base import (
     MOST_ERRORS,
     At,
     Format,

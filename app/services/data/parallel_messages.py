@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.domain.errors import Place
-from app.formats._base import Limits, ReadLog
+from app.formats.base import Limits, ReadLog
 
 INTERPRETED = ("-P", "-m", "app.services.data.parallel_reader")
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
-from app.formats._base import MOST_ERRORS, Part, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, Part, ReadContext, ReadLog
 from app.protocols._base import options_of
 from app.services.data.parallel_messages import (
     AllDealt,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
-from app.formats._base import JudgmentRow
+from app.formats.base import JudgmentRow
 from app.protocols import as_prefill
 from app.protocols._base import Span
 from app.services.campaigns import audit

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.faults import first_faults
-from app.formats._base import At, JudgmentRow, ReadLog
+from app.formats.base import At, JudgmentRow, ReadLog
 from app.protocols._base import Shown
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from app.domain import alignment
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
-from app.formats._base import (
+from app.formats.base import (
     Answers,
     At,
     DocumentRow,

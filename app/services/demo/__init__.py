@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from app.domain.errors import NotFound
-from app.formats._base import ReadLog, Record
+from app.formats.base import ReadLog, Record
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data.intake import Intake, take_in
 from app.services.demo.campaign import (

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.formats._base import (
+from app.formats.base import (
     At,
     CampaignRow,
     DocumentRow,

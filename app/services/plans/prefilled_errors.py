@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.domain.faults import first_faults
-from app.formats._base import OutputRow
+from app.formats.base import OutputRow
 from app.protocols import span_faults, with_ids
 from app.protocols._base import Shown, Span
 from app.storage import copy_text

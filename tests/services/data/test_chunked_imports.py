@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats._base import At, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
+from app.formats.base import At, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns import campaigns
 from app.services.data import intake, merging

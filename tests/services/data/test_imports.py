@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.formats._base import Limits
+from app.formats.base import Limits
 from app.services.data import imports
 from tests.spine import Spine, opened
 

@@ -16,7 +16,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import AppError
-from app.formats._base import Input, Limits, ReadContext, ReadLog
+from app.formats.base import Input, Limits, ReadContext, ReadLog
 from app.services.data import imports, isolated_reading
 from app.services.data.parallel_import import ReaderLost
 from tests.services.data.test_chunked_imports import da, mqm, said

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats._base import Limits
+from app.formats.base import Limits
 from app.services.data import intake, parallel_import
 from app.services.data.parallel_import import Reader, ReaderLost
 from app.services.data.parallel_messages import Begin
@@ -165,7 +165,7 @@ def test_a_reader_that_is_killed_leaves_nothing_stored(
 
 ORPHAN = """
 import os, signal, sys
-from app.formats._base import Limits
+from app.formats.base import Limits
 from app.services.data.parallel_import import Reader
 from app.services.data.parallel_messages import Begin
 reader = Reader(Begin("mqm-tsv", ("f.tsv",), {}, Limits(), None))

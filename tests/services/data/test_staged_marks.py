@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app import protocols
-from app.formats._base import Answers, At, OutputRow, ReadLog, SegmentRow
+from app.formats.base import Answers, At, OutputRow, ReadLog, SegmentRow
 from app.protocols._base import options_of
 from app.services.data.staging_writer import Stage
 

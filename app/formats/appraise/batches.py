@@ -1,0 +1,193 @@
+"""Batches of Appraise as a test set: read twice, first to see how long each document is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import groupby
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import At, DocumentRow, Input, OutputRow, ReadContext, ReadLog, Record, SegmentRow, SystemRow
+from app.formats.kit.appraise_names import document_of, systems_of
+from app.formats.kit.appraise_spans import marks_of
+from app.formats.kit.json_stream import Piece, pieces
+from app.formats.kit.names import Names
+from app.formats.kit.records import LONGEST_NAME
+from app.formats.kit.strict_json import dumps
+
+SHOWN = ("TGT", "CHK")
+COPIES = "control items (BAD, REF)"
+WHOLE = "items that stand for a whole document"
+MOST_SEGMENTS = 2_000_000
+LINE_END = re.compile(r"<br\s*/?>|</br>")
+OURS = "plumbline.source"
+PLACED = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}:([1-9][0-9]{0,8})")
+Languages = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One item that shows an output. digest: of its source. position: of the segment, where the item says it."""
+
+    document: str
+    systems: tuple[str, ...]
+    source: str
+    text: str
+    prefill: tuple[Mapping[str, object], ...] | None
+    position: int | None
+
+    @property
+    def digest(self) -> bytes:
+        return blake2b(self.source.encode(), digest_size=8).digest()
+
+
+class Batches:
+    """Files of batches. at: where the first one begins."""
+
+    def __init__(self, context: ReadContext, log: ReadLog) -> None:
+        self._context, self._log = context, log
+        self._longest: dict[str, list[bytes]] = {}
+        self._said: dict[Languages, At] = {}
+        self._documents, self._systems = Names("document", log), Names("system", log)
+        self.at = At("", 0)
+
+    def look(self, files: Sequence[Input]) -> None:
+        """See how long each document is, and which language pair the batches are of."""
+        quiet = ReadLog(skip_bad_lines=True)
+        n = 0
+        for file in files:
+            for piece in pieces(file, self._context.limits, quiet):
+                self.at = piece.at if not self.at.line else self.at
+                self._said.setdefault(_languages(piece.value), piece.at)
+                for run in _runs(item for item in _items(piece, quiet) if item.position is None):
+                    longest = self._longest.setdefault(run[0].document, [])
+                    if len(run) > len(longest):
+                        n += len(run) - len(longest)
+                        longest[:] = [item.digest for item in run]
+                    if n > MOST_SEGMENTS:
+                        raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
+
+    def languages(self) -> Languages:
+        """Source and target language. Raises Invalid where there are several pairs."""
+        said = [pair for pair in self._said if any(pair)]
+        if len(said) > 1:
+            places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in self._said.items() if s or t)
+            raise Invalid("batches of several language pairs in one import; a campaign has one", places=places[:100])
+        return said[0] if said else (None, None)
+
+    def read(self, file: Input) -> Iterator[Record]:
+        """Documents, segments, systems and outputs of a file."""
+        for piece in pieces(file, self._context.limits, self._log):
+            for run in _runs(_items(piece, self._log)):
+                try:
+                    first = 0 if run[0].position is not None else self._first(run)
+                except ValueError as fault:
+                    self._log.bad_line(piece.at, str(fault))
+                    continue
+                yield from self._records(piece.at, run, first)
+
+    def _first(self, run: Sequence[_Item]) -> int:
+        """Index of the first segment of a run within its document. Raises ValueError."""
+        shown, longest = [item.digest for item in run], self._longest[run[0].document]
+        fitting = [n for n in range(len(longest) - len(shown) + 1) if longest[n : n + len(shown)] == shown]
+        if not fitting:
+            raise ValueError(f"the document {run[0].document[:80]} has other sources elsewhere")
+        if len(fitting) > 1:
+            raise ValueError(f"a part of the document {run[0].document[:80]} fits at several places")
+        return fitting[0]
+
+    def _records(self, at: At, run: Sequence[_Item], first: int) -> Iterator[Record]:
+        document = run[0].document
+        key, is_new = self._documents.of(document)
+        if is_new:
+            yield DocumentRow(at, key, document)
+        for n, item in enumerate(run, first + 1):
+            position = item.position or n
+            yield SegmentRow(at, key, position, item.source)
+            for name in item.systems:
+                system, is_new = self._systems.of(name)
+                if is_new:
+                    yield SystemRow(at, system, name)
+                yield OutputRow(at, system, key, position, item.text, item.prefill)
+
+
+def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
+    """Items one after another that show the same systems on the same document."""
+    for _, group in groupby(items, key=lambda item: (item.document, item.systems, item.position is None)):
+        yield list(group)
+
+
+def _items(piece: Piece, log: ReadLog) -> Iterator[_Item]:
+    """The outputs that a batch shows; what is wrong with an item makes its batch a bad line."""
+    batch = piece.value
+    items = batch.get("items") if isinstance(batch, dict) else None
+    if not isinstance(items, list):
+        log.bad_line(piece.at, "a batch must be an object with a list of items")
+        return
+    for n, item in enumerate(items, 1):
+        try:
+            found = _item(item, log)
+        except ValueError as fault:
+            log.bad_line(piece.at, f"item {n}: {fault}")
+            continue
+        yield from found
+
+
+def _item(item: object, log: ReadLog) -> list[_Item]:
+    """What one item shows. Raises ValueError."""
+    if not isinstance(item, dict):
+        raise ValueError("must be an object")
+    targets = item.get("targets")
+    shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
+    found = []
+    for one in shown:
+        target = _text(one, "targetID")
+        document, _, reason = document_of(_text(one, "documentID"), target)
+        reason = reason or (COPIES if one.get("itemType", "TGT") not in SHOWN else None)
+        reason = reason or (WHOLE if one.get("isCompleteDocument") is True else None)
+        if reason:
+            log.dropped[reason] += 1
+            continue
+        source, text = (_plain(_text(one, name, empty=True)) for name in ("sourceText", "targetText"))
+        systems = tuple(name for name in systems_of(target).split("+") if name)
+        if not systems:
+            raise ValueError("targetID names no system")
+        found.append(_Item(document, systems, source, text, _prefill(one.get("mqm"), text, log), _position(one)))
+    return found
+
+
+def _position(item: Mapping[str, object]) -> int | None:
+    """Of the segment in its document, as our own batches say it: their tasks may show parts, in any order."""
+    said = PLACED.fullmatch(str(item.get("_item")))
+    return int(said[1]) if said and item.get("sourceID") == OURS else None
+
+
+def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object], ...] | None:
+    """Errors that are shown ready made; None where there are none. Raises ValueError."""
+    given = mqm.get("payload") if isinstance(mqm, dict) else mqm
+    if not given:
+        return None
+    marks = marks_of(dumps(given), text, log.repaired)
+    return tuple({name: value for name, value in mark.items() if name != "prefill"} for mark in marks)
+
+
+def _text(item: Mapping[str, object], name: str, *, empty: bool = False) -> str:
+    value = item.get(name)
+    if not isinstance(value, str) or not (value or empty):
+        raise ValueError(f"{name} must be a text")
+    if not empty and len(value) > LONGEST_NAME:
+        raise ValueError(f"{name} has more than {LONGEST_NAME} characters")
+    return value
+
+
+def _plain(text: str) -> str:
+    return LINE_END.sub("\n", text)
+
+
+def _languages(batch: object) -> Languages:
+    task = batch.get("task") if isinstance(batch, dict) else None
+    said = [task.get(name) if isinstance(task, dict) else None for name in ("sourceLanguage", "targetLanguage")]
+    source, target = (code if isinstance(code, str) and 0 < len(code) <= 35 else None for code in said)
+    return source, target

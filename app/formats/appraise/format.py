@@ -1,0 +1,76 @@
+"""`appraise`: batches as Appraise takes them (JSON) as a test set, or its results (CSV) as judgments.
+
+A batch is `{"items": […], "task": {…}}`; an item shows `sourceText` and `targetText` of `targetID` at a place of
+`documentID`, which has marks as in `esa`. Segments are numbered by the longest run of a document's items anywhere;
+where a task shows fewer, their sources say which. `sysA+sysB` are identical outputs, stored for each. Copies (BAD,
+REF), whole documents, tutorials, `#dup` and `#incomplete` are left out and counted. `<br>` is one character, a line
+end. Errors in `mqm` were filled in beforehand: they are shown with the output, their ends are exclusive as in `esa`.
+
+Source: Examples/MQM+ESA and Examples/DocumentSQM+Context in AppraiseDev/Appraise. Results are read as `esa` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.domain.errors import Invalid
+from app.formats.appraise.batches import Batches
+from app.formats.appraise.writer import write_tree
+from app.formats.base import CampaignRow, Format, Input, ReadContext, ReadLog, Record
+from app.formats.esa import format as esa
+from app.formats.kit.campaigns_in_file import OPTION
+from app.formats.kit.reading import blocks
+from app.formats.kit.whitespace import Stripper
+
+OPTIONS = {
+    "split": OPTION + " (results only)",
+    "protocol": "of a new campaign: mqm where raters marked errors only; esa otherwise",
+}
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Batches as a test set, or results as judgments. Raises Invalid with every bad line, unless they are skipped."""
+    if not _are_batches(files, context):
+        yield from esa.read(files, context, log)
+        return
+    unknown = sorted(set(context.options) - {"protocol"})
+    if unknown:
+        raise Invalid(f"batches of appraise have no option {unknown[0][:40]!r}; there is protocol")
+    batches = Batches(context, log)
+    batches.look(files)
+    log.finish()
+    yield CampaignRow(batches.at, context.protocol or context.options.get("protocol", "esa"), *batches.languages())
+    strip = Stripper(log)
+    for file in files:
+        for record in batches.read(file):
+            yield strip(record)
+    log.finish()
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One stream of records for each campaign that results hold."""
+    if _are_batches(files, context):
+        raise Invalid("batches of one import are of one language pair; import those of others by themselves")
+    yield from esa.parts(files, context, log)
+
+
+def _are_batches(files: Sequence[Input], context: ReadContext) -> bool:
+    """Whether the files begin as JSON does. Raises Invalid where some do and some do not."""
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"appraise has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    quiet = ReadLog(skip_bad_lines=True)
+    found = {next(blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files}
+    if len(found) > 1:
+        raise Invalid("import batches and results one after the other, not at once")
+    return True in found
+
+
+FORMAT = Format(
+    name="appraise",
+    title="Batches and results of Appraise",
+    read=read,
+    parts=parts,
+    write_tree=write_tree,
+    options=OPTIONS,
+)

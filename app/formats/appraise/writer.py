@@ -1,0 +1,116 @@
+"""Writing `appraise`: what tasks show as batches (JSON), and answers as results (CSV, as `esa` writes them).
+
+A task is a batch (without tasks, a document with all its outputs is one); its items stand in the order in which they
+are shown, segment by segment. Degraded copies are BAD, references in an output's place REF, repeats CHK, each with the
+text that stands there. Line ends in texts become `<br>`, one character as Appraise counts it. The `documentID` of a
+copy has a mark, by which its results are told apart.
+
+Source: Examples/MQM+ESA in AppraiseDev/Appraise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
+
+from app.formats.appraise.batches import OURS
+from app.formats.appraise.without_tasks import untasked
+from app.formats.base import Contents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
+from app.formats.esa import writer as _esa_write
+from app.formats.esa.names import Names
+from app.formats.esa.writer import PREFIX, TYPES
+from app.formats.kit.references_judged import shown_as
+from app.formats.kit.strict_json import dumps
+
+BREAK = "<br>"
+
+
+def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """`batches.json` and `results.csv`; what they have no place for is counted in `lost`."""
+    yield "batches.json", _batches(contents, lost)
+    results = Counter[str]()
+    yield "results.csv", _esa_write.write(contents.records(), results)
+    for what, n in results.items():
+        if what not in ("source texts", "texts of outputs"):  # batches have them
+            lost[what] = max(lost[what], n)
+    for what in [what for what, n in lost.items() if not n]:
+        del lost[what]
+
+
+def _batches(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
+    names = _names(contents, lost)
+    yield b"["
+    between = "\n"
+    shown = contents.shown()
+    first = next(shown, None)
+    of_tasks = untasked(contents) if first is None else chain((first,), shown)
+    for number, (_, rows) in enumerate(groupby(of_tasks, key=lambda row: row.task_key), 1):
+        items = [_item(n, row, names, lost) for n, row in enumerate(_showable(rows, lost), 1)]
+        if items:
+            yield f"{between}{dumps({'items': items, 'task': _task(number, len(items), names)})}".encode()
+            between = ",\n"
+    yield b"\n]\n"
+    lost.update(names.lost)
+
+
+def _names(contents: Contents, lost: Counter[str]) -> Names:
+    """What the campaign calls its systems and documents; texts stand in the items."""
+    names = Names(Counter())
+    for record in contents.records():
+        if isinstance(record, OutputRow):
+            lost["errors shown with outputs"] += record.prefill is not None
+        elif isinstance(record, SegmentRow):
+            lost["references and notes of segments"] += bool(record.references or record.meta)
+        elif not isinstance(record, JudgmentRow | RaterRow):
+            names.add(record)
+    return names
+
+
+def _showable(rows: Iterable[ShownRow], lost: Counter[str]) -> Iterator[ShownRow]:
+    for row in rows:
+        if row.role not in TYPES:
+            lost[f"items of the kind {row.role}"] += 1
+        elif row.text is None or row.source is None:
+            lost["items whose texts are unknown"] += 1
+        else:
+            yield row
+
+
+def _task(number: int, size: int, names: Names) -> dict[str, object]:
+    source, goal = names.languages()
+    return {
+        "batchNo": number,
+        "batchSize": size,
+        "randomSeed": 0,
+        "requiredAnnotations": 1,
+        "sourceLanguage": source,
+        "targetLanguage": goal,
+    }
+
+
+def _item(number: int, row: ShownRow, names: Names, lost: Counter[str]) -> dict[str, object]:
+    systems = sorted(names.system(key) for key in shown_as(row))
+    document = f"{names.document(row.document)}#{systems[0]}"
+    if row.role in ("degraded", "reference"):
+        document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"
+    elif row.role == "repeat":
+        lost["that an item repeats another of its task"] += 1
+    return {
+        "documentID": document,
+        "isCompleteDocument": False,
+        "itemID": number,
+        "itemType": TYPES[row.role],
+        "mqm": [],
+        "sourceID": OURS,
+        "sourceText": _plain(row.source or "", lost),
+        "targetID": "+".join(f"{PREFIX}{system}" for system in systems),
+        "targetText": _plain(row.text or "", lost),
+        "_item": f"{row.document}:{row.position}",
+    }
+
+
+def _plain(text: str, lost: Counter[str]) -> str:
+    """A text with line ends as Appraise has them; one that stands there already reads as a line end."""
+    lost["<br> that stands in a text"] += BREAK in text
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", BREAK)

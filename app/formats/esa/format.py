@@ -1,0 +1,176 @@
+"""`esa`: results of error span annotation as Appraise exports them: comma separated, without a header.
+
+Conventions: `username,targetID,itemID,itemType,src3,tgt3,score,documentID,isCompleteDocument,mqm,start,end`, and
+perhaps `batch,item` behind them. `targetID` is a test set, a dot and the system, or several systems joined by `+` whose
+outputs are identical. `documentID` is document, system and marks joined by `#`: `#bad…` and `#ref` tell copies apart;
+`#dup…` (filler repetitions), `#incomplete` and tutorials are left out. `itemID` numbers the screens of a task, so a
+segment's position is its place among the items of its document; where a task shows fewer items of a document than
+others do, nobody can tell which, and they are left out, unless `batch,item` are `plumbline` and the position: so this
+program writes it. Of several answers to one item the latest counts. Times are
+Unix seconds; offsets as in `_appraise_marks`. Texts are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from app.domain.errors import Invalid
+from app.formats.base import At, Format, Input, ReadContext, ReadLog, Record
+from app.formats.esa.writer import PLACED, write
+from app.formats.kit.appraise_names import document_of, systems_of
+from app.formats.kit.campaigns_in_file import OPTION
+from app.formats.kit.cells import Cells, cells_of, judgment_row, position_of
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.judgment_rows import Row
+from app.formats.kit.judgment_table import FlatReader, Parts
+from app.formats.kit.known_column_maps import TYPES
+from app.formats.kit.reading import lines
+
+HEADER = (
+    "username",
+    "targetID",
+    "itemID",
+    "itemType",
+    "src3",
+    "tgt3",
+    "score",
+    "documentID",
+    "isCompleteDocument",
+    "mqm",
+    "start",
+    "end",
+)
+COLUMNS = ColumnMap(
+    delimiter=",",
+    quoting=True,
+    header=HEADER,
+    protocol="esa",
+    columns={
+        "rater": "username",
+        "system": "targetID",
+        "position": "itemID",
+        "type": "itemType",
+        "source_language": "src3",
+        "target_language": "tgt3",
+        "score": "score",
+        "document": "documentID",
+        "errors": "mqm",
+        "whole": "isCompleteDocument",
+        "started": "start",
+        "ended": "end",
+    },
+    types=TYPES,
+    keep=("itemID",),
+)
+OPTIONS = {
+    "split": OPTION,
+    "protocol": "mqm where raters marked errors only (Appraise then stores 0 as the score); esa otherwise",
+}
+KINDS: Mapping[str, Mapping[str, object]] = {"esa": {}, "mqm": {"weights": "esa-mqm"}}
+CUT = "items of documents that a task shows in part: which segments they are is unknown"
+MOST = 5_000_000
+Shown = tuple[str, str, str, str]
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    yield from _reader(files, context, log).read(files)
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+    """One stream of records for each campaign that the files hold."""
+    yield from _reader(files, context, log).parts(files)
+
+
+def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> FlatReader:
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"esa has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    kind = context.options.get("protocol", next(iter(KINDS)))
+    if kind not in KINDS:
+        raise Invalid(f"option protocol: must be one of {', '.join(KINDS)}")
+    # A campaign that is there already has weights of its own; no file says others.
+    options = KINDS[kind] if context.protocol is None else {}
+    columns = COLUMNS.model_copy(update={"protocol": kind, "options": options})
+    return FlatReader(columns, context, log, interpret=_Presentations(files, context))
+
+
+class _Presentations:
+    """Where the items of each document begin in each task, and how many a document has; read beforehand.
+
+    A document is a run of items one after the other; the longest run anywhere is the document whole.
+    """
+
+    def __init__(self, files: Sequence[Input], context: ReadContext) -> None:
+        items: dict[Shown, set[int]] = {}
+        quiet = ReadLog(skip_bad_lines=True)  # the reading proper reports what is wrong
+        for file in files:
+            for _, line in lines(file, context.limits, quiet):
+                _see(line, items)
+        self._first: dict[Shown, dict[int, tuple[int, int]]] = {}
+        self._longest: dict[str, int] = {}
+        for shown, numbers in items.items():
+            name = document_of(shown[-1], shown[1])[0]
+            runs = self._first[shown] = _runs(sorted(numbers))
+            self._longest[name] = max(self._longest.get(name, 0), *(length for _, length in runs.values()))
+
+    def __call__(self, cells: Cells, columns: ColumnMap, at: At) -> Row | str:
+        """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
+        name = cells.name("document")
+        document, copy, reason = document_of(name, cells.get("system"))
+        if reason:
+            return reason
+        row = judgment_row(cells, columns, at, document=document or name)
+        shown = row.rater, row.system, cells.get("type").strip(), name
+        row = row._replace(system=systems_of(row.system), presented=copy or row.presented)
+        if not row.system:
+            raise ValueError("the system is empty")
+        if not int(row.position):
+            return row
+        if (told := cells.beyond())[:1] == [PLACED]:
+            return row._replace(position=f"{position_of(told[1] if len(told) > 1 else '', 1):010d}")
+        first, length = self._first[shown][int(row.position)]
+        if length < self._longest[document]:
+            return CUT
+        return row._replace(position=f"{int(row.position) - first + 1:010d}")
+
+
+def _see(line: str, items: dict[Shown, set[int]]) -> None:
+    """Note which item of which document a line is about, if it is one of a segment that counts."""
+    try:
+        cells = [cell.strip() for cell in cells_of(line, COLUMNS)]
+    except ValueError:
+        return
+    if len(cells) < len(HEADER) or not cells[2].isascii() or not cells[2].isdigit() or len(cells[2]) > 9:
+        return
+    if cells[8].casefold() == COLUMNS.whole.casefold() or document_of(cells[7], cells[1])[2]:
+        return
+    items.setdefault((cells[0], cells[1], cells[3], cells[7]), set()).add(int(cells[2]))
+    if len(items) > MOST:
+        raise Invalid(f"more than {MOST:,} documents shown")
+
+
+def _runs(numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Of each number, where its run begins and how long it is.
+
+    >>> _runs([4, 5, 9])
+    {4: (4, 2), 5: (4, 2), 9: (9, 1)}
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        found.update(dict.fromkeys(run, (run[0], len(run))))
+    return found
+
+
+FORMAT = Format(
+    name="esa",
+    suffix="esa.csv",
+    title="Error span annotation as Appraise exports it",
+    read=read,
+    parts=parts,
+    write=write,
+    judged_by=("esa", "mqm"),
+    options=OPTIONS,
+)

@@ -1,0 +1,101 @@
+"""What rows of `esa` call a campaign's languages, systems, documents and raters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.formats.base import (
+    BY_METRICS,
+    CampaignRow,
+    DocumentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.formats.kit.written_judgments import Address
+
+Said = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | VoidRow | MetricRow
+"""Any record that is not a judgment."""
+
+
+@dataclass(slots=True)
+class Names:
+    """What rows call campaign, systems, documents and raters, and what else is known of them that is lost."""
+
+    lost: Counter[str]
+    campaign: CampaignRow | None = None
+    systems: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+    raters: dict[str, str] = field(default_factory=dict)
+    voided: set[Address] = field(default_factory=set)
+    aliases: dict[str, tuple[dict[str, str], set[str]]] = field(default_factory=dict)
+
+    def add(self, record: Said) -> None:
+        """Take in what is not a judgment."""
+        if isinstance(record, CampaignRow):
+            self.campaign = record
+            self.lost["options of the campaign: say its weights again"] += bool(record.options)
+        elif isinstance(record, SystemRow):
+            self.systems[record.key] = record.name
+        elif isinstance(record, DocumentRow):
+            self.documents[record.key] = record.name
+            self.lost["domains of documents"] += record.domain is not None
+        elif isinstance(record, RaterRow):
+            self.raters[record.key] = record.name
+            self.lost["persons behind raters"] += record.person is not None
+        elif isinstance(record, VoidRow):
+            self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            self.lost[BY_METRICS] += 1
+        elif isinstance(record, SegmentRow):
+            self.lost["source texts"] += record.source is not None
+        else:
+            self.lost["texts of outputs"] += 1
+
+    def languages(self) -> tuple[str, str]:
+        """Source and target language, empty unless both are known."""
+        said = self.campaign
+        if said is None or said.source_language is None or said.target_language is None:
+            return "", ""
+        return said.source_language, said.target_language
+
+    def system(self, key: str) -> str:
+        """A system as a target names it: `+` joins several."""
+        return self._alias(self.systems, key, "+")
+
+    def document(self, key: str) -> str:
+        """A document as an item names it: `#` parts it from what follows."""
+        name = self._alias(self.documents, key, "#")
+        self.lost["judgments of documents named like tutorials, which readers leave out"] += (
+            "tutorial" in name.casefold()
+        )
+        return name
+
+    def rater(self, key: str) -> str:
+        """An account."""
+        return self._alias(self.raters, key, "")
+
+    def _alias(self, names: Mapping[str, str], key: str, reserved: str) -> str:
+        """What stands for a key, another for each: its name where a cell can hold it, else the key."""
+        known, taken = self.aliases.setdefault(reserved, ({}, set()))
+        if key not in known:
+            name = names.get(key, key)
+            if not _holds(name, reserved) or name in taken:
+                self.lost["names that a cell cannot hold: keys instead"] += 1
+                name = key.replace(reserved, "_") if reserved else key
+                while name in taken or not _holds(name, reserved):
+                    name = f"_{name}"
+            known[key] = name
+            taken.add(name)
+        return known[key]
+
+
+def _holds(name: str, reserved: str) -> bool:
+    """Whether a cell can hold a name, and a spreadsheet takes it for no formula."""
+    plain = name == name.strip() and name.isprintable() and name[:1] not in ("=", "+", "-", "@", "")
+    return plain and not (reserved and reserved in name)

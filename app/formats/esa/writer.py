@@ -1,0 +1,212 @@
+"""Writing `esa`: the columns of Appraise from judgments with marked errors.
+
+Documents of an account follow each other, each numbered as its segments are, because readers take the place of a
+segment from there. Other answers to one output than re-submissions cannot be told apart, and are counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, pairwise
+
+from app.domain.keys import to_key
+from app.formats.base import JudgmentRow, Record
+from app.formats.esa.names import Names
+from app.formats.kit.appraise_spans import cell_of
+from app.formats.kit.records import decode, encode, identity
+from app.formats.kit.references_judged import NO_SYSTEM, shown_as
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import dumps
+from app.formats.kit.written_judgments import NOWHERE
+
+TYPES = {"rating": "TGT", "degraded": "BAD", "reference": "REF", "repeat": "CHK"}
+PROTOCOLS = ("esa", "mqm")
+PREFIX = "plumbline."
+WHOLE = 0
+_COPY = re.compile(r"(bad|ref)[A-Za-z0-9._-]*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PLACED = "plumbline"  # in the column `batch`, where the column `item` says the position within the document
+Shown = Sequence[str]
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """One row an answer, re-submissions too; what has no column is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    with Sorter() as judgments, Sorter() as rows:
+        names = Names(lost)
+        for record in records:
+            if isinstance(record, JudgmentRow):
+                judgments.add(f"{identity(record)}\0\0{encode(record)}".encode())
+            else:
+                names.add(record)
+        shown = _Places()
+        for row in _rows(judgments, names, lost):
+            shown.add(row)
+            rows.add(row)
+        yield from _numbered(rows, lost, placed=shown.in_part())
+    for what in [what for what, n in lost.items() if not n]:
+        del lost[what]
+
+
+def _rows(judgments: Iterable[bytes], names: Names, lost: Counter[str]) -> Iterator[bytes]:
+    """The rows of all answers: every revision where times tell them apart, else the latest."""
+    split = (entry.decode().rpartition("\0\0") for entry in judgments)
+    for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
+        found = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        revisions = [record for record in found if isinstance(record, JudgmentRow)]
+        last = revisions[-1]
+        if not _writable(last, names, lost):
+            continue
+        times = [one.submitted_at for one in revisions if one.submitted_at is not None]
+        if len(times) < len(revisions) or any(a >= b for a, b in pairwise(times)):
+            lost["superseded revisions"] += len(revisions) - 1
+            revisions = [last]
+        for one in revisions:
+            yield _row(one, _where(last, names), names, lost)
+
+
+def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
+    if judgment.payload.get("protocol") not in PROTOCOLS:
+        lost["judgments that are neither ESA nor MQM"] += 1
+        return False
+    if judgment.role not in TYPES:
+        lost[f"judgments of the kind {judgment.role}"] += 1
+        return False
+    if (judgment.task, judgment.item, judgment.position, judgment.rater) in names.voided:
+        lost["voided judgments"] += 1
+        return False
+    lost["tasks of judgments"] += judgment.task != judgment.rater
+    lost["that a task was rejected"] += not judgment.accepted
+    lost[NO_SYSTEM] += not judgment.systems
+    lost["what else is kept with judgments"] += bool(set(judgment.meta or {}) - {"itemID"})
+    return True
+
+
+def _where(judgment: JudgmentRow, names: Names) -> tuple[str, ...]:
+    """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
+    systems = sorted(names.system(key) for key in shown_as(judgment))
+    name = f"{names.document(judgment.document)}#{systems[0]}"
+    copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
+    if copy:
+        name = f"{name}#{copy}"
+    targets = "+".join(f"{PREFIX}{system}" for system in systems)
+    place = f"{judgment.position or WHOLE:010d}"
+    return names.rater(judgment.rater), targets, TYPES[judgment.role], name, place
+
+
+def _copy(judgment: JudgmentRow, plain: str) -> str:
+    """The mark that tells a copy apart from others, empty where its type alone does.
+
+    plain: what readers call the original, from which they make the key of the copy.
+    """
+    of = str((judgment.item_meta or {}).get("of", ""))
+    candidates = [judgment.item.removeprefix(f"{of}:"), judgment.item.rpartition("~")[0].rpartition(":")[2]]
+    for mark in candidates if of else ():
+        if judgment.item in (f"{of}:{mark}", to_key(f"{plain}:{mark}")) and mark == mark.casefold():
+            if _COPY.fullmatch(mark):
+                return mark
+            if mark == judgment.role:
+                return ""
+    if judgment.role != "degraded":
+        return ""
+    return f"bad-{re.sub(r'[^a-z0-9._-]', '', judgment.item.casefold())}"[:100]
+
+
+def _row(judgment: JudgmentRow, where: tuple[str, ...], names: Names, lost: Counter[str]) -> bytes:
+    """The row but for its number: fields joined by NUL that sort as the file is ordered."""
+    score, kept = judgment.payload.get("score", 0), (judgment.meta or {}).get("itemID")
+    number = str(kept) if isinstance(kept, str | int) and str(kept).isascii() and str(kept).isdigit() else ""
+    cells = (
+        *names.languages(),
+        repr(int(score)) if isinstance(score, float) and score.is_integer() else str(score),
+        dumps(cell_of(judgment.payload.get("errors"), lost)),
+        _seconds(judgment.started_at),
+        _seconds(judgment.submitted_at),
+    )
+    account, target, kind, name, place = where
+    order = f"{judgment.task}:{judgment.item}", f"{_microseconds(judgment.submitted_at or _EPOCH):017d}"
+    document = name.partition("#")[0]
+    return "\0".join((account, document, target, kind, name, place, *order, number[:9], *cells)).encode()
+
+
+def _seconds(time: datetime | None) -> str:
+    """Unix seconds, with as many digits as needed.
+
+    >>> _seconds(datetime(1970, 1, 1, 0, 1, 0, 500_000, tzinfo=UTC))
+    '60.5'
+    """
+    if time is None:
+        return ""
+    whole, rest = divmod(_microseconds(time), 1_000_000)
+    return f"{whole}.{f'{rest:06d}'.rstrip('0') or '0'}"
+
+
+def _microseconds(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+class _Places:
+    """Which segments of its document each presentation shows."""
+
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, ...], set[int]] = {}
+
+    def add(self, row: bytes) -> None:
+        """Take in a row."""
+        account, document, *shown, place = row.decode().split("\0", 6)[:6]
+        if int(place) != WHOLE:
+            self._shown.setdefault((document, account, *shown), set()).add(int(place))
+
+    def in_part(self) -> bool:
+        """Whether some show other segments than the first ones, as many as are ever shown: then runs do not tell."""
+        longest: dict[str, int] = {}
+        for (document, *_), positions in self._shown.items():
+            longest[document] = max(longest.get(document, 0), *positions)
+        return any(len(positions) < longest[document] for (document, *_), positions in self._shown.items())
+
+
+def _numbered(rows: Iterable[bytes], lost: Counter[str], *, placed: bool) -> Iterator[bytes]:
+    """The lines of the file: each document of an account is numbered behind the one before. placed: with positions."""
+    split = (row.decode().split("\0") for row in rows)
+    for _, account in groupby(split, key=lambda row: row[0]):
+        free = 1
+        for _, shown in groupby(account, key=lambda row: row[1:5]):
+            found = _told_apart(shown, lost)
+            first = _first(found, free)
+            for row in found:
+                place = int(row[5]) or max(int(other[5]) for other in found) + 1
+                free = max(free, first + place)
+                yield _line(row, first + place - 1, placed=placed)
+
+
+def _told_apart(shown: Iterable[Shown], lost: Counter[str]) -> list[Shown]:
+    """The rows about one presentation; those of further items or tasks about it would read as re-submissions."""
+    found: list[Shown] = []
+    for _, same in groupby(shown, key=lambda row: row[5]):
+        rows = list(same)
+        kept = [row for row in rows if row[6] == rows[0][6]]
+        lost["answers of one rater to one output in another task"] += len(rows) - len(kept)
+        found += kept
+    return found
+
+
+def _first(rows: Sequence[Shown], free: int) -> int:
+    """The number of the first segment: as the file that was imported had it, else the next that is free."""
+    kept = {int(row[8]) + 1 - int(row[5]) if row[8] else 0 for row in rows if int(row[5])}
+    first = kept.pop() if len(kept) == 1 else 0
+    return first if first > 0 else free
+
+
+def _line(row: Shown, number: int, *, placed: bool) -> bytes:
+    account, _, target, kind, name, place, _, _, _, source, goal, score, marks, started, ended = row
+    line = io.StringIO()
+    whole = str(int(place) == WHOLE)
+    cells = (account, target, number, kind, source, goal, score, name, whole, marks, started, ended)
+    csv.writer(line, lineterminator="\n").writerow((*cells, PLACED, int(place)) if placed else cells)
+    return line.getvalue().encode()

@@ -1,0 +1,121 @@
+"""Marked errors as Appraise exports them: a JSON list of `start_i`, `end_i`, `severity`, `error_type`.
+
+Source: exports in the ErrorSpanAnnotation repository. Both ends of what a rater marked are inclusive; errors without
+the key `error_type` are those that were filled in beforehand, and their end is exclusive (found by where spans end in
+the published texts: on the last letter of a word, or behind it). `missing` in place of offsets, or a start at or beyond
+the end of the text (where the page showed a token for it), is an omission without a place.
+
+Only marks on the output with a place, and `missing` without one, can be written: other errors become `missing`, so that
+their weight stays, and are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from app.domain.spans import severity_of
+from app.formats.kit.strict_json import NotStrictError, loads
+
+MISSING = "missing"
+PREFILLED = "auto"
+MOST = 1000
+
+
+def marks_of(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[str, object]]:
+    """Errors as payloads have them. text: what was marked, None where it is unknown. Raises ValueError.
+
+    >>> marks_of('[{"start_i":2,"end_i":4,"severity":"minor","error_type":null}]', "a dog", Counter())
+    [{'severity': 'minor', 'start': 2, 'end': 5}]
+    """
+    try:
+        found = loads(cell) if cell else []
+    except NotStrictError as fault:
+        raise ValueError(f"marked errors: {fault}") from fault
+    if not isinstance(found, list) or len(found) > MOST:
+        raise ValueError(f"marked errors: must be a list of at most {MOST}")
+    return [_mark(one, text, repaired) for one in found]
+
+
+def _mark(one: object, text: str | None, repaired: Counter[str]) -> dict[str, object]:
+    severity = one.get("severity") if isinstance(one, dict) else None
+    plain = severity_of(severity) if isinstance(severity, str) else None
+    if not isinstance(one, dict) or plain is None:
+        raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
+    mark: dict[str, object] = {"severity": plain}
+    mark.update(_place(one, text, repaired))
+    category = _category(one.get("error_type"))
+    if category:
+        mark["category"] = category
+    if "error_type" not in one:
+        mark["prefill"] = PREFILLED
+    return mark
+
+
+def _place(one: dict[str, object], text: str | None, repaired: Counter[str]) -> dict[str, object]:
+    start, end = one.get("start_i"), one.get("end_i")
+    if start == MISSING:
+        return {"omission": True}
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
+        raise ValueError(f"marked errors: start_i {str(start)[:40]!r} and end_i {str(end)[:40]!r} are no span")
+    end += "error_type" in one
+    if text is None:
+        return {"start": start, "end": end}
+    if start >= len(text):
+        repaired["errors marked behind the end of a text: omissions"] += 1
+        return {"omission": True}
+    if end > len(text):
+        repaired["errors that reach beyond the end of a text, cut there"] += 1
+    return {"start": start, "end": min(end, len(text))}
+
+
+def _category(value: object) -> str | None:
+    """A category, levels joined by `/`."""
+    if value is None or value == []:
+        return None
+    levels = value if isinstance(value, list) else [value]
+    names = [level for level in levels if isinstance(level, str)]
+    if len(names) < len(levels):
+        raise ValueError("marked errors: error_type must be a name or a list of names")
+    return "/".join(names)
+
+
+def cell_of(errors: object, lost: Counter[str]) -> list[dict[str, object]]:
+    """A payload's errors as Appraise exports them; what a mark cannot hold is counted in `lost`.
+
+    >>> cell_of([{"severity": "minor", "start": 2, "end": 5}], Counter())
+    [{'severity': 'minor', 'error_type': None, 'start_i': 2, 'end_i': 4}]
+    """
+    found = errors if isinstance(errors, list | tuple) else []
+    return [_written(error, lost) for error in found if isinstance(error, Mapping)]
+
+
+def _written(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:
+    """An error as Appraise exports it: both ends inclusive, unless it was filled in beforehand."""
+    category, prefill = error.get("category"), error.get("prefill")
+    lost["notes on errors"] += bool(error.get("note"))
+    mark: dict[str, object] = {"severity": error.get("severity")}
+    if category or not prefill:
+        mark["error_type"] = str(category).split("/") if category else None
+        lost["that an error with a category was filled in beforehand"] += bool(prefill)
+    lost["which prefilled error an error came from"] += prefill not in (None, PREFILLED)
+    mark["start_i"], mark["end_i"] = _written_place(error, "error_type" not in mark, lost)
+    return mark
+
+
+def _written_place(error: Mapping[str, object], exclusive: bool, lost: Counter[str]) -> tuple[object, object]:
+    start, end = error.get("start"), error.get("end")
+    has_place = isinstance(start, int) and isinstance(end, int)
+    if error.get("omission"):
+        lost["places of omissions"] += has_place
+        return MISSING, MISSING
+    if not isinstance(start, int) or not isinstance(end, int):
+        lost["errors without a place that are no omissions: missing"] += 1
+        return MISSING, MISSING
+    if error.get("side", "target") != "target":
+        lost["errors on the source: missing"] += 1
+        return MISSING, MISSING
+    if exclusive:
+        return start, end
+    lost["errors of no length: one character"] += start == end
+    return start, max(start, end - 1)

@@ -1,0 +1,99 @@
+"""Files that hold several campaigns: the values that tell them apart, and one stream of records for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import At, CampaignRow, Input, ReadContext, ReadLog, Record
+from app.formats.kit.judgment_rows import Row
+
+SPLITS = ("language_pair", "protocol")
+OPTION = "language_pair or protocol: one campaign for each value in the files"
+MOST_PARTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What one row says of its campaign. protocol: the value of the file; judged_by: our protocol, with its options."""
+
+    languages: tuple[str, str] | None
+    protocol: str
+    judged_by: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def value(self, split: str) -> str:
+        """The value that a split goes by."""
+        if split == "language_pair":
+            return "-".join(self.languages) if self.languages else "unknown"
+        return self.protocol if split == "protocol" else ""
+
+
+@dataclass(slots=True)
+class Abouts:
+    """All that rows say of their campaigns, by part, with the first place of each."""
+
+    split: str
+    found: dict[str, dict[tuple[object, ...], tuple[About, At]]] = field(default_factory=dict)
+
+    def add(self, about: About, at: At) -> str:
+        """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
+        part = about.value(self.split)
+        said = self.found.setdefault(part, {})
+        said.setdefault((about.languages, about.protocol), (about, at))
+        if len(self.found) + len(said) > MOST_PARTS:
+            raise Invalid(f"more than {MOST_PARTS} language pairs or protocols: is this the right column?")
+        return part
+
+    def campaign(self, part: str, files: Iterable[Input], **known: bool) -> CampaignRow:
+        """What is said of the campaign of a part. Raises Invalid where it is more than one."""
+        said = list(self.found.get(part, {}).values())
+        if not said:
+            raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
+        for split, noun in zip(SPLITS, ("language pairs", "protocols"), strict=True):
+            values = {about.value(split): at for about, at in said}
+            if len(values) > 1:
+                places = tuple(Place((at.file, at.line), value) for value, at in sorted(values.items()))
+                what = f"several {noun} in one import: {', '.join(sorted(values))}; a campaign has one"
+                raise Invalid(f"{what} (--option split={split} makes one campaign each)", places=places[:100])
+        about, at = said[0]
+        source, target = about.languages or (None, None)
+        return CampaignRow(
+            at,
+            protocol=about.judged_by,
+            source_language=source,
+            target_language=target,
+            options=dict(about.options) or None,
+            documents_known=known.get("documents_known", True),
+        )
+
+
+def split_of(context: ReadContext) -> str:
+    """The split that is asked for, empty for none. Raises Invalid for one that is unknown."""
+    split = context.options.get("split", "")
+    if split and split not in SPLITS:
+        raise Invalid(f"option split: must be one of {', '.join(SPLITS)}, not {split[:40]!r}")
+    return split
+
+
+def parted(
+    rows: Iterable[bytes],
+    abouts: Abouts,
+    files: Iterable[Input],
+    log: ReadLog,
+    records: Callable[[str, Iterator[Row]], Iterator[Record]],
+) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One (value, records) for each part, in the order of the values; each stream is to be read before the next."""
+    for part in sorted(abouts.found):
+        abouts.campaign(part, files)
+    for part, group in groupby(map(Row.unpack, rows), key=attrgetter("part")):
+        yield part, _with_head(abouts.campaign(part, files), records(part, group))
+    log.finish()
+
+
+def _with_head(head: CampaignRow, records: Iterator[Record]) -> Iterator[Record]:
+    yield head
+    yield from records

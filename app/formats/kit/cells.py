@@ -1,0 +1,156 @@
+"""Lines of a delimited file, cell by cell, under a column map."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+
+from app import protocols
+from app.formats.base import At
+from app.formats.kit.campaigns_in_file import About
+from app.formats.kit.column_map import UNITS, ColumnMap
+from app.formats.kit.judgment_rows import JUDGMENT, TEXT, Row, microseconds
+from app.formats.kit.numbers import number
+from app.formats.kit.strict_json import dumps
+
+LONGEST = 1000
+WHOLE = "0" * 10
+Languages = tuple[str, str] | None
+
+
+def cells_of(line: str, columns: ColumnMap) -> list[str]:
+    """The cells of a line. Raises ValueError where a quote is not closed, or stands within a cell."""
+    if not columns.quoting or '"' not in line:
+        return line.split(columns.delimiter)
+    try:
+        return next(csv.reader([line], delimiter=columns.delimiter, strict=True))
+    except csv.Error:
+        raise ValueError("a double quote is not closed, or stands within a cell") from None
+
+
+class Cells:
+    """The cells of a line by what they mean."""
+
+    def __init__(self, found: list[str], header: Mapping[str, int], columns: ColumnMap) -> None:
+        self._found, self._header, self._map = found, header, columns
+
+    def get(self, meaning: str) -> str:
+        """The text of a cell, its constant where the map has one, or nothing."""
+        column = self._map.columns.get(meaning)  # type: ignore[call-overload]  # a key of the TypedDict
+        if column is None:
+            return self._map.constants.get(meaning, "")  # type: ignore[call-overload, no-any-return]  # so too
+        return self._found[self._header[column]]
+
+    def beyond(self) -> list[str]:
+        """The cells behind those that have names."""
+        return self._found[len(self._header) :]
+
+    def column(self, name: str) -> str:
+        """The text of a column by its own name."""
+        return self._found[self._header[name]]
+
+    def name(self, meaning: str, otherwise: str = "") -> str:
+        """A cell that names something. Raises ValueError where it is empty or too long."""
+        text = self.get(meaning).strip() or otherwise
+        if not text:
+            raise ValueError(f"the {meaning} is empty")
+        if len(text) > LONGEST:
+            raise ValueError(f"the {meaning} has more than {LONGEST} characters")
+        return text
+
+    @property
+    def by_criteria(self) -> bool:
+        """Whether this row is rated by several criteria."""
+        if not self._map.criteria:
+            return False
+        judged = self._map.protocol or self._map.protocols[self.get("protocol").strip()].protocol
+        return "scores" in protocols.get(judged).payload.model_fields
+
+    def score(self) -> str:
+        """The score as text, empty where there is none. Raises ValueError."""
+        text = self.get("score").strip()
+        return repr(number(text)) if text else ""
+
+    def scores(self) -> str:
+        """The scores that there are, by criterion, as JSON; empty where there is none. Raises ValueError."""
+        given = {name: self.column(column).strip() for name, column in self._map.criteria.items()}
+        found: dict[str, float] = {}
+        for name, text in given.items():
+            try:
+                found |= {name: number(text)} if text else {}
+            except ValueError as fault:
+                raise ValueError(f"{name}: {fault}") from None
+        return dumps(found) if found else ""
+
+    def left_out(self) -> str | None:
+        """Why this row is not to be imported, None where it is."""
+        for rule in self._map.leave_out:
+            text = self.column(rule.column)
+            if text in rule.values or (not rule.values and text):
+                return rule.reason
+        return None
+
+    def kept(self) -> dict[str, object]:
+        """Columns kept with the judgment, those that are not empty."""
+        return {name: text for name in self._map.keep if (text := self.column(name))}
+
+
+def position_of(text: str, first: int) -> int:
+    """The position from 1. Raises ValueError."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < first:
+        raise ValueError(f"the position must be a whole number from {first}, not {text[:40]!r}")
+    return int(text) + 1 - first
+
+
+def about(cells: Cells, columns: ColumnMap) -> About:
+    """What a row says of its campaign. Raises ValueError for a protocol that the map does not name."""
+    source, target = cells.get("source_language").strip(), cells.get("target_language").strip()
+    languages = (source, target) if source and target else None
+    if columns.protocol is not None:
+        return About(languages, columns.protocol, columns.protocol, columns.options)
+    value = cells.get("protocol").strip()
+    judged = columns.protocols.get(value)
+    if judged is None:
+        there = ", ".join(sorted(columns.protocols))
+        raise ValueError(f"the map knows no protocol {value[:40]!r}; it knows {there}")
+    return About(languages, value, judged.protocol, judged.options)
+
+
+def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -> Row:
+    """The row of a judgment, its part still open. Raises ValueError with what is wrong."""
+    rater = cells.name("rater")
+    kind = cells.get("type").strip()
+    role = columns.types.get(kind, "") if "type" in columns.columns else "rating"
+    if not role:
+        raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(columns.types)}")
+    whole = "whole" in columns.columns and cells.get("whole").strip().casefold() == columns.whole.casefold()
+    presented = cells.get("presented").strip()
+    return Row(
+        part="",
+        document=document or cells.name("document"),
+        position=WHOLE if whole else f"{position_of(cells.get('position').strip(), columns.first_position):010d}",
+        system=cells.name("system"),
+        kind=JUDGMENT,
+        presented=presented or ("" if role == "rating" else role),
+        rater=rater,
+        task=cells.name("task", rater),
+        ended=microseconds(cells.get("ended").strip(), UNITS[columns.time]),
+        started=microseconds(cells.get("started").strip(), UNITS[columns.time]),
+        role=role,
+        score=cells.scores() if cells.by_criteria else cells.score(),
+        errors=cells.get("errors"),
+        source=f"={cells.get('source')}" if "source" in columns.columns else "",
+        target=f"={cells.get('target')}" if "target" in columns.columns else "",
+        person=cells.get("person").strip()[:LONGEST],
+        domain=cells.get("domain").strip()[:LONGEST],
+        meta=dumps(kept) if (kept := cells.kept()) else "",
+        file=at.file,
+        line=str(at.line),
+    )
+
+
+def text_row(part: str, document: str, position: int, system: str, source: str, target: str, at: At) -> Row:
+    """The row of a text, which sorts before all judgments of it."""
+    place = part, document, f"{position:010d}", system, TEXT
+    said = ("",) * 8
+    return Row._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))

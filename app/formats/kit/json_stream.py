@@ -1,0 +1,167 @@
+"""Large JSON files piece by piece: the elements of an array, or the members of an object and the elements of theirs.
+
+Memory holds one piece and a block. Each piece is parsed strictly; the line that it begins in is known. Every byte is
+looked at as often as any other, however small the blocks are: what was read of a text that is not closed yet, or of the
+blanks before a piece, is not read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.formats.base import At, Input, Limits, ReadLog
+from app.formats.kit.reading import blocks, refuse
+from app.formats.kit.strict_json import DEEPEST, NotStrictError, loads
+
+LARGEST_PIECE = 64 << 20
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|"', re.DOTALL)
+_WITHIN = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_BLANKS = b" \t\r\n"
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_CLOSES = {b"]": b"[", b"}": b"{"}
+_ELEMENTS = ([b"["], [b"{", b"["])
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One element. key: of the member that it belongs to, None in an array. element: it is one of an array."""
+
+    at: At
+    key: str | None
+    value: object
+    element: bool
+
+
+class _Scan:
+    """What was read and is not yet given.
+
+    start: where the next piece begins in the data; next: where to read on; text: where one that is not closed begins.
+    """
+
+    def __init__(self, file: Input, limits: Limits, log: ReadLog) -> None:
+        self._name, self._log = file.name, log
+        self._blocks = blocks(file, limits, log)
+        self._data, self._start, self._next = bytearray(), 0, 0
+        self._text: int | None = None
+        self._line, self._counted = 1, 0
+        self._stack: list[bytes] = []
+        self._key: str | None = None
+        self._opened = False
+
+    def pieces(self) -> Iterator[Piece]:
+        """Every piece; one that is no strict JSON is a bad line."""
+        while self._more():
+            while (token := self._token()) is not None:
+                yield from self._take(*token)
+        if not self._opened or self._stack or self._data[self._start :].strip(_BLANKS):
+            refuse(self._log, self._at(len(self._data)), "this is not one whole JSON array or object")
+
+    def _more(self) -> bool:
+        """Read a block on; what was given is let go of."""
+        self._at(self._start)
+        del self._data[: self._start]
+        self._next, self._counted = self._next - self._start, self._counted - self._start
+        self._text = None if self._text is None else self._text - self._start
+        self._start = 0
+        if len(self._data) > LARGEST_PIECE:
+            refuse(self._log, self._at(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
+        block = next(self._blocks, None)
+        self._data += block or b""
+        self._log.lines += (block or b"").count(b"\n")
+        return block is not None
+
+    def _token(self) -> tuple[bytes, int, int] | None:
+        """The next bracket, colon, comma or string, and where it is; None where its end is not yet read."""
+        if self._text is not None:
+            return self._rest_of_text(self._text)
+        found = _TOKEN.search(self._data, self._next)
+        if found is None:
+            self._next = len(self._data)
+            return None
+        self._next = found.end()
+        if found[0] == b'"':
+            return self._rest_of_text(found.start())
+        return found[0], found.start(), found.end()
+
+    def _rest_of_text(self, begin: int) -> tuple[bytes, int, int] | None:
+        """The text that begins there, read on from where the last block ended; None where its end is not yet read."""
+        found = _WITHIN.match(self._data, self._next)
+        self._next = found.end() if found else self._next
+        if self._data[self._next : self._next + 1] != b'"':
+            self._text = begin
+            return None
+        self._text, self._next = None, self._next + 1
+        return b'"', begin, self._next
+
+    def _take(self, token: bytes, begin: int, end: int) -> Iterator[Piece]:
+        inside = self._stack in (*_ELEMENTS, [b"{"])
+        if token in (b"[", b"{"):
+            self._open(token, begin, end)
+        elif token in _CLOSES:
+            if not self._stack or self._stack[-1] != _CLOSES[token]:
+                refuse(self._log, self._at(begin), f"a bracket is closed that was not opened: {token.decode()}")
+            if inside:
+                yield from self._piece(begin)
+                self._start = end
+            self._stack.pop()
+        elif token == b"," and inside:
+            yield from self._piece(begin)
+            self._start, self._key = end, None if self._stack == [b"{"] else self._key
+        elif token == b":" and self._stack == [b"{"] and self._key is None:
+            self._key, self._start = self._name_of_member(begin), end
+
+    def _open(self, token: bytes, begin: int, end: int) -> None:
+        """An array or object begins: the whole, a member whose elements are pieces, or a part of a piece."""
+        if not self._stack:
+            if self._opened or not self._blank(begin):
+                refuse(self._log, self._at(begin), "this is not one JSON array or object")
+            self._opened, self._start = True, end
+        elif token == b"[" and self._stack == [b"{"] and self._key is not None and self._blank(begin):
+            self._start = end
+        self._stack.append(token)
+        if len(self._stack) > DEEPEST:
+            refuse(self._log, self._at(begin), f"nested deeper than {DEEPEST}")
+
+    def _blank(self, end: int) -> bool:
+        """Whether nothing stands there before the end; what is blank is no part of a piece."""
+        found = _SPACE.match(self._data, self._start, end)
+        self._start = found.end() if found else self._start
+        return self._start == end
+
+    def _piece(self, end: int) -> Iterator[Piece]:
+        text = self._data[self._start : end]
+        if not text.strip(_BLANKS):
+            return
+        at = self._at(self._start + len(text) - len(text.lstrip(_BLANKS)))
+        try:
+            yield Piece(at, self._key, self._parsed(end), self._stack in _ELEMENTS)
+        except (NotStrictError, UnicodeDecodeError) as fault:
+            self._log.bad_line(at, str(fault)[:200])
+
+    def _name_of_member(self, end: int) -> str:
+        try:
+            name = self._parsed(end)
+        except (NotStrictError, UnicodeDecodeError):
+            name = None
+        if not isinstance(name, str):
+            refuse(self._log, self._at(self._start), "the name of a member is no string")
+        return name
+
+    def _parsed(self, end: int) -> object:
+        return loads(self._data[self._start : end].decode().strip())
+
+    def _at(self, index: int) -> At:
+        """The line of a place in the data; places are asked for in their order."""
+        self._line += self._data.count(b"\n", self._counted, index)
+        self._counted = max(self._counted, index)
+        return At(self._name, self._line)
+
+
+def pieces(file: Input, limits: Limits, log: ReadLog) -> Iterator[Piece]:
+    """The elements of an array, or the members of an object; the elements of a member that is an array one by one.
+
+    What is no strict JSON is a bad line. Raises Invalid where the file cannot be read on.
+    """
+    return _Scan(file, limits, log).pieces()

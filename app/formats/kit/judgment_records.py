@@ -1,0 +1,145 @@
+"""From sorted rows to records: declarations where more than a key is known, texts, judgments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Literal
+
+from app.domain.keys import to_key
+from app.formats.base import (
+    DocumentRow,
+    JudgmentRow,
+    OutputRow,
+    RaterRow,
+    ReadLog,
+    Record,
+    RoleName,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.judgment_rows import TEXT, Row, time_of
+from app.formats.kit.names import Names
+
+Again = Literal["revision", "repeat"]
+Payload = Callable[[Row, str | None], Mapping[str, object]]
+MOST_ALIKE = 1000
+
+
+class FlatRecords:
+    """Records of one campaign's rows.
+
+    payload: makes the payload of a row, given the text that was shown where it is known; raises ValueError.
+    again: what a second answer of one rater to one output is: a re-submission, or a rating of its own.
+    """
+
+    def __init__(self, log: ReadLog, payload: Payload, again: Again) -> None:
+        self._log, self._payload, self._again = log, payload, again
+        self._systems, self._raters = Names("system", log), Names("rater", log)
+        self._documents = Names("document", log)
+        self._told: set[str] = set()
+        self._tasks, self._items = Names("task", log, report=False), Names("item", log, report=False)
+
+    def of(self, rows: Iterable[Row]) -> Iterator[Record]:
+        """All records of sorted rows."""
+        for _, document in groupby(rows, key=attrgetter("document")):
+            first, all_rows = _peek(document)
+            key, _ = self._documents.of(first.document)
+            if key != first.document or first.domain:
+                yield DocumentRow(first.at, key, first.document, domain=first.domain or None)
+            for _, segment in groupby(all_rows, key=attrgetter("position")):
+                yield from self._segment(key, segment)
+
+    def _segment(self, document: str, rows: Iterator[Row]) -> Iterator[Record]:
+        source = ""
+        for _, output in groupby(rows, key=attrgetter("system")):
+            target = ""
+            for _, answers in groupby(output, key=attrgetter("address")):
+                found = self._alike(answers)
+                first = found[0]
+                if first.source not in ("", source) and int(first.position):
+                    source = first.source
+                    yield SegmentRow(first.at, document, int(first.position), source[1:])
+                if first.target not in ("", target) and int(first.position):
+                    target = first.target
+                    yield from self._outputs(first, document)
+                if first.kind != TEXT:
+                    yield from self._judgments(found, document, target)
+
+    def _alike(self, rows: Iterator[Row]) -> list[Row]:
+        """Different answers at one address, as many as one may have; of texts only the first."""
+        found: dict[tuple[str, ...], Row] = {}
+        for row in rows:
+            if found.setdefault(row.said, row) is not row:
+                self._log.repaired["rows that stand twice alike"] += 1
+            elif len(found) > MOST_ALIKE:
+                self._log.bad_line(row.at, f"more than {MOST_ALIKE} answers of one rater to one output")
+                found.popitem()
+        return list(found.values())
+
+    def _outputs(self, row: Row, document: str) -> Iterator[Record]:
+        for name in row.system.split("+"):
+            yield from self._system(row, name)
+            yield OutputRow(row.at, self._systems.of(name)[0], document, int(row.position), row.target[1:])
+
+    def _system(self, row: Row, name: str) -> Iterator[Record]:
+        key, is_new = self._systems.of(name)
+        if is_new:
+            yield SystemRow(row.at, key, name)
+
+    def _judgments(self, rows: list[Row], document: str, target: str) -> Iterator[Record]:
+        first = rows[0]
+        rater, _ = self._raters.of(first.rater)
+        for name in first.system.split("+"):
+            yield from self._system(first, name)
+        if len(rows) > 1:
+            what = "re-submissions: the latest counts" if self._again == "revision" else "repeats: ratings of their own"
+            self._log.notes[what] += len(rows) - 1
+        for n, row in enumerate(rows, 1):
+            if n > 1 and self._again == "revision" and row.ended == rows[n - 2].ended:
+                self._log.bad_line(
+                    row.at, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
+                )
+                continue
+            judgment = self._judgment(row, n, document, rater, target)
+            if judgment is None:
+                continue
+            if rater not in self._told and (rater != row.rater or row.person):
+                yield RaterRow(row.at, rater, row.rater, row.person or None)
+            self._told.add(rater)
+            yield judgment
+
+    def _judgment(self, row: Row, n: int, document: str, rater: str, target: str) -> JudgmentRow | None:
+        shown = target[1:] if target and row.role != "degraded" else None
+        try:
+            payload = self._payload(row, shown)
+        except ValueError as fault:
+            self._log.bad_line(row.at, str(fault))
+            return None
+        again = n > 1 and self._again == "repeat"
+        plain = f"{row.system}:{row.document}"
+        name = f"{plain}:{row.presented}" if row.presented else plain
+        role: RoleName = "repeat" if again and row.role == "rating" else row.role  # type: ignore[assignment]  # as sorted
+        return JudgmentRow(
+            row.at,
+            self._tasks.of(row.task)[0],
+            self._items.of(f"{name}:{n}" if again else name)[0],
+            tuple(sorted(self._systems.of(system)[0] for system in row.system.split("+"))),
+            document,
+            int(row.position) or None,
+            rater,
+            payload,
+            role=role,
+            started_at=time_of(row.started),
+            submitted_at=time_of(row.ended),
+            item_meta={"of": to_key(plain)} if row.presented or again else None,
+            meta=json.loads(row.meta) if row.meta else None,
+        )
+
+
+def _peek(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+    """The first row, and all rows with it."""
+    first = next(rows)
+    return first, chain((first,), rows)

@@ -1,0 +1,85 @@
+"""Judgments that come one a row: the form in which rows are sorted, whatever file they come from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from app.formats.base import At
+
+TEXT, JUDGMENT = "0", "1"
+LATEST_TIME = 4_102_444_800  # 2100-01-01
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Row(NamedTuple):
+    """One judgment, or one text (kind TEXT); numbers are padded so that they sort as numbers.
+
+    part: the value of the split, empty without one. position: zeros for a judgment of the whole item. system: names
+    joined by `+` where identical outputs share a judgment. presented: tells presentations of one output apart (a
+    degraded copy). ended, started: microseconds since 1970, empty where unknown. score, errors: as the file has them,
+    empty where it has none; several scores as JSON. source, target: `=` and the text, empty where unknown. meta: JSON.
+    """
+
+    part: str
+    document: str
+    position: str
+    system: str
+    kind: str
+    presented: str
+    rater: str
+    task: str
+    ended: str
+    started: str
+    role: str
+    score: str
+    errors: str
+    source: str
+    target: str
+    person: str
+    domain: str
+    meta: str
+    file: str
+    line: str
+
+    def pack(self) -> bytes:
+        """The row as bytes that sort field by field."""
+        return "\0".join(self).encode()
+
+    @classmethod
+    def unpack(cls, entry: bytes) -> Row:
+        """Inverse of `pack`."""
+        return cls(*entry.decode().split("\0"))
+
+    @property
+    def at(self) -> At:
+        """Where the row was read."""
+        return At(self.file, int(self.line))
+
+    @property
+    def address(self) -> tuple[str, ...]:
+        """Who judged what, and as what it was presented."""
+        return self[1:8]
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the rater answered, and when."""
+        return self.ended, self.started, self.score, self.errors
+
+
+def microseconds(text: str, unit: float) -> str:
+    """A time given as a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
+    if not text:
+        return ""
+    try:
+        seconds = float(text) * unit if len(text) <= 40 else -1.0
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < LATEST_TIME:
+        raise ValueError(f"not a time: {text[:40]!r}")
+    return f"{round(seconds * 1e6):017d}"
+
+
+def time_of(packed: str) -> datetime | None:
+    """The time of a row's field."""
+    return _EPOCH + timedelta(microseconds=int(packed)) if packed else None

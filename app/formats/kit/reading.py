@@ -1,0 +1,228 @@
+"""Lines of a file that somebody else wrote: plain or gzip, strict UTF-8, never more in memory than a line and a block.
+
+Every fault is an `Invalid` that names file, line and reason. What stands in one line (bad UTF-8, NUL) is a bad line
+and can be skipped; what makes the rest unreadable (cut gzip, bomb, endless line, UTF-16) cannot.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import IO, NoReturn
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import At, Input, Limits, Part, ReadLog
+
+BLOCK = 1 << 18
+GZIP_MAGIC = b"\x1f\x8b"
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
+
+
+def refuse(log: ReadLog, at: At, reason: str) -> NoReturn:
+    """Give up on the file: raise Invalid with this and the bad lines found so far."""
+    where = f"{at.file}, line {at.line}" if at.line else at.file
+    raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
+
+
+def lines(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
+
+    empty: an empty line is a line like others, because lines of several files stand side by side.
+
+    Raises Invalid where the file cannot be read on. A blank line at the very end is tolerated and counted.
+    """
+    blank = 0
+    for first, block in _line_blocks(file, limits, log):
+        text = _plain(block, limits)
+        if text is None:
+            blank = yield from _careful(file, first, block, limits, log, blank, empty=empty)
+            continue
+        if blank:
+            log.bad_line(At(file.name, blank), "the line is empty")
+            blank = 0
+        yield from enumerate(text.split("\n"), first)
+    if blank:
+        log.repaired["empty line at the end"] += 1
+
+
+def feed(part: Part, files: Sequence[Input], limits: Limits, log: ReadLog) -> None:
+    """Let one reader take in all lines of all files. Raises Invalid as `lines` does, and for a wrong header."""
+    take = part.take
+    for file in files:
+        begun = False
+        for number, line in lines(file, limits, log):
+            if begun or part.open(file.name, number, line):
+                take(number, line)
+            begun = True
+
+
+def _plain(block: bytes, limits: Limits) -> str | None:
+    """The text of whole lines that can be taken as they stand; None where one of them needs a closer look."""
+    odd = b"\r" in block or b"\0" in block or b"\n\n" in block
+    if odd or not block or block[:1] == b"\n" or block[-1:] == b"\n" or len(block) > limits.line_bytes:
+        return None
+    try:
+        return block.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _careful(
+    file: Input, first: int, block: bytes, limits: Limits, log: ReadLog, blank: int, *, empty: bool
+) -> Generator[tuple[int, str], None, int]:
+    """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
+    for number, line in enumerate(block.split(b"\n"), first):
+        if len(line) > limits.line_bytes:
+            _refuse_long(log, At(file.name, number), limits)
+        if blank:
+            log.bad_line(At(file.name, blank), "the line is empty")
+            blank = 0
+        raw = line
+        if raw.endswith(b"\r"):
+            raw = raw[:-1]
+            log.repaired["CR LF line ends"] += 1
+        if not raw and not empty:
+            blank = number
+            continue
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            log.bad_line(At(file.name, number), _encoding_fault(raw, fault))
+            continue
+        if "\0" in text:
+            log.bad_line(At(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            continue
+        yield number, text
+    return blank
+
+
+def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:
+    if raw[fault.start] == 0xED and fault.start + 1 < len(raw) and raw[fault.start + 1] >= 0xA0:
+        return f"not valid UTF-8: a lone surrogate at byte {fault.start + 1}"
+    return f"not valid UTF-8 at byte {fault.start + 1} of the line ({fault.reason})"
+
+
+def _line_blocks(file: Input, limits: Limits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, many at a time, with the number of the first of them."""
+    number, carry = 1, b""
+    with closing(file.open()) as raw:
+        for block in _text_blocks(raw, file.name, limits, log):
+            whole, end, rest = block.rpartition(b"\n")
+            if end:
+                whole, carry = carry + whole, rest
+                n = whole.count(b"\n") + 1
+                log.lines += n
+                if number + n - 1 > limits.lines:
+                    refuse(log, At(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
+                yield number, whole
+                number += n
+            else:
+                carry += rest
+            if len(carry) > limits.line_bytes:
+                _refuse_long(log, At(file.name, number), limits)
+    if carry:
+        log.lines += 1
+        yield number, carry
+
+
+def _refuse_long(log: ReadLog, at: At, limits: Limits) -> NoReturn:
+    refuse(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
+
+
+def blocks(file: Input, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    """Unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `lines` does."""
+    with closing(file.open()) as raw:
+        yield from _text_blocks(raw, file.name, limits, log)
+
+
+def _text_blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    """Unpacked bytes without a byte order mark. Raises Invalid for UTF-16 and beyond the limit of bytes."""
+    first, total = True, 0
+    for block in _blocks(raw, name, limits, log):
+        total += len(block)
+        if total > limits.unpacked_bytes:
+            refuse(log, At(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
+        if first:
+            first = False
+            if block.startswith(UTF16_BOMS):
+                refuse(log, At(name, 1), "this is UTF-16; save the file as UTF-8")
+            if block.startswith(UTF8_BOM):
+                log.repaired["byte order mark"] += 1
+                yield block[len(UTF8_BOM) :]
+                continue
+        yield block
+
+
+def _blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    """Bytes of the file, unpacked if it begins as gzip does, whatever its name; none is empty."""
+    head = _read_some(raw, 4)
+    if head.startswith(GZIP_MAGIC):
+        yield from _unpack(head, raw, name, limits, log)
+        return
+    block = head + raw.read(BLOCK)
+    while block:
+        yield block
+        block = raw.read(BLOCK)
+
+
+def _read_some(raw: IO[bytes], least: int) -> bytes:
+    """At least so many bytes, unless the file ends."""
+    data = b""
+    while len(data) < least and (more := raw.read(least - len(data))):
+        data += more
+    return data
+
+
+@dataclass(slots=True)
+class _Packed:
+    """What is read of a gzip file and not yet unpacked, how much was read, and how many line ends were unpacked."""
+
+    raw: IO[bytes]
+    data: bytes
+    count: int
+    lines: int = 0
+
+    def at(self, name: str) -> At:
+        """The first line that is not whole: all before it are good."""
+        return At(name, self.lines + 1)
+
+    def fill(self, least: int) -> bool:
+        """Have so many bytes ready, or what there is; False at the end of the file."""
+        if len(self.data) < least:
+            more = self.raw.read(BLOCK) or b""
+            self.count += len(more)
+            self.data += more
+            if more and len(self.data) < least:
+                return self.fill(least)
+        return bool(self.data)
+
+
+def _unpack(head: bytes, raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+    packed, unpacked = _Packed(raw, head, len(head)), 0
+    while packed.fill(len(GZIP_MAGIC)):
+        if not packed.data.startswith(GZIP_MAGIC):
+            refuse(log, packed.at(name), "there is something after the end of the gzip data")
+        for block in _unpack_member(packed, name, log):
+            unpacked += len(block)
+            packed.lines += block.count(b"\n")
+            if unpacked > RATIO_FROM and unpacked > limits.ratio * packed.count:
+                refuse(log, packed.at(name), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
+            yield block
+
+
+def _unpack_member(packed: _Packed, name: str, log: ReadLog) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(31)
+    while not unpacker.eof:
+        if not packed.fill(1):
+            refuse(log, packed.at(name), "the gzip file is cut: its end is missing")
+        try:
+            block = unpacker.decompress(packed.data, BLOCK)
+        except zlib.error as fault:
+            refuse(log, At(name, 0), f"the gzip data is damaged ({fault})")
+        packed.data = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+        if block:
+            yield block

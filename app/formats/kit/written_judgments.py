@@ -1,0 +1,119 @@
+"""What a writer of one row per judgment needs: the latest revision of each, its texts and the names behind the keys."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.formats.base import (
+    BY_METRICS,
+    At,
+    CampaignRow,
+    DocumentRow,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.formats.kit.records import decode, encode, identity
+from app.formats.kit.sorting import Sorter
+
+NOWHERE = At("", 0)
+TEXTS, JUDGMENT = "0", "1"
+Address = tuple[str, str, int | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgment that counts at one address, and the texts that it is about, as far as they are known."""
+
+    judgment: JudgmentRow
+    source: str | None
+    segment: SegmentRow | None
+    outputs: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Records brought together for writing; names by key."""
+
+    lost: Counter[str]
+    entries: Sorter
+    campaign: CampaignRow | None = None
+    systems: dict[str, str] = field(default_factory=dict)
+    raters: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+    voided: set[Address] = field(default_factory=set)
+
+    def add(self, record: Record) -> None:
+        """Take one record in."""
+        if isinstance(record, CampaignRow):
+            self.campaign = record
+        elif isinstance(record, SystemRow):
+            self.systems[record.key] = record.name
+        elif isinstance(record, RaterRow):
+            self.raters[record.key] = record.name
+        elif isinstance(record, DocumentRow):
+            self.documents[record.key] = record.name
+        elif isinstance(record, VoidRow):
+            self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            self.lost[BY_METRICS] += 1
+        elif record.position is None:
+            self.lost["judgments of whole items"] += 1
+        else:
+            self.entries.add(_entry(record, record.position).encode())
+
+    def judged(self) -> Iterator[Judged]:
+        """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
+        parsed = (_parsed(entry) for entry in self.entries)
+        for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
+            segment: SegmentRow | None = None
+            outputs: dict[str, str] = {}
+            for _, same in groupby(group, key=lambda pair: pair[0][2:8]):
+                for record in self._latest([record for _, record in same]):
+                    if isinstance(record, SegmentRow):
+                        segment = record
+                    elif isinstance(record, OutputRow):
+                        outputs[record.system] = record.text
+                    elif isinstance(record, JudgmentRow):
+                        yield Judged(record, segment.source if segment else None, segment, outputs)
+
+    def _latest(self, records: list[Record]) -> list[Record]:
+        last = records[-1]
+        if not isinstance(last, JudgmentRow):
+            return records
+        if len(records) > 1:
+            self.lost["superseded revisions"] += len(records) - 1
+        if (last.task, last.item, last.position, last.rater) in self.voided:
+            self.lost["voided judgments"] += 1
+            return []
+        return [last]
+
+
+@contextmanager
+def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[Gathered]:
+    """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
+    with Sorter() as entries:
+        found = Gathered(lost, entries)
+        for record in records:
+            found.add(record)
+        yield found
+
+
+def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:
+    kind = f"{JUDGMENT}\0{identity(record)}" if isinstance(record, JudgmentRow) else TEXTS
+    return f"{record.document}\0{position:010d}\0{kind}\0\0{encode(record)}"
+
+
+def _parsed(entry: bytes) -> tuple[list[str], Record]:
+    head, _, text = entry.decode().rpartition("\0\0")
+    return head.split("\0"), decode(json.loads(text), NOWHERE)

@@ -1,0 +1,191 @@
+"""`mqm-tsv`: WMT's and Marot's table of marked errors, one row an error, ten columns, no quoting.
+
+Conventions: `No-error` is a judgment without errors; beside errors of the same rater and segment it counts for nothing,
+unless its time stamp is later than theirs: then the rater took them back (a re-submission: the latest counts).
+`HOTW-test` rows are attention checks, kept under `meta`; a segment with nothing else is rated 0. Rows without a rater
+carry metrics only. One rater is one task, one system's document one item. The order of rows is irrelevant: errors of a
+judgment stand in the order of their spans, and of two texts for one output the one that sorts first stands. With the
+option `split` each document goes to the campaign of its language pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import Answers, At, CampaignRow, Format, Input, JudgmentRow, ReadContext, ReadLog, Record, Spread
+from app.formats.kit.campaigns_in_file import OPTION
+from app.formats.kit.parallel_lines import listed
+from app.formats.kit.reading import feed, lines, refuse
+from app.formats.kit.sorting import Sorter
+from app.formats.mqm_tsv.language_pairs import split_parts
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts
+from app.formats.mqm_tsv.records import MQMRecords, note_missing, singly
+from app.formats.mqm_tsv.rows import Layout, Row, RowReader, layout_of
+from app.formats.mqm_tsv.writer import write
+
+Languages = dict[tuple[str, str], At]
+RATER, METADATA = Row._fields.index("rater"), Row._fields.index("metadata")
+HUMAN = "human"
+OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translations, with commas"}
+FIRST_LINE = "; the first line was taken for data, as it names no columns"
+
+
+class MQMPart:
+    """Rows of the lines that this reader has, sorted; see `Part`."""
+
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see Spread)
+        _check_options(context)
+        self._human = listed(context.options, HUMAN)
+        if "split" in context.options:
+            raise Invalid("with the option split the files make several campaigns; this is about one")
+        self._log, self._rows = log, Sorter()
+        self._languages: dict[tuple[str, str], At] = {}
+        self._fields: Callable[[int, str], tuple[str, ...] | None]
+
+    def open(self, file: str, number: int, line: str) -> bool:
+        """Take the columns of a file from its first line; whether that is data too. Raises Invalid."""
+        reader, is_header = _opened(file, number, line, self._log)
+        self._fields = reader.fields
+        return not is_header
+
+    def take(self, number: int, line: str) -> None:
+        """Take in one line; what is wrong with it goes to the log."""
+        fields = self._fields(number, line)
+        if fields is None:
+            return
+        if fields[RATER] and not fields[METADATA]:
+            self._rows.add("\0".join(fields).encode())
+            return
+        for one in _with_metadata(Row._make(fields), self._log, self._languages):
+            self._rows.add(one.pack())
+
+    def told(self) -> Languages:
+        """The language pairs that metadata names, each with its first place."""
+        return self._languages
+
+    def records(self) -> Iterator[Record | Answers]:
+        """All records, document by document."""
+        return MQMRecords(self._log, human=self._human).together(self._rows)
+
+    def close(self) -> None:
+        """Give up the temporary file."""
+        self._rows.close()
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    names = [file.name for file in files]
+    n = 0
+    with closing(MQMPart(names, context, log)) as part:
+        feed(part, files, context.limits, log)
+        log.finish()
+        yield _campaign(names, [part.told()])
+        for record in singly(part.records()):
+            n += isinstance(record, JudgmentRow)
+            yield record
+    _last(context, log)
+    log.finish()
+    if not n:
+        raise Invalid(f"there are no judgments in {', '.join(names)}")
+
+
+def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+    """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
+    layout, is_header = _layout(at.file, at.line, line, log)
+    column = layout.index[1]
+
+    def document(line: str) -> str:
+        cells = line.split("\t", column + 1)
+        return cells[column].strip() if len(cells) > column else ""
+
+    return document, not is_header
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One stream of records for each value of the split, each to be read before the next. Raises as `read`."""
+    _check_options(context)
+    rows = chain.from_iterable(_rows(file, context, log) for file in files)
+    return split_parts(files, context, log, rows, partial(_with_metadata, log=log, languages={}))
+
+
+def _last(context: ReadContext, log: ReadLog) -> None:
+    note_missing(listed(context.options, HUMAN), log)
+
+
+def _check_options(context: ReadContext) -> None:
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"mqm-tsv takes no option {unknown[0][:40]!r}; there are: {', '.join(OPTIONS)}")
+
+
+def _rows(file: Input, context: ReadContext, log: ReadLog) -> Iterator[Row]:
+    reader: RowReader | None = None
+    for number, line in lines(file, context.limits, log):
+        if reader is None:
+            reader, is_header = _opened(file.name, number, line, log)
+            if is_header:
+                continue
+        row = reader.read(number, line)
+        if row is not None:
+            yield row
+
+
+def _opened(file: str, number: int, line: str, log: ReadLog) -> tuple[RowReader, bool]:
+    layout, is_header = _layout(file, number, line, log)
+    return RowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
+
+
+def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[Layout, bool]:
+    try:
+        return layout_of(line.split("\t"))
+    except ValueError as fault:
+        refuse(log, At(file, number), str(fault))
+
+
+def _with_metadata(row: Row, log: ReadLog, languages: dict[tuple[str, str], At]) -> Iterator[Row]:
+    """The row, unless it carries metrics only, and rows for what its metadata says of the texts."""
+    if TEXTS in row.metadata or EVALUATION in row.metadata:
+        at = At(row.file, int(row.line))
+        try:
+            metadata = parse(row.metadata)
+        except ValueError as fault:
+            log.bad_line(at, str(fault))
+            return
+        yield from rows_about_texts(row, metadata)
+        pair = languages_of(metadata)
+        if pair:
+            languages.setdefault(pair, at)
+    if row.rater:
+        yield row
+    else:
+        log.dropped["rows without a rater (metrics only)"] += 1
+
+
+def _campaign(names: Sequence[str], told: Sequence[Languages]) -> CampaignRow:
+    languages = {pair: at for said in reversed(told) for pair, at in said.items()}
+    if len(languages) > 1:
+        values = ", ".join(sorted(f"{s}-{t}" for s, t in languages))
+        places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in languages.items())
+        what = f"several language pairs in one import: {values}; a campaign has one"
+        raise Invalid(f"{what} (--option split=language_pair makes one campaign each)", places=places[:100])
+    source, target = next(iter(languages), (None, None))
+    at = At(names[0] if names else "", 1)
+    return CampaignRow(at, protocol="mqm", source_language=source, target_language=target, documents_known=True)
+
+
+FORMAT = Format(
+    name="mqm-tsv",
+    suffix="mqm.tsv",
+    title="MQM table of WMT and Marot (10 columns)",
+    read=read,
+    parts=parts,
+    write=write,
+    judged_by=("mqm",),
+    options=OPTIONS,
+    by_document=True,
+    spread=Spread(part=MQMPart, route=route, head=_campaign, some=True, last=_last),
+)

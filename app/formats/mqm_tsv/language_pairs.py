@@ -1,0 +1,81 @@
+"""`mqm-tsv` files that hold several language pairs: one stream of records for each.
+
+The `evaluation` object of the metadata names the languages, and need not stand in every row: what one row of a document
+says holds for the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import At, Input, ReadContext, ReadLog
+from app.formats.kit.campaigns_in_file import About, Abouts, split_of
+from app.formats.kit.parallel_lines import listed
+from app.formats.kit.sorting import Sorter
+from app.formats.mqm_tsv.mapped_errors import Parts, parted_errors
+from app.formats.mqm_tsv.metadata import EVALUATION, languages_of, parse
+from app.formats.mqm_tsv.records import note_missing
+from app.formats.mqm_tsv.rows import Row
+
+PROTOCOL = "mqm"
+Pair = tuple[str, str]
+WithMetadata = Callable[[Row], Iterable[Row]]
+
+
+def split_parts(
+    files: Sequence[Input], context: ReadContext, log: ReadLog, rows: Iterator[Row], of: WithMetadata
+) -> Parts:
+    """(value, records) of each campaign that rows come to, each stream to be read before the next.
+
+    of: the row, and the rows for what its metadata says of the texts. Raises Invalid with every bad line, and where a
+    document is of several language pairs, or of one that no row names while there are several.
+    """
+    said: dict[str, dict[Pair, At]] = {}
+    with Sorter() as entries, Sorter() as parted:
+        for row in rows:
+            _note(row, said)
+            for one in of(row):
+                entries.add(one.pack())
+        log.finish()
+        abouts = Abouts(split_of(context))
+        pairs = {pair for stated in said.values() for pair in stated}
+        known: dict[str, str] = {}
+        for entry in entries:
+            row = Row.unpack(entry)
+            if row.document not in known:
+                known[row.document] = abouts.add(_about(row, said.get(row.document, {}), pairs), _at(row))
+            parted.add(f"{known[row.document]}\0".encode() + entry)
+        if not abouts.found:
+            abouts.campaign("", files)
+        human = listed(context.options, "human")
+        yield from parted_errors(parted, abouts, files, log, human=human)
+        note_missing(human, log)
+
+
+def _note(row: Row, said: dict[str, dict[Pair, At]]) -> None:
+    """Remember which languages a row names for its document; what cannot be parsed is refused elsewhere."""
+    stated = said.setdefault(row.document, {})
+    if EVALUATION in row.metadata:
+        try:
+            pair = languages_of(parse(row.metadata))
+        except ValueError:
+            return
+        if pair:
+            stated.setdefault(pair, _at(row))
+
+
+def _about(row: Row, stated: dict[Pair, At], pairs: set[Pair]) -> About:
+    """What a document's campaign is. Raises Invalid where its language pair is unclear."""
+    found = sorted(stated) or sorted(pairs)
+    if len(found) > 1:
+        places = [Place((at.file, at.line), "-".join(pair)) for pair, at in sorted(stated.items())]
+        names = ", ".join("-".join(pair) for pair in found)
+        what = "is of several language pairs" if stated else "names no language pair, and there are several"
+        place = tuple(places) or (Place((row.file, int(row.line)), "is of this document"),)
+        raise Invalid(f"document {row.document[:80]} {what}: {names}", places=place)
+    return About(found[0] if found else None, PROTOCOL, PROTOCOL)
+
+
+def _at(row: Row) -> At:
+    return At(row.file, int(row.line))

@@ -1,0 +1,162 @@
+"""Tables of marked errors, one row an error, under a column map: read as `mqm-tsv` is, whatever the columns.
+
+With the option `split` each row goes to the campaign of its language pair or protocol, by the columns or constants that
+the map names for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from app.domain.errors import Invalid
+from app.formats.base import At, CampaignRow, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.campaigns_in_file import About, Abouts, split_of
+from app.formats.kit.cells import Cells, about, cells_of, position_of
+from app.formats.kit.column_map import UNITS, ColumnMap
+from app.formats.kit.judgment_rows import microseconds
+from app.formats.kit.reading import lines, refuse
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import NotStrictError, dumps, loads
+from app.formats.mqm_tsv.records import MQMRecords
+from app.formats.mqm_tsv.rows import DEFAULT, Row, RowReader
+
+Parts = Iterator[tuple[str, Iterator[Record]]]
+BLANKS = str.maketrans("\t", " ")
+TRUE = ("1", "true", "yes")
+
+
+def read_errors(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    if split_of(context):
+        raise Invalid("with the option split the files make several campaigns; this is about one")
+    for _, records in parts_of_errors(files, columns, context, log):
+        yield from records
+
+
+def parts_of_errors(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Parts:
+    """One stream of records for each campaign that the files hold. Raises Invalid as `read_errors`."""
+    abouts = Abouts(split_of(context))
+    with Sorter() as rows:
+        for file in files:
+            for about, row in _rows(file, columns, context, log):
+                part = abouts.add(about, At(row.file, int(row.line)))
+                rows.add(f"{part}\0".encode() + row.pack())
+        log.finish()
+        if not abouts.found:
+            abouts.campaign("", files)
+        yield from parted_errors(rows, abouts, files, log, texts="target" in columns.columns)
+
+
+def parted_errors(
+    rows: Iterable[bytes],
+    abouts: Abouts,
+    files: Sequence[Input],
+    log: ReadLog,
+    *,
+    texts: bool = True,
+    human: Collection[str] = (),
+) -> Parts:
+    """(value, records) of sorted rows of errors, each with its part before it; each stream to be read before the next.
+
+    Raises Invalid where what is said of the campaign of a part is more than one thing.
+    """
+    for part in sorted(abouts.found):
+        abouts.campaign(part, files)
+    split = (entry.partition(b"\0") for entry in rows)
+    for part, group in groupby(split, key=itemgetter(0)):
+        value = part.decode()
+        head = abouts.campaign(value, files)
+        records = MQMRecords(log, texts=texts, human=human).of(row for _, _, row in group)
+        yield value, _with_head(head, records, log)
+    log.finish()
+
+
+def _with_head(head: CampaignRow, records: Iterator[Record], log: ReadLog) -> Iterator[Record]:
+    n = 0
+    yield head
+    for record in records:
+        n += isinstance(record, JudgmentRow)
+        yield record
+    if not n and not log.n_bad:
+        raise Invalid("there are no judgments")
+
+
+def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[tuple[About, Row]]:
+    header: dict[str, int] = {}
+    reader = RowReader(file.name, DEFAULT, log)
+    for number, line in lines(file, context.limits, log):
+        at = At(file.name, number)
+        try:
+            found = cells_of(line, columns)
+            if not header:
+                header = _header([name.strip() for name in found], columns, at, log)
+                continue
+            if len(found) != len(header):
+                raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
+            cells = Cells(found, header, columns)
+            row = _row(cells, columns, reader, number, log)
+            said = about(cells, columns)
+        except ValueError as fault:
+            log.bad_line(at, str(fault))
+            continue
+        if row is not None:
+            yield said, row
+
+
+def _header(names: list[str], columns: ColumnMap, at: At, log: ReadLog) -> dict[str, int]:
+    missing = sorted(columns.needed() - set(names))
+    if missing or len(set(names)) < len(names):
+        wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
+        refuse(log, at, f"the header {wrong}; found {', '.join(name[:40] for name in names[:30])}")
+    return {name: i for i, name in enumerate(names)}
+
+
+def _row(cells: Cells, columns: ColumnMap, reader: RowReader, number: int, log: ReadLog) -> Row | None:
+    """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
+    reason = cells.left_out()
+    if reason:
+        log.dropped[reason] += 1
+        return None
+    position = str(position_of(cells.get("position").strip(), columns.first_position))
+    metadata = _metadata(cells, columns)
+    names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.name("rater")]
+    rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
+    line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, dumps(metadata) if metadata else ""))
+    row = reader.read(number, line)
+    if row is None or "start" not in columns.columns:
+        return row
+    return _with_span(row, cells)
+
+
+def _with_span(row: Row, cells: Cells) -> Row:
+    """The row with the span that its own columns give: code points, the end exclusive. Raises ValueError."""
+    start, end = cells.get("start").strip(), cells.get("end").strip()
+    if not start and not end:
+        return row
+    if not all(text.isascii() and text.isdigit() and len(text) < 8 for text in (start, end)) or int(start) > int(end):
+        raise ValueError(f"start {start[:40]!r} and end {end[:40]!r} are no span")
+    span = f"{int(start):07d}-{int(end):07d}"
+    on_source = cells.get("source_side").strip().casefold() in TRUE
+    return row._replace(source_spans=span) if on_source else row._replace(target_spans=span)
+
+
+def _metadata(cells: Cells, columns: ColumnMap) -> dict[str, object]:
+    """Columns that are kept, those that hold lists or objects as such, and when the mark was made (milliseconds)."""
+    metadata: dict[str, object] = {}
+    for name, text in cells.kept().items():
+        metadata[name] = _value(str(text))
+    ended = microseconds(cells.get("ended").strip(), UNITS[columns.time])
+    if ended:
+        metadata["timestamp"] = int(ended) // 1000
+    return metadata
+
+
+def _value(text: str) -> object:
+    if text[:1] not in "[{":
+        return text
+    try:
+        return loads(text)
+    except NotStrictError:
+        return text

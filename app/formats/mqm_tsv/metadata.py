@@ -1,0 +1,108 @@
+"""What the metadata column of `mqm-tsv` says beyond its row: languages, references, tokens, token ranges.
+
+Source: data format of Marot (README of google-research/marot). The `segment` object need not be repeated in every row,
+so what it says of a text is put into rows of its own, which sort before the judgments of that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from app.formats.kit.strict_json import NotStrictError, dumps, loads
+from app.formats.mqm_tsv.rows import Row
+
+TEXTS = "segment"
+EVALUATION = "evaluation"
+
+
+def parse(metadata: str) -> dict[str, object]:
+    """The metadata object of a row. Raises ValueError with the reason."""
+    if not metadata:
+        return {}
+    try:
+        value = loads(metadata)
+    except NotStrictError as fault:
+        raise ValueError(f"metadata: {fault}") from fault
+    if not isinstance(value, dict):
+        raise ValueError("metadata: not a JSON object")
+    return value
+
+
+def languages_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
+    """Source and target language, where an `evaluation` object names them."""
+    evaluation = metadata.get(EVALUATION)
+    if isinstance(evaluation, dict):
+        source, target = evaluation.get("source_language"), evaluation.get("target_language")
+        if isinstance(source, str) and isinstance(target, str):
+            return source, target
+    return None
+
+
+def rows_about_texts(row: Row, metadata: Mapping[str, object]) -> Iterator[Row]:
+    """Rows that carry references (no system) and tokens (no rater) for all rows of the same text."""
+    segment = metadata.get(TEXTS)
+    if not isinstance(segment, dict):
+        return
+    references = _references(segment)
+    blank = row._replace(rater="", what="", target_spans="", source_spans="", severity="", category="")
+    if references:
+        yield blank._replace(system="", target="", metadata=dumps(references))
+    tokens = {side: t for side in ("source", "target") if (t := segment.get(f"{side}_tokens")) and _strings(t)}
+    if tokens:
+        yield blank._replace(metadata=dumps(tokens))
+
+
+def tokens_of(metadata: Iterable[str]) -> dict[str, list[str]]:
+    """Tokens by side, of the rows that `rows_about_texts` made."""
+    found: dict[str, list[str]] = {}
+    for text in metadata:
+        for side, tokens in parse(text).items():
+            if isinstance(tokens, list):
+                found.setdefault(side, tokens)
+    return found
+
+
+def _references(segment: Mapping[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    tokens, texts = segment.get("reference_tokens"), segment.get("references")
+    if isinstance(tokens, dict):
+        found.update({name: "".join(t).strip() for name, t in tokens.items() if _strings(t)})
+    if isinstance(texts, dict):
+        found.update({name: t.strip() for name, t in texts.items() if isinstance(t, str)})
+    return found
+
+
+def _strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(token, str) for token in value)
+
+
+def token_spans(ranges: object, tokens: Sequence[str] | None, text: str) -> list[tuple[int, int]] | None:
+    """Code point spans over `text` of inclusive token ranges; None where tokens or ranges do not fit the text.
+
+    >>> token_spans([[1, 2]], ["a", " ", "bc"], "a bc")
+    [(1, 4)]
+    """
+    if tokens is None or not isinstance(ranges, list):
+        return None
+    joined = "".join(tokens)
+    before = len(joined) - len(joined.lstrip())
+    if joined.strip() != text:
+        return None
+    ends = [0]
+    for token in tokens:
+        ends.append(ends[-1] + len(token))
+    spans = []
+    for pair in ranges:
+        if not _range(pair, len(tokens)):
+            return None
+        start, end = ends[pair[0]] - before, ends[pair[1] + 1] - before
+        spans.append((min(max(start, 0), len(text)), min(max(end, 0), len(text))))
+    return spans
+
+
+def _range(pair: object, n: int) -> bool:
+    """Whether this is [first, last] of n tokens."""
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(i) is not int for i in pair):
+        return False
+    first, last = pair
+    return bool(0 <= first <= last < n)

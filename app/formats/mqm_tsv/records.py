@@ -1,0 +1,182 @@
+"""From sorted rows of marked errors to records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
+
+from app.domain.keys import to_key
+from app.formats.base import (
+    Answers,
+    At,
+    DocumentRow,
+    Given,
+    JudgmentRow,
+    OutputRow,
+    RaterRow,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.names import Names
+from app.formats.mqm_tsv.judgments import JudgmentMaker, Where
+from app.formats.mqm_tsv.metadata import parse, tokens_of
+from app.formats.mqm_tsv.rows import Mark, by_output
+
+MOST_ITEMS = 1000  # remembered
+Found = Record | Answers
+
+
+@dataclass(slots=True)
+class _Segment:
+    """The segment under way. place: its fields; document: its document's key. stated: the first row that gave its
+    source. system: the last one whose output was given, with the first row that gave it (output)."""
+
+    place: list[str]
+    document: str
+    position: int
+    source: str = ""
+    stated: Mark | None = None
+    system: str = ""
+    output: Mark | None = None
+    references: dict[str, str] = field(default_factory=dict)
+
+
+class MQMRecords:
+    """Declarations where more than a key is known, texts, judgments: document by document, segment by segment.
+
+    texts: whether the rows hold texts; where they do not, texts are unknown rather than empty. human: names of the
+    systems that are human translations.
+    """
+
+    def __init__(self, log: ReadLog, *, texts: bool = True, human: Collection[str] = ()) -> None:
+        self._log, self._texts, self._human = log, texts, frozenset(human)
+        self._declared: set[str] = set()
+        self._systems = Names("system", log)
+        self._raters = Names("rater", log)
+        self._make = JudgmentMaker(log)
+        self._items: dict[tuple[str, str], str] = {}
+
+    def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
+        """All records of sorted rows, one by one."""
+        return singly(self.together(rows))
+
+    def together(self, rows: Iterable[bytes]) -> Iterator[Found]:
+        """All records of sorted rows; judgments of one output that hold nothing else stand together."""
+        segment = _Segment([], "", 0)
+        for (name, position, source, system, target), found in by_output(rows):
+            first = next(found)
+            marks = chain((first,), found)
+            place = [name, position]
+            if place != segment.place:
+                is_next = segment.place[:1] == [name]
+                segment = _Segment(place, segment.document if is_next else to_key(name), int(position))
+                if not is_next and segment.document != name:
+                    self._log.map_name("document", name, segment.document)
+                    yield DocumentRow(_at(first), segment.document, name)
+            if segment.stated is not None and source != segment.source:
+                self._contradict(marks, "source", segment, segment.stated)
+            elif not system:
+                self._collect(marks, segment.references)
+            elif segment.output is not None and system == segment.system:
+                self._contradict(marks, "target", segment, segment.output)
+            else:
+                yield from self._output(segment, source, system, target, first, marks)
+
+    def _output(
+        self, at: _Segment, source: str, name: str, target: str, first: Mark, marks: Iterator[Mark]
+    ) -> Iterator[Found]:
+        place = _at(first)
+        if at.stated is None:
+            at.stated, at.source = first, source
+            meta = {"globalSegId": first.global_id} if first.global_id not in ("", "0") else None
+            known = source if self._texts else None
+            yield SegmentRow(place, at.document, at.position, known, at.references or None, meta)
+        at.system, at.output = name, first
+        system, is_new = self._systems.of(name)
+        human = name in self._human
+        if is_new or (human and name not in self._declared):
+            self._declared.add(name)
+            yield SystemRow(place, system, name, "human" if human else "mt")
+        if self._texts:
+            yield OutputRow(place, system, at.document, at.position, target)
+        where = Where(self._item(system, at.document), (system,), at.document, at.position, source, target)
+        found = self._judgments(where, marks)
+        if human:
+            n = sum(len(one.given) if isinstance(one, Answers) else isinstance(one, JudgmentRow) for one in found)
+            self._log.notes[_of_human(name)] += n
+        yield from found
+
+    def _judgments(self, where: Where, marks: Iterator[Mark]) -> list[Found]:
+        found: list[Found] = []
+        given: list[Given] = []
+        tokens: dict[str, list[str]] = {}
+        for name, group in groupby(marks, key=itemgetter(0)):
+            if not name:
+                tokens = tokens_of(mark.metadata for mark in group)
+                continue
+            rater, is_new = self._raters.of(name)
+            made = self._make.of(where, rater, group, tokens)
+            if made is None:
+                continue
+            if is_new:
+                found.append(RaterRow(made.at if isinstance(made, JudgmentRow) else At(*made[1:3]), rater, name))
+            if isinstance(made, JudgmentRow):
+                found.append(made)
+                given = []
+                continue
+            if not given:
+                found.append(Answers(where.item, where.systems, where.document, where.position, given))
+            given.append(made)
+        return found
+
+    def _item(self, system: str, document: str) -> str:
+        pair = system, document
+        item = self._items.get(pair)
+        if item is None:
+            if len(self._items) > MOST_ITEMS:
+                self._items.clear()
+            item = self._items[pair] = to_key(f"{system}:{document}")
+        return item
+
+    def _collect(self, marks: Iterator[Mark], references: dict[str, str]) -> None:
+        for mark in marks:
+            for name, text in parse(mark.metadata).items():
+                if references.setdefault(name, str(text)) != text:
+                    self._log.notes["references that differ between rows: the first in order stands"] += 1
+
+    def _contradict(self, marks: Iterator[Mark], column: str, segment: _Segment, stated: Mark) -> None:
+        for mark in marks:
+            if mark.rater:
+                reason = f"segment {segment.place[0]} {segment.position}: another {column} than in line {stated.line}"
+                self._log.bad_line(_at(mark), f"{reason} of {stated.file}")
+
+
+def note_missing(human: Iterable[str], log: ReadLog) -> None:
+    """Note which names of human translations no system has, once all records are read.
+
+    log: of all parts of a split and of all readers together, as a system may stand in one of them only.
+    """
+    for name in human:
+        if _of_human(name) not in log.notes:
+            log.notes[f"no system is called {name[:80]}, a human translation as the options say"] = 1
+
+
+def _of_human(name: str) -> str:
+    return f"judgments of {name}, a human translation as the options say"
+
+
+def singly(records: Iterable[Found]) -> Iterator[Record]:
+    """The same records with judgments one by one."""
+    for record in records:
+        if isinstance(record, Answers):
+            yield from record.rows()
+        else:
+            yield record
+
+
+def _at(mark: Mark) -> At:
+    return At(mark.file, int(mark.line))

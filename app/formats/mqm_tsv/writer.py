@@ -1,0 +1,228 @@
+"""Writing `mqm-tsv`: ten columns from MQM judgments, spans as `<v>…</v>` in the texts.
+
+Tabs and line ends in a text become blanks and `<v>` in a text becomes `‹v›`, one character for one, so that offsets
+hold; both are counted as lost. What the reader keeps under `meta` goes back into the metadata column. Every row of a
+judgment says when it was handed in, and errors stand in the order in which they are read: so what is written, read and
+written again is the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from app.domain.spans import mark
+from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
+from app.formats.kit.strict_json import dumps
+from app.formats.kit.written_judgments import Gathered, Judged, gather
+from app.formats.mqm_tsv.rows import COLUMNS, timestamp_of
+
+BLANKS = str.maketrans("\t\n\r\0", "    ")
+NO_ERROR = "No-error"
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """One row an error, in canonical order; what has no column is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    yield _line(COLUMNS)
+    with gather(records, lost) as found:
+        if found.campaign is not None and found.campaign.options:
+            lost["options of the campaign: say its weights again"] += 1
+        about, once = _About(found.campaign), _Once()
+        for judged in found.judged():
+            why = _left_out(judged.judgment)
+            if why is not None:
+                lost[why] += 1
+                continue
+            _count_losses(judged.judgment, lost)
+            for system in judged.judgment.systems:
+                if not once.first(judged.judgment, system):
+                    lost["answers of one rater to one output in another task"] += 1
+                    continue
+                for row in _rows(judged, system, found, about.next(judged), lost):
+                    yield _line(row)
+
+
+def _left_out(judgment: JudgmentRow) -> str | None:
+    """Why a judgment has no row: there is no column that would tell a control, or a repeat, from a rating."""
+    if judgment.payload.get("protocol") != "mqm":
+        return "judgments that are not MQM"
+    return None if judgment.role == "rating" else f"judgments of the kind {judgment.role}"
+
+
+class _Once:
+    """Tells another answer of a rater to the same output, whose errors would read as errors of the first."""
+
+    def __init__(self) -> None:
+        self._segment: tuple[str, int | None] | None = None
+        self._seen: set[tuple[str, str]] = set()
+
+    def first(self, judgment: JudgmentRow, system: str) -> bool:
+        """Whether this is the first answer, as judgments come segment by segment."""
+        if self._segment != (judgment.document, judgment.position):
+            self._segment, self._seen = (judgment.document, judgment.position), set()
+        told = judgment.rater, system
+        is_first = told not in self._seen
+        self._seen.add(told)
+        return is_first
+
+
+class _About:
+    """What the metadata says of languages and segment: once for each document and segment, in its first row."""
+
+    def __init__(self, campaign: CampaignRow | None) -> None:
+        self._segment: SegmentRow | None = None
+        self._document = ""
+        self._languages: dict[str, object] = {}
+        if campaign is not None and campaign.source_language and campaign.target_language:
+            pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
+            self._languages = {"evaluation": pair}
+
+    def next(self, judged: Judged) -> dict[str, object]:
+        """What to add to the first row of this judgment."""
+        about: dict[str, object] = {}
+        if judged.judgment.document != self._document:
+            self._document, about = judged.judgment.document, self._languages
+        if judged.segment is not None and judged.segment is not self._segment:
+            self._segment = judged.segment
+            if judged.segment.references:
+                about = {**about, "segment": {"references": dict(judged.segment.references)}}
+        return about
+
+
+def _line(cells: Iterable[str]) -> bytes:
+    return ("\t".join(cells) + "\n").encode()
+
+
+def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
+    if not judgment.accepted:
+        lost["that a task was rejected"] += 1
+    if judgment.task != judgment.rater:
+        lost["tasks of judgments"] += 1
+    if judgment.started_at:
+        lost["when judgments were begun"] += 1
+    if len(judgment.systems) > 1:
+        lost["that identical outputs were judged once"] += 1
+
+
+def _rows(
+    judged: Judged, system: str, found: Gathered, about: Mapping[str, object], lost: Counter[str]
+) -> Iterator[tuple[str, ...]]:
+    """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
+    judgment, meta = judged.judgment, judged.judgment.meta or {}
+    source, target = _text(judged.source or "", lost), _text(judged.outputs.get(system, ""), lost)
+    segment_meta = (judged.segment.meta if judged.segment else None) or {}
+    place = (
+        _cell(found.systems.get(system, system), lost),
+        _cell(found.documents.get(judgment.document, judgment.document), lost),
+        str(judgment.position),
+        _cell(str(segment_meta.get("globalSegId") or 0), lost),
+        _cell(found.raters.get(judgment.rater, judgment.rater), lost),
+    )
+    attention, submitted = _objects(meta.get("attention")), judgment.submitted_at
+    errors = _in_order(judgment, lost)
+    for error, rest in errors:
+        yield (*place, *_error(error, rest, source, target, about, submitted, lost))
+        about = {}
+    clean = meta.get("no_error")
+    is_clean = not errors and (not attention or clean is not None)
+    for check in attention:
+        kept = check.get("meta")
+        cells = str(check.get("category", "")), str(check.get("severity", ""))
+        metadata = {**(kept if isinstance(kept, dict) else {}), **about}
+        when = None if errors or is_clean else submitted
+        yield (*place, source, target, *(_cell(c, lost) for c in cells), _metadata(metadata, when))
+        about = {}
+    if is_clean:
+        rest = clean if isinstance(clean, dict) else {}
+        yield (*place, source, target, NO_ERROR, NO_ERROR, _metadata({**rest, **about}, submitted))
+
+
+def _in_order(judgment: JudgmentRow, lost: Counter[str]) -> list[tuple[dict[str, object], dict[str, object]]]:
+    """Errors with the rest of their metadata, in the order that reading gives them whatever the order of rows."""
+    errors = _objects(judgment.payload.get("errors"))
+    kept = (judgment.meta or {}).get("errors")
+    rests: list[dict[str, object]] = [{}] * len(errors)
+    if isinstance(kept, list) and len(kept) == len(errors):
+        rests = [rest if isinstance(rest, dict) else {} for rest in kept]
+    found = list(zip(errors, rests, strict=True))
+    ordered = sorted(found, key=lambda pair: _place_in_order(pair[0], pair[1], judgment.submitted_at))
+    if [id(error) for error, _ in ordered] != [id(error) for error, _ in found]:
+        lost["the order in which errors were marked"] += 1
+    return ordered
+
+
+def _place_in_order(
+    error: Mapping[str, object], rest: Mapping[str, object], submitted: datetime | None
+) -> tuple[str, int, int, str, str, str, str]:
+    start, end = error.get("start"), error.get("end")
+    place = ("target", -1, -1)
+    if isinstance(start, int) and isinstance(end, int):
+        place = (str(error.get("side", "target")), start, end)
+    said = [str(error.get(name) or "") for name in ("severity", "category", "note")]
+    return (*place, said[0], said[1], said[2], _metadata(dict(rest), submitted))
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list | tuple) else []
+
+
+def _error(
+    error: Mapping[str, object],
+    rest: Mapping[str, object],
+    source: str,
+    target: str,
+    about: Mapping[str, object],
+    submitted: datetime | None,
+    lost: Counter[str],
+) -> tuple[str, str, str, str, str]:
+    """Source, target, category, severity and metadata of an error row."""
+    texts = {"source": source, "target": target}
+    side, start, end = str(error.get("side", "target")), error.get("start"), error.get("end")
+    if isinstance(start, int) and isinstance(end, int):
+        texts[side] = _marked(texts[side], rest.get("spans") or [[start, end]], lost)
+        texts["source"] = _marked(texts["source"], rest.get("source_marks") or [], lost)
+    elif side != "target":
+        lost["the side of errors without a place"] += 1
+    rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
+    category = str(error.get("category") or "")
+    if error.get("omission") and "omission" not in category.casefold():
+        lost["that an error is an omission"] += 1
+    if error.get("prefill"):
+        lost["which prefilled error an error came from"] += 1
+    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {})}
+    severity = str(error.get("severity", "")).capitalize()
+    return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
+
+
+def _marked(text: str, spans: object, lost: Counter[str]) -> str:
+    """The text with marks around each span, as far as they lie in it and apart from each other."""
+    limit = len(text)
+    for start, end in reversed(spans if isinstance(spans, list) else []):
+        if not 0 <= start <= end <= limit:
+            lost["spans outside a text or across each other"] += 1
+            continue
+        text, limit = mark(text, start, end), start
+    return text
+
+
+def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:
+    """The metadata column; it says when a judgment was handed in unless it says when the error was marked."""
+    if submitted is not None and timestamp_of(metadata) is None:
+        metadata = {**metadata, "timestamp": round(submitted.timestamp() * 1000)}
+    return dumps(metadata) if metadata else ""
+
+
+def _text(text: str, lost: Counter[str]) -> str:
+    if "v>" in text and ("<v>" in text or "</v>" in text):
+        lost["<v> that stands in a text"] += 1
+        text = text.replace("<v>", "‹v›").replace("</v>", "‹/v›")
+    return _cell(text, lost)
+
+
+def _cell(text: str, lost: Counter[str]) -> str:
+    plain = text.translate(BLANKS)
+    if plain != text:
+        lost["tabs and line ends in cells"] += 1
+    return plain

@@ -1,0 +1,45 @@
+"""Blocks of lines by system, as score files of mt-metrics-eval have them: one line for each place of the test set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from app.formats.base import At, Input, ReadContext, ReadLog
+from app.formats.kit.reading import lines, refuse
+
+NONE = "None"
+Line = tuple[str, int, str, At]
+"""System, index of the place, what is said of it, and where."""
+
+
+def blocks(file: Input, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool) -> Iterator[Line]:
+    """The lines of a file, each with its place in the block of its system, of which each has n.
+
+    with_canary: the first of n + 1 is left out. Raises Invalid where a block has another number of lines.
+    """
+    counts: Counter[str] = Counter()
+    quiet = ReadLog(skip_bad_lines=True)
+    total: Counter[str] = Counter(system for system, _, _ in block_lines(file, context, quiet))
+    ahead = {}
+    for system, found in total.items():
+        ahead[system] = int(with_canary and found == n + 1)
+        if found - ahead[system] != n:
+            refuse(log, At(file.name, 0), f"{system[:80]} has {found} lines where {n} are needed")
+    for system, text, at in block_lines(file, context, log):
+        index = counts[system] - ahead[system]
+        counts[system] += 1
+        if index >= 0:
+            yield system, index, text, at
+
+
+def block_lines(file: Input, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, At]]:
+    """System and the rest of each line; a bad line still takes its place in the block."""
+    for line_number, line in lines(file, context.limits, log):
+        at = At(file.name, line_number)
+        system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")
+        system, text = system.strip(), text.strip()
+        if not system or not text:
+            log.bad_line(at, "must be a system and what is said of its output")
+            system, text = system or text, NONE
+        yield system, text, at

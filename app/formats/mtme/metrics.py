@@ -1,0 +1,86 @@
+"""Scores of automatic metrics in mt-metrics-eval: `metric-scores/PAIR/NAME.seg.score` and `NAME.sys.score`."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.errors import Invalid, Place
+from app.domain.keys import to_key
+from app.formats.base import At, Input, MetricRow, ReadContext, ReadLog
+from app.formats.kit.names import Names
+from app.formats.kit.numbers import number
+from app.formats.mtme.blocks import NONE, block_lines, blocks
+
+LEVELS = ("seg", "sys")
+UNSCORED = "outputs and systems without a metric's score (None)"
+Files = Mapping[tuple[str, str], Input]
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The files of the metrics that are asked for, by name and level."""
+
+    files: Sequence[tuple[str, str, Input]]
+    context: ReadContext
+    log: ReadLog
+
+    @classmethod
+    def of(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> Metrics:
+        """What the option `metric` names among the files. Raises Invalid where it names what is not there."""
+        there = sorted({name for name, _ in files})
+        missing = [name for name in wanted if not fnmatch.filter(there, name)]
+        if missing:
+            places = tuple(Place(("options", "metric"), f"there is no {name[:80]}") for name in missing)
+            raise Invalid(f"there are the metrics {', '.join(there) or '(none)'}", places=places)
+        asked = {name for pattern in wanted for name in fnmatch.filter(there, pattern)}
+        left = sum(name not in asked for name, _ in files)
+        if left:
+            log.dropped["files of other metric scores than were asked for"] += left
+        other = sum(name in asked and level not in LEVELS for name, level in files)
+        if other:
+            log.dropped["files of metric scores at other levels than of segments and systems"] += other
+        found = [
+            (name, level, file)
+            for (name, level), file in sorted(files.items(), key=lambda one: one[0])
+            if name in asked and level in LEVELS
+        ]
+        return cls(found, context, log)
+
+    def scores(self, places: Sequence[tuple[str, int]], *, with_canary: bool) -> Iterator[MetricRow]:
+        """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another
+        length than the test set's.
+        """
+        systems, seen = Names("system", self.log), set[tuple[str, str]]()
+        for name, level, file in self.files:
+            metric = to_key(name)
+            if metric != name:
+                self.log.map_name("metric", name, metric)
+            for system, place, text, at in self._lines(file, level, places, with_canary):
+                if text == NONE:
+                    self.log.notes[UNSCORED] += 1
+                    continue
+                try:
+                    value = number(text)
+                except ValueError as fault:
+                    self.log.bad_line(at, str(fault))
+                    continue
+                key, _ = systems.of(system)
+                if place is None and (metric, key) in seen:
+                    self.log.bad_line(at, "a second score of this system")
+                    continue
+                if place is None:
+                    seen.add((metric, key))
+                document, position = place or (None, None)
+                yield MetricRow(at, metric, key, value, document=document, position=position)
+
+    def _lines(
+        self, file: Input, level: str, places: Sequence[tuple[str, int]], with_canary: bool
+    ) -> Iterator[tuple[str, tuple[str, int] | None, str, At]]:
+        if level == "sys":
+            for system, text, at in block_lines(file, self.context, self.log):
+                yield system, None, text, at
+            return
+        for system, index, text, at in blocks(file, len(places), self.context, self.log, with_canary=with_canary):
+            yield system, places[index], text, at

@@ -1,0 +1,147 @@
+"""What is to be known of a campaign before a line of `mtme` can be written: the order of documents, and names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app import protocols
+from app.formats.base import (
+    CampaignRow,
+    DocumentRow,
+    MetricRow,
+    RaterRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.formats.kit.place_names import Aliases, in_line, in_path
+from app.formats.kit.written_judgments import Address
+
+NO_DOMAIN = "all"
+UNDETERMINED = "und"  # ISO 639-2, where nobody says the language
+LAST = 10**9
+
+
+@dataclass(slots=True)
+class Known:
+    """Names, and documents in their order. order: of each document by key; positions: of the segments of each."""
+
+    protocol: str
+    sign: int
+    by_document: bool
+    pair: str
+    systems: Aliases
+    references: Aliases
+    raters: dict[str, str]
+    voided: set[Address]
+    order: dict[str, int] = field(default_factory=dict)
+    names: Sequence[tuple[str, str]] = ()
+    positions: Sequence[Sequence[int]] = ()
+
+    @property
+    def level(self) -> str:
+        """At which level judgments are."""
+        return "doc" if self.by_document else "seg"
+
+    def docs(self) -> Iterator[bytes]:
+        """Domain and document of every segment."""
+        for (domain, name), positions in zip(self.names, self.positions, strict=True):
+            yield f"{domain} {name}\n".encode() * len(positions)
+
+    def places(self, level: str) -> Iterator[tuple[int, int]]:
+        """Document and position of each line of a block at a level (seg or doc)."""
+        for order, positions in enumerate(self.positions):
+            yield from ((order, position) for position in (positions if level == "seg" else (1,)))
+
+
+def look(records: Iterable[Record], lost: Counter[str]) -> Known:
+    """Read all records once."""
+    campaign: CampaignRow | None = None
+    systems: dict[str, str] = {}
+    raters: dict[str, str] = {}
+    references: set[str] = set()
+    human: set[str] = set()
+    documents: dict[str, DocumentRow | None] = {}
+    positions: dict[str, set[int]] = {}
+    voided: set[Address] = set()
+    for record in records:
+        if isinstance(record, CampaignRow):
+            campaign = record
+        elif isinstance(record, SystemRow):
+            systems[record.key] = record.name
+            human |= {record.name} if record.kind == "human" else set()
+            lost["labs and tags of systems"] += bool(record.lab or record.tags)
+        elif isinstance(record, RaterRow):
+            raters[record.key] = record.name
+            lost["persons and attributes of raters"] += bool(record.person or record.attributes)
+        elif isinstance(record, DocumentRow):
+            documents[record.key] = record
+            lost["what else is known of documents"] += bool(record.meta)
+        elif isinstance(record, VoidRow):
+            voided.add((record.task, record.item, record.position, record.rater))
+        elif not isinstance(record, MetricRow):
+            documents.setdefault(record.document, None)
+            if record.position is not None:
+                positions.setdefault(record.document, set()).add(record.position)
+            if isinstance(record, SegmentRow):
+                references.update(record.references or ())
+    lost["that systems are human, where no reference has their name"] += len(human - references)
+    protocol, pair = _about(campaign, lost)
+    found = protocols.ALL.get(protocol)
+    known = Known(
+        protocol=protocol,
+        sign=1 if found is None or found.higher_is_better else -1,
+        by_document=found is not None and found.level == "document",
+        pair=pair,
+        systems=Aliases(in_path, lost, systems),
+        references=Aliases(_in_reference, lost, {}),
+        raters=raters,
+        voided=voided,
+    )
+    _set_order(known, documents, positions, lost)
+    return known
+
+
+def _in_reference(name: str) -> bool:
+    return in_path(name) and "." not in name
+
+
+def _about(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
+    """Protocol and language pair."""
+    if campaign is None:
+        return "rating", f"{UNDETERMINED}-{UNDETERMINED}"
+    lost["that documents are unknown"] += campaign.documents_known is False
+    lost["options of the campaign"] += bool(campaign.options)
+    codes = [code or UNDETERMINED for code in (campaign.source_language, campaign.target_language)]
+    source = "".join(c if c.isalnum() or c == "_" else "_" for c in codes[0])
+    target = "".join(c if c.isalnum() or c in "_-" else "_" for c in codes[1])
+    lost["how languages are written"] += [source, target] != codes
+    return campaign.protocol or "rating", f"{source}-{target}"
+
+
+def _set_order(
+    known: Known, documents: dict[str, DocumentRow | None], positions: dict[str, set[int]], lost: Counter[str]
+) -> None:
+    """Test documents by position, then by key."""
+    test = [key for key, row in documents.items() if row is None or row.kind == "test"]
+    ranked = sorted(test, key=lambda key: (getattr(documents[key], "position", None) or LAST, key))
+    ranked = [key for key in ranked if key in positions or known.by_document]
+    lost["documents without segments, or not of the test"] += len(documents) - len(ranked)
+    names = Aliases(in_line, lost, {key: row.name for key, row in documents.items() if row is not None})
+    known.order = {key: n for n, key in enumerate(ranked)}
+    known.names = [(_domain(documents[key], lost), names.of(key)) for key in ranked]
+    known.positions = [sorted(positions.get(key, {1})) for key in ranked]
+    lost["at which places the segments of documents stand, where some are not there"] += sum(
+        len(found) for found in known.positions if found[-1] != len(found)
+    )
+
+
+def _domain(row: DocumentRow | None, lost: Counter[str]) -> str:
+    if row is None or not row.domain:
+        return NO_DOMAIN
+    plain = "_".join(row.domain.split()) if row.domain.isprintable() else NO_DOMAIN
+    lost["how domains are written"] += plain != row.domain
+    return plain or NO_DOMAIN

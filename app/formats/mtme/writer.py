@@ -1,0 +1,235 @@
+"""Writing `mtme`: the tree of one language pair of mt-metrics-eval.
+
+Documents stand in their order, each with all its segments; outputs that nobody rated are `None`. By convention higher
+is better there, so penalties are negated. `PAIR.PROTOCOL.LEVEL.score` are means over raters, then over segments. The
+ratings themselves are `PAIR.PROTOCOL-N.seg.rating`, the n-th rating of each output with its rater: marked errors, or
+none where the protocol marks none, and numbers in `PAIR.PROTOCOL-N.seg.score`. `human=PROTOCOL-*` reads them all.
+Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads.
+
+Source: README ("File organization") and ratings.py of google-research/mt-metrics-eval: ends are exclusive, offsets are
+numbers, so that an error without a place is at −1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+from app.formats.base import Contents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
+from app.formats.kit.place_names import Aliases, in_line, in_path
+from app.formats.kit.records import decode, encode
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import dumps
+from app.formats.kit.written_judgments import NOWHERE
+from app.formats.mtme.blocks import NONE
+from app.formats.mtme.means import Means
+from app.formats.mtme.scores import NO_PLACE
+from app.formats.mtme.test_set import Known, look
+
+CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
+SILENT: tuple[object, ...] = (None, "", [], ())
+"""What says nothing more where a member of a payload has it."""
+RATED = ("rating", "repeat")
+HUMAN, METRICS = "human-scores/", "metric-scores/"
+BREAKS = str.maketrans("\n\r\0", "   ")
+Answer = tuple[JudgmentRow, float | None]
+
+
+def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Files by their paths; what the tree has no place for is counted in `lost`."""
+    known = look(contents.records(), lost)
+    with Sorter() as answers, Sorter() as lines:
+        out = _Lines(known, lines, lost)
+        for record in contents.records():
+            if isinstance(record, JudgmentRow):
+                for entry in _entries(record, known, lost):
+                    answers.add(entry)
+            elif isinstance(record, MetricRow):
+                out.add_score(record)
+            else:
+                out.add_text(record)
+        out.add_ratings(answers)
+        out.add_missing()
+        yield f"documents/{known.pair}.docs", known.docs()
+        yield from out.files()
+    for what in [what for what, n in lost.items() if not n]:
+        del lost[what]
+
+
+def _entries(judgment: JudgmentRow, known: Known, lost: Counter[str]) -> Iterator[bytes]:
+    """The judgment once for each system that it is credited to, sorted by place."""
+    if judgment.document not in known.order:
+        lost["judgments of documents that are not of the test"] += 1
+    elif judgment.role not in RATED:
+        lost[f"judgments of the kind {judgment.role}"] += 1
+    elif not judgment.accepted:
+        lost["judgments of rejected tasks"] += 1
+    elif (judgment.task, judgment.item, judgment.position, judgment.rater) in known.voided:
+        lost["voided judgments"] += 1
+    elif (judgment.position is None) != known.by_document:
+        lost["judgments at another level than the protocol's"] += 1
+    else:
+        lost["that a judgment is a repeat"] += judgment.role == "repeat"
+        lost["that identical outputs were judged once"] += len(judgment.systems) > 1
+        lost["tasks of judgments"] += judgment.task != judgment.rater
+        lost["what else is kept with judgments"] += bool(judgment.meta)
+        lost["times of judgments"] += bool(judgment.started_at or judgment.submitted_at)
+        place = f"{known.order[judgment.document]:010d}\0{judgment.position or 1:010d}"
+        address = f"{judgment.rater}\0{judgment.task}\0{judgment.item}\0{judgment.revision or 0:010d}"
+        score = "" if judgment.score is None else repr(judgment.score)
+        for key in judgment.systems:
+            yield f"{place}\0{known.systems.of(key)}\0{address}\0\0{score}\0\0{encode(judgment)}".encode()
+
+
+class _Lines:
+    """Lines of all files but that of documents, sorted by path, system and place."""
+
+    def __init__(self, known: Known, lines: Sorter, lost: Counter[str]) -> None:
+        self._known, self._lines, self._lost = known, lines, lost
+        self._raters = Aliases(in_line, lost, known.raters)
+        self._metrics = Aliases(in_path, lost, {})
+        self._texts: dict[str, int] = {}
+
+    def _add(self, path: str, system: str, order: int, position: int, line: str) -> None:
+        self._lines.add(f"{path}\0{system}\0{order:010d}\0{position:010d}\0\0{line}".encode())
+
+    def add_text(self, record: Record) -> None:
+        """A source with its references, or an output."""
+        if not isinstance(record, SegmentRow | OutputRow) or record.document not in self._known.order:
+            return
+        place = self._known.order[record.document], record.position
+        pair = self._known.pair
+        if isinstance(record, OutputRow):
+            self._lost["errors shown with outputs"] += record.prefill is not None
+            self._text(f"system-outputs/{pair}/{self._known.systems.of(record.system)}.txt", place, record.text)
+            return
+        self._lost["what is known of segments"] += record.meta is not None
+        if record.source is not None:
+            self._text(f"sources/{pair}.txt", place, record.source)
+        for name, text in (record.references or {}).items():
+            self._text(f"references/{pair}.{self._known.references.of(name)}.txt", place, text)
+
+    def _text(self, path: str, place: tuple[int, int], text: str) -> None:
+        plain = text.translate(BREAKS)
+        self._lost["line ends in texts"] += plain != text
+        self._texts[path] = self._texts.get(path, 0) + 1
+        self._add(path, "", *place, plain)
+
+    def add_score(self, record: MetricRow) -> None:
+        """What a metric gave an output or a system; higher is better in these files."""
+        if record.document is not None and record.document not in self._known.order:
+            self._lost["scores of automatic metrics on documents that are not of the test"] += 1
+            return
+        self._lost["that lower is better by an automatic metric: its scores are negated"] += not record.higher_is_better
+        level = "sys" if record.document is None else "seg"
+        place = (0, 1) if record.document is None else (self._known.order[record.document], record.position or 1)
+        system = self._known.systems.of(record.system)
+        value = record.value if record.higher_is_better else -record.value + 0.0
+        path = f"{METRICS}{self._known.pair}/{self._metrics.of(record.metric)}.{level}.score"
+        self._add(path, system, *place, f"{system}\t{value!r}")
+
+    def add_missing(self) -> None:
+        """Count the lines that say nothing because there is no text."""
+        n = sum(map(len, self._known.positions))
+        self._lost["texts that are not there: empty lines"] += sum(n - found for found in self._texts.values())
+
+    def add_ratings(self, entries: Iterable[bytes]) -> None:
+        """The ratings of all outputs, and their means at every level."""
+        means = Means(self._known)
+        for (order, position, system), answers in _by_output(entries, self._lost):
+            for n, (judgment, score) in enumerate(answers, 1):
+                self._rating(n, system, (order, position), judgment)
+                means.add(order, position, system, self._numbers(judgment, score))
+            for name, mean in means.segment():
+                self._score(name, self._known.level, system, (order, position), mean)
+        for name, level, domain, system, order, mean in means.rest():
+            self._score(name, level, f"{domain} {system}" if domain else system, (order, 1), mean)
+
+    def _numbers(self, judgment: JudgmentRow, score: float | None) -> Mapping[str, float]:
+        """What the judgment comes to by name; higher is better."""
+        given = judgment.payload.get("scores")
+        if isinstance(given, Mapping):
+            self._lost["who judged by criteria: means only"] += 1
+            return {name: float(value) for name, value in given.items() if isinstance(value, int | float)}
+        return {} if score is None else {self._known.protocol: self._known.sign * score + 0.0}
+
+    def _rating(self, n: int, system: str, place: tuple[int, int], judgment: JudgmentRow) -> None:
+        if "scores" in judgment.payload:
+            return
+        if {name for name, value in judgment.payload.items() if value not in SILENT} - CARRIED:
+            self._lost["judgments with more than a score and errors: means only"] += 1
+            return
+        name, rater = f"{self._known.protocol}-{n}", self._raters.of(judgment.rater)
+        given = judgment.payload.get("score")
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            self._score(name, self._known.level, system, place, self._known.sign * float(given) + 0.0)
+        if self._known.by_document:
+            self._lost["raters of document scores"] += 1
+            return
+        errors = judgment.payload.get("errors")
+        marked = errors if isinstance(errors, list | tuple) else ()
+        found = [_error(one, self._lost) for one in marked if isinstance(one, Mapping)]
+        path = f"{HUMAN}{self._known.pair}.{name}.seg.rating"
+        self._add(path, system, *place, f"{system}\t{dumps({'errors': found})}\t{rater}")
+
+    def _score(self, name: str, level: str, system: str, place: tuple[int, int], value: float) -> None:
+        path = f"{HUMAN}{self._known.pair}.{name}.{level}.score"
+        self._add(path, system, *place, f"{system}\t{value!r}" if level != "domain" else f"{system} {value!r}")
+
+    def files(self) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Paths with their lines."""
+        split = (entry.decode().rpartition("\0\0") for entry in self._lines)
+        for path, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
+            yield path, self._filled(path, ((head.split("\0"), line) for head, _, line in group))
+
+    def _filled(self, path: str, entries: Iterable[tuple[list[str], str]]) -> Iterator[bytes]:
+        """The lines of a file, with one for every place where there is nothing."""
+        scored = path.startswith((HUMAN, METRICS))
+        level = path.rsplit(".", 2)[-2] if scored else "seg"
+        for system, block in groupby(entries, key=lambda entry: entry[0][1]):
+            lines = {(int(head[2]), int(head[3])): line for head, line in block}
+            if level in ("sys", "domain"):
+                yield from (f"{line}\n".encode() for line in lines.values())
+                continue
+            empty = f"{system}\t{NONE}" if scored else ""
+            for place in self._known.places(level):
+                yield f"{lines.get(place, empty)}\n".encode()
+
+
+def _by_output(entries: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[tuple[int, int, str], list[Answer]]]:
+    """What counts of each output: the latest answer at each address, by rater, task and item."""
+    split = (entry.decode().split("\0\0", 2) for entry in entries)
+    parsed = ((head.split("\0"), score, text) for head, score, text in split)
+    for (order, position, system), group in groupby(parsed, key=lambda one: tuple(one[0][:3])):
+        found: list[Answer] = []
+        for _, revisions in groupby(group, key=lambda one: one[0][3:6]):
+            *earlier, (_, score, text) = list(revisions)
+            lost["superseded revisions"] += len(earlier)
+            record = decode(json.loads(text), NOWHERE)
+            if isinstance(record, JudgmentRow):
+                found.append((record, _number(score, record)))
+        yield (int(order), int(position), system), found
+
+
+def _number(score: str, judgment: JudgmentRow) -> float | None:
+    """The stored score; where none is stored, the number that the rater gave, if it is one."""
+    given = judgment.payload.get("score")
+    return float(score) if score else float(given) if isinstance(given, int | float) else None
+
+
+def _error(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:
+    category = error.get("category")
+    lost["notes on errors"] += bool(error.get("note"))
+    lost["that an error is an omission"] += bool(error.get("omission"))
+    lost["which prefilled error an error came from"] += bool(error.get("prefill"))
+    start, end = error.get("start"), error.get("end")
+    placed = isinstance(start, int) and isinstance(end, int)
+    return {
+        "start": start if placed else NO_PLACE,
+        "end": end if placed else NO_PLACE,
+        "category": category or None,
+        "severity": error.get("severity"),
+        "is_source_error": error.get("side") == "source",
+    }

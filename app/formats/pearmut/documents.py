@@ -1,0 +1,166 @@
+"""A campaign document by document: its segments, outputs and what counts of its judgments, for writing `pearmut`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.formats.base import (
+    BY_METRICS,
+    CampaignRow,
+    DocumentRow,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    RaterRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+    VoidRow,
+)
+from app.formats.kit.place_names import Aliases
+from app.formats.kit.records import decode, encode
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.written_judgments import NOWHERE, Address
+
+TEXT, ANSWER = "0", "1"
+
+
+@dataclass(slots=True)
+class Names:
+    """What documents, systems and raters are called, what was set aside, and how the campaign judges."""
+
+    protocol: str
+    criteria: Sequence[Mapping[str, object]]
+    systems: Aliases
+    documents: Aliases
+    raters: Aliases
+    voided: set[Address]
+    left: frozenset[str]
+
+
+@dataclass(slots=True)
+class Document:
+    """One document. outputs: by position and system. answers: what counts, rater by rater."""
+
+    key: str
+    segments: dict[int, SegmentRow] = field(default_factory=dict)
+    outputs: dict[int, dict[str, OutputRow]] = field(default_factory=dict)
+    answers: list[JudgmentRow] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """The last position that anything is known of."""
+        judged = [answer.position or 1 for answer in self.answers]
+        return max([*self.segments, *self.outputs, *judged], default=0)
+
+
+def look(records: Iterable[Record], lost: Counter[str]) -> Names:
+    """Read all records once, for names and what was set aside."""
+    campaign: CampaignRow | None = None
+    systems: dict[str, str] = {}
+    found: dict[str, str] = {}
+    raters: dict[str, str] = {}
+    left: set[str] = set()
+    voided: set[Address] = set()
+    for record in records:
+        if isinstance(record, CampaignRow):
+            campaign = record
+            lost["languages and options of the campaign"] += bool(record.source_language or record.options)
+        elif isinstance(record, SystemRow):
+            systems[record.key] = record.name
+            lost["that systems are human, their labs and tags"] += bool(
+                record.kind == "human" or record.lab or record.tags
+            )
+        elif isinstance(record, DocumentRow):
+            found[record.key] = record.name
+            left |= {record.key} if record.kind != "test" else set()
+            lost["domains, order and notes of documents"] += bool(record.domain or record.position or record.meta)
+        elif isinstance(record, RaterRow):
+            raters[record.key] = record.name
+            lost["persons and attributes of raters"] += bool(record.person or record.attributes)
+        elif isinstance(record, VoidRow):
+            voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, MetricRow):
+            lost[BY_METRICS] += 1
+        elif isinstance(record, SegmentRow):
+            lost["what is known of segments"] += record.meta is not None
+    lost["documents that are not of the test"] += len(left)
+    options = (campaign.options if campaign else None) or {}
+    criteria = options.get("criteria")
+    return Names(
+        protocol=(campaign.protocol if campaign else None) or "",
+        criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
+        systems=Aliases(bool, lost, systems),
+        documents=Aliases(_plain, lost, found),
+        raters=Aliases(bool, lost, raters),
+        voided=voided,
+        left=frozenset(left),
+    )
+
+
+def _plain(name: str) -> bool:
+    """Whether a document is called so that its first item tells its name."""
+    return bool(name) and "_#_" not in name and len(name) < 900
+
+
+def documents(records: Iterable[Record], names: Names, lost: Counter[str], *, judgments: bool) -> Iterator[Document]:
+    """Test documents by key; one is held at a time."""
+    with Sorter() as entries:
+        for record in records:
+            if isinstance(record, SegmentRow | OutputRow) and record.document not in names.left:
+                entries.add(f"{record.document}\0{TEXT}\0\0{encode(record)}".encode())
+            elif judgments and isinstance(record, JudgmentRow) and _has_place(record, names, lost):
+                address = (
+                    f"{record.rater}\0{record.position:010d}\0{record.task}\0{record.item}\0{record.revision or 0:010d}"
+                )
+                entries.add(f"{record.document}\0{ANSWER}\0{address}\0\0{encode(record)}".encode())
+        split = (entry.decode().rpartition("\0\0") for entry in entries)
+        parsed = ((head.split("\0"), text) for head, _, text in split)
+        for key, group in groupby(parsed, key=lambda one: one[0][0]):
+            yield _document(key, group, lost)
+
+
+def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> Document:
+    document = Document(key)
+    for _, same in groupby(entries, key=lambda one: one[0][1:6] if one[0][1] == ANSWER else one):
+        found = [decode(json.loads(text), NOWHERE) for _, text in same]
+        last = found[-1]
+        if isinstance(last, SegmentRow):
+            document.segments[last.position] = last
+        elif isinstance(last, OutputRow):
+            document.outputs.setdefault(last.position, {})[last.system] = last
+        elif isinstance(last, JudgmentRow):
+            lost["superseded revisions"] += len(found) - 1
+            document.answers.append(last)
+    return document
+
+
+def _has_place(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
+    """Whether a line of the log can hold the judgment; what it cannot say of it is counted."""
+    why = _left_out(judgment, names)
+    if why is not None:
+        lost[why] += 1
+        return False
+    lost["tasks of judgments"] += judgment.task != judgment.rater
+    lost["that identical outputs were judged once"] += len(judgment.systems) > 1
+    return True
+
+
+def _left_out(judgment: JudgmentRow, names: Names) -> str | None:
+    payload = judgment.payload.get("protocol")
+    if payload not in ("da", "esa", "mqm", "rating"):
+        return f"judgments by {str(payload)[:40]}"
+    if judgment.position is None:
+        return "judgments of whole items"
+    if judgment.document in names.left:
+        return "judgments of documents that are not of the test"
+    if judgment.role != "rating":
+        return f"judgments of the kind {judgment.role}"
+    if not judgment.accepted:
+        return "judgments of rejected tasks"
+    address = judgment.task, judgment.item, judgment.position, judgment.rater
+    return "voided judgments" if address in names.voided else None

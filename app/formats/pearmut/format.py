@@ -1,0 +1,64 @@
+"""`pearmut`: a campaign as Pearmut takes it (JSON) as a test set, and what it logs (JSONL) as judgments.
+
+An item has `src`, maybe `ref`, and `tgt`: model → text; a document is a list of items, a task a list of documents, and
+`data` holds documents, tasks, or tasks by user. `item_id` names a segment: a document is called by that of its first
+item, without the `_#_0` or `-0` at its end. Documents with checks or forms (`validation`, `form`, welcome, random and
+goodbye items) are left out and counted. A line of the log holds the answers of `user_id` to the document `item_i`, by
+model: an answer about a model that was not shown is refused. `"annotation": "__RESET__"` takes back what its user (all,
+where it is null) answered to that item before. Later answers are re-submissions.
+
+Offsets count what the page makes a place of: UTF-16 units (`split("")`), and line ends not at all (they become `<br>`).
+Both ends are inclusive; a start at the end of the text is `[missing]`, an omission without a place; one further on is
+another token shown there, an error without a place. Errors in `error_spans` of an item are shown with the output.
+
+Source: README, server/utils.py, web/src (`contentToCharSpans`) and examples/annotated_cache of zouharvi/pearmut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.domain.errors import Invalid
+from app.formats.base import Format, Input, ReadContext, ReadLog, Record
+from app.formats.kit.reading import blocks
+from app.formats.kit.whitespace import Stripper
+from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, Items
+from app.formats.pearmut.log import Log
+from app.formats.pearmut.writer import write_tree
+
+OPTIONS = {"human": "names of the models that are human, with commas"}
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Campaign files as a test set, logs as judgments. Raises Invalid with every bad line, unless they are skipped."""
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"pearmut has no option {unknown[0][:40]!r}; there is {', '.join(OPTIONS)}")
+    logs = [file for file in files if _is_log(file, context)]
+    items = Items(context, log)
+    strip = Stripper(log)
+    for file in (file for file in files if file not in logs):
+        for record in items.read(file):
+            yield strip(record)
+    log.finish()
+    protocol = context.protocol or items.protocol
+    known = {*PROTOCOLS.values(), BY_CRITERIA}
+    if logs and protocol not in known:
+        there = ", ".join(sorted(known))
+        raise Invalid(f"the log does not say by what it judges: import the campaign's file, or say protocol={there}")
+    for file in logs:
+        for record in Log(protocol or "", items, context, log).read(file):
+            yield strip(record)
+    log.finish()
+
+
+def _is_log(file: Input, context: ReadContext) -> bool:
+    """Whether the first line is an answer; campaign files are one object, whose members have other names."""
+    quiet = ReadLog(skip_bad_lines=True)
+    head = next(blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
+    return b'"annotation"' in head and b'"campaign_id"' not in head and b'"info"' not in head
+
+
+FORMAT = Format(
+    name="pearmut", title="Campaigns and logs of Pearmut", read=read, write_tree=write_tree, options=OPTIONS
+)

@@ -1,0 +1,247 @@
+"""Items of Pearmut as documents, segments and outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+
+from app.domain.errors import Invalid
+from app.domain.keys import to_key
+from app.domain.spans import severity_of
+from app.formats.base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    Input,
+    OutputRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.json_stream import Piece, pieces
+from app.formats.kit.names import Names
+from app.formats.kit.parallel_lines import listed
+from app.formats.kit.records import LONGEST_NAME
+from app.formats.kit.strict_json import dumps
+
+PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "esa", "mqm": "mqm"}
+BY_CRITERIA = "rating"  # where a campaign has sliders of its own
+CHECKS = "documents of tutorials, checks and forms"
+MOST_SEGMENTS = 2_000_000
+USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans", "instructions"})
+FIRST = re.compile(r"(?P<document>.+?)(_#+_|[-_.:/# ])0+")
+UNDECIDED = "undecided"
+Item = Mapping[str, object]
+
+
+class Items:
+    """Documents as they come by. protocol, at: what a campaign file says that it judges by, and where."""
+
+    def __init__(self, context: ReadContext, log: ReadLog) -> None:
+        self._context, self._log = context, log
+        self._human = frozenset(listed(context.options, "human"))
+        self._places: dict[str, tuple[str, int]] = {}
+        self._first: dict[str, str] = {}
+        self._documents, self._systems = Names("document", log), Names("system", log)
+        self._told: set[str] = set()
+        self.protocol: str | None = None
+        self.at: At | None = None
+
+    def read(self, file: Input) -> Iterator[Record]:
+        """The test set of a campaign file."""
+        for piece in pieces(file, self._context.limits, self._log):
+            self.at = self.at or piece.at
+            if piece.key == "info" and isinstance(piece.value, dict):
+                yield from self._campaign(piece.at, piece.value)
+            elif piece.key == "data":
+                for document in _documents(piece):
+                    yield from self._tried(piece.at, document)
+            elif piece.key is None or piece.key.startswith("data_"):
+                self._log.dropped[CHECKS] += 1
+
+    def _campaign(self, at: At, info: Item) -> Iterator[Record]:
+        self.protocol = PROTOCOLS.get(str(info.get("protocol")).casefold(), self.protocol)
+        criteria = _criteria(info.get("sliders"))
+        if criteria:
+            self.protocol = BY_CRITERIA
+        if self._context.protocol is None and self.protocol is not None:
+            yield CampaignRow(at, self.protocol, options={"criteria": criteria} if criteria else None)
+
+    def _tried(self, at: At, document: object) -> Iterator[Record]:
+        try:
+            found = list(self.records(at, items_of(document)))
+        except ValueError as fault:
+            self._log.bad_line(at, str(fault))
+            return
+        yield from found
+
+    def records(self, at: At, items: Sequence[Item]) -> Iterator[Record]:
+        """A document with the outputs that it shows. Raises ValueError before the first record."""
+        if is_check(items):
+            self._log.dropped[CHECKS] += 1
+            return
+        places, texts = self.places(items), [texts_of(item) for item in items]
+        prefills = [_prefilled(item, shown, self._log) for item, shown in zip(items, texts, strict=True)]
+        sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
+        name = self._first[places[0][0]]
+        if places[0][0] not in self._told and places[0][0] != name:
+            yield DocumentRow(at, places[0][0], name)
+        is_new = places[0][0] not in self._told
+        self._told.add(places[0][0])
+        for item, (document, position), shown, spans, (source, reference) in zip(
+            items, places, texts, prefills, sources, strict=True
+        ):
+            meta = {key: value for key, value in item.items() if key not in USED} if is_new else {}
+            references = {"ref": reference} if reference is not None else None
+            yield SegmentRow(at, document, position, source, references, meta or None)
+            for model, text in shown.items():
+                key, renamed = self._systems.of(model)
+                if renamed or (model in self._human and f"\0{key}" not in self._told):
+                    self._told.add(f"\0{key}")
+                    yield SystemRow(at, key, model, "human" if model in self._human else "mt")
+                yield OutputRow(at, key, document, position, text, spans.get(model))
+
+    def places(self, items: Sequence[Item]) -> list[tuple[str, int]]:
+        """Document and position of each item. Raises ValueError where they were elsewhere before."""
+        ids = [_id(item) for item in items]
+        known = [self._places.get(one) for one in ids]
+        found = [place for place in known if place is not None]
+        if len(found) == len(ids):
+            return found
+        if found or len(set(ids)) < len(ids):
+            raise ValueError(f"item_id: {ids[0][:80]} and those after it are not the same document everywhere")
+        if len(self._places) + len(ids) > MOST_SEGMENTS:
+            raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
+        key = self._named(ids[0])
+        for position, one in enumerate(ids, 1):
+            self._places[one] = key, position
+        return [(key, position) for position in range(1, len(ids) + 1)]
+
+    def _named(self, first: str) -> str:
+        """The key of a document by the id of its first item."""
+        match = FIRST.fullmatch(first)
+        for name in ([match["document"]] if match else []) + [first]:
+            key = to_key(name)
+            if key not in self._first:
+                self._documents.of(name)
+                self._first[key] = name
+                return key
+        raise ValueError(f"item_id: another document is called {first[:80]} too")
+
+
+def items_of(document: object) -> list[Item]:
+    """The items of a document. Raises ValueError."""
+    if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
+        raise ValueError("a document must be a list of items")
+    return document
+
+
+def is_check(items: Sequence[Item]) -> bool:
+    """Whether a document is a tutorial, an attention check or a form."""
+    return any("validation" in item or "form" in item for item in items)
+
+
+def texts_of(item: Item) -> dict[str, str]:
+    """The outputs that an item shows, by model. Raises ValueError."""
+    texts, models = item.get("tgt"), item.get("models")
+    if isinstance(texts, list) and isinstance(models, list) and len(texts) == len(models):
+        texts = dict(zip(map(str, models), texts, strict=True))
+    if not isinstance(texts, dict) or not texts or not all(isinstance(text, str) for text in texts.values()):
+        raise ValueError("tgt: must be an object of texts, by model")
+    if not all(1 <= len(model) <= LONGEST_NAME for model in texts):
+        raise ValueError(f"tgt: a model must have 1 to {LONGEST_NAME} characters")
+    return texts
+
+
+def marks_of(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
+    """Marked errors as payloads have them. Raises ValueError."""
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise ValueError("error_spans: must be a list of objects")
+    return [_mark(one, text, log) for one in given]
+
+
+def _mark(one: Item, text: str, log: ReadLog) -> dict[str, object]:
+    said, category = one.get("severity"), one.get("category")
+    severity = severity_of(said) if isinstance(said, str) else UNDECIDED if said is None else None
+    start, end = one.get("start_i"), one.get("end_i")
+    if severity is None:
+        raise ValueError(f"error_spans: unknown severity {str(said)[:40]!r}")
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
+        raise ValueError(f"error_spans: start_i {str(start)[:40]!r} and end_i {str(end)[:40]!r} are no span")
+    mark: dict[str, object] = {"severity": severity}
+    if isinstance(category, str) and category:
+        mark["category"] = category
+    places = places_of(text)
+    if start == len(places):
+        return {**mark, "omission": True}
+    if start > len(places):
+        return {**mark, "note": f"token {start - len(places) + 1} behind the text"}
+    if end >= len(places):
+        log.repaired["errors that reach beyond the end of a text, cut there"] += 1
+    return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
+
+
+def places_of(text: str) -> Sequence[int]:
+    """Of each place that the page counts, its code point: UTF-16 units, and line ends not at all.
+
+    >>> places_of("a\\nb😀c")
+    [0, 2, 3, 3, 4]
+    """
+    if "\n" not in text and max(text, default="") <= "\uffff":
+        return range(len(text))
+    return [n for n, char in enumerate(text) if char != "\n" for _ in range(1 + (char > "\uffff"))]
+
+
+def _criteria(sliders: object) -> list[dict[str, object]]:
+    """Sliders as criteria; those that lack a name or bounds say nothing."""
+    found: list[dict[str, object]] = []
+    for slider in sliders if isinstance(sliders, list) else []:
+        said = slider if isinstance(slider, dict) else {}
+        name, bounds = said.get("name"), [said.get(bound) for bound in ("min", "max", "step")]
+        if isinstance(name, str) and name and all(type(bound) in (int, float) for bound in bounds):
+            minimum, maximum, step = (float(str(bound)) for bound in bounds)
+            found.append({"name": to_key(name), "minimum": minimum, "maximum": maximum, "step": step})
+    return found
+
+
+def _prefilled(item: Item, texts: Mapping[str, str], log: ReadLog) -> dict[str, tuple[Mapping[str, object], ...]]:
+    given = item.get("error_spans")
+    if isinstance(given, list):
+        given = dict(zip(texts, given, strict=False))
+    if given is not None and not isinstance(given, dict):
+        raise ValueError("error_spans: must be an object of lists, by model")
+    unknown = sorted(set(given or ()) - set(texts))
+    if unknown:
+        raise ValueError(f"error_spans: {unknown[0][:80]} is not shown")
+    return {model: tuple(marks_of(spans, texts[model], log)) for model, spans in (given or {}).items()}
+
+
+def _documents(piece: Piece) -> list[object]:
+    """The documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
+    value = piece.value
+    if isinstance(value, dict) and not piece.element:
+        return [document for task in value.values() for document in (task if isinstance(task, list) else [task])]
+    return value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+
+
+def _id(item: Item) -> str:
+    """What an item is called; by its source where nobody called it anything. Raises ValueError."""
+    given = item.get("item_id")
+    if given is None:
+        told = dumps([item.get("src"), item.get("ref")] if item.get("src") is not None else item.get("tgt"))
+        return f"item-{sha256(told.encode()).hexdigest()[:16]}"
+    if not isinstance(given, str | int) or not 1 <= len(str(given)) <= LONGEST_NAME:
+        raise ValueError("item_id: must be a text")
+    return str(given)
+
+
+def _text(item: Item, field: str) -> str | None:
+    value = item.get(field)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{field}: must be a text")
+    return value

@@ -1,0 +1,160 @@
+"""The log of Pearmut as judgments: read twice, first to see what was taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from app import protocols
+from app.domain.keys import to_key
+from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.judgment_rows import LATEST_TIME
+from app.formats.kit.names import Names
+from app.formats.kit.reading import lines
+from app.formats.kit.strict_json import NotStrictError, loads
+from app.formats.pearmut.items import Items, is_check, items_of, marks_of, texts_of
+
+RESET = "__RESET__"
+APART = ("welcome_", "random_", "goodbye_")
+CHECKS = "answers to tutorials, checks and forms"
+TAKEN_BACK = "answers that were taken back (__RESET__)"
+UNANSWERED = "outputs without an answer"
+LONGEST_LINE = 16 << 20
+Who = tuple[str | None, str | None]
+
+
+class Log:
+    """Logs of one campaign. protocol: what its answers are answers to."""
+
+    def __init__(self, protocol: str, items: Items, context: ReadContext, log: ReadLog) -> None:
+        self._protocol, self._items, self._log = protocol, items, log
+        self._fields = protocols.get(protocol).payload.model_fields
+        self._limits = replace(context.limits, line_bytes=max(LONGEST_LINE, context.limits.line_bytes))
+        self._raters = Names("rater", log)
+
+    def read(self, file: Input) -> Iterator[Record]:
+        """Texts and judgments of a log."""
+        reset: dict[Who, int] = {}
+        quiet = ReadLog(skip_bad_lines=True)
+        for at, entry in self._entries(file, quiet):
+            if entry.get("annotation") == RESET:
+                reset[_who(entry)] = at.line
+        for at, entry in self._entries(file, self._log):
+            if entry.get("annotation") == RESET:
+                continue
+            try:
+                user, item = _who(entry)
+                masks = ((user, item), (user, None), (None, item), (None, None))
+                if any(reset.get(who, 0) > at.line for who in masks):
+                    self._log.dropped[TAKEN_BACK] += 1
+                    continue
+                found = list(self._answers(at, entry))
+            except ValueError as fault:
+                self._log.bad_line(at, str(fault))
+                continue
+            yield from found
+
+    def _entries(self, file: Input, log: ReadLog) -> Iterator[tuple[At, Mapping[str, object]]]:
+        for number, line in lines(file, self._limits, log):
+            at = At(file.name, number)
+            try:
+                entry = loads(line)
+                if not isinstance(entry, dict) or "annotation" not in entry:
+                    raise NotStrictError("must be an object with an annotation")
+            except NotStrictError as fault:
+                log.bad_line(at, str(fault))
+                continue
+            yield at, entry
+
+    def _answers(self, at: At, entry: Mapping[str, object]) -> Iterator[Record]:
+        """The judgments of one line. Raises ValueError."""
+        user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
+        items = items_of(entry.get("item"))
+        if is_check(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
+            self._log.dropped[CHECKS] += 1
+            return
+        if not isinstance(user, str) or not 1 <= len(user) <= 1000:
+            raise ValueError("user_id: must be a text")
+        if not isinstance(given, list) or len(given) != len(items):
+            raise ValueError("annotation: must be a list, one entry for each item")
+        yield from self._items.records(at, items)
+        rater, (started, submitted) = self._raters.of(user)[0], _times(entry.get("actions"))
+        for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
+            texts = texts_of(item)
+            for model, answer in _answered(answers, texts):
+                payload = self._payload(answer, texts[model])
+                if payload is None:
+                    self._log.dropped[UNANSWERED] += 1
+                    continue
+                key = to_key(model)
+                yield JudgmentRow(
+                    at,
+                    rater,
+                    to_key(f"{key}:{document}"),
+                    (key,),
+                    document,
+                    position,
+                    rater,
+                    payload,
+                    started_at=started,
+                    submitted_at=submitted,
+                    meta={"textfield": text} if (text := answer.get("textfield")) else None,
+                )
+
+    def _payload(self, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
+        """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
+        payload: dict[str, object] = {"protocol": self._protocol}
+        if "errors" in self._fields:
+            payload["errors"] = marks_of(answer.get("error_spans"), text, self._log)
+        if "score" in self._fields:
+            score = answer.get("score")
+            if score is None:
+                return None
+            if not isinstance(score, int | float) or isinstance(score, bool):
+                raise ValueError("score: must be a number")
+            payload["score"] = float(score)
+        if "scores" in self._fields:
+            sliders = answer.get("sliders")
+            if not isinstance(sliders, dict) or not all(type(value) in (int, float) for value in sliders.values()):
+                return None
+            payload["scores"] = {to_key(name): float(value) for name, value in sliders.items()}
+        return payload
+
+
+def _answered(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Model and answer. Raises ValueError for a model that was not shown."""
+    if answers is None:
+        return
+    if isinstance(answers, list) and len(answers) == len(texts):
+        answers = dict(zip(texts, answers, strict=True))
+    if not isinstance(answers, dict):
+        raise ValueError("annotation: must be an object, by model")
+    for model, answer in answers.items():
+        if model not in texts:
+            raise ValueError(f"annotation: {model[:80]} was not shown")
+        if not isinstance(answer, dict):
+            raise ValueError(f"annotation: the answer about {model[:80]} must be an object")
+        yield model, answer
+
+
+def _who(entry: Mapping[str, object]) -> Who:
+    """User and item of an entry as text; None stands for all of them."""
+    user, item = entry.get("user_id"), entry.get("item_i")
+    return None if user is None else str(user), None if item is None else str(item)
+
+
+def _times(actions: object) -> tuple[datetime | None, datetime | None]:
+    """When the document was first loaded and last handed in, Unix seconds. Raises ValueError."""
+    found: dict[str, list[float]] = {"load": [], "submit": []}
+    for action in actions if isinstance(actions, list) else []:
+        kind, time = (action.get("action"), action.get("time")) if isinstance(action, dict) else (None, None)
+        if isinstance(kind, str) and kind in found:
+            if not isinstance(time, int | float) or not 0 <= time < LATEST_TIME:
+                raise ValueError("actions: time must be Unix seconds")
+            found[kind].append(float(time))
+    return _moment(min(found["load"], default=None)), _moment(max(found["submit"], default=None))
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

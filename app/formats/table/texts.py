@@ -1,0 +1,110 @@
+"""Delimited files of texts under a column map: one row a segment, or one a system's output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.formats.base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    Input,
+    OutputRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.cells import Cells, cells_of, position_of
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.names import Names
+from app.formats.kit.reading import lines, refuse
+from app.formats.kit.whitespace import Stripper
+
+ONLY = "all"
+
+
+def read_texts(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """A test set, or a part of one. Raises Invalid with every bad line, unless those are to be skipped."""
+    strip, texts = Stripper(log), _Texts(columns, context, log)
+    at = At(files[0].name if files else "", 1)
+    source, target = columns.constants.get("source_language"), columns.constants.get("target_language")
+    yield CampaignRow(at, columns.protocol, source, target, options=dict(columns.options) or None)
+    for file in files:
+        for record in texts.read(file):
+            yield strip(record)
+    log.finish()
+
+
+class _Texts:
+    """Rows as they come by. Without a column `position` the rows of a document follow each other, file by file."""
+
+    def __init__(self, columns: ColumnMap, context: ReadContext, log: ReadLog) -> None:
+        self._map, self._context, self._log = columns, context, log
+        self._documents, self._systems = Names("document", log), Names("system", log)
+        self._told: set[str] = set()
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def read(self, file: Input) -> Iterator[Record]:
+        """The records of a file."""
+        header: Mapping[str, int] | None = None
+        self._counts.clear()
+        for number, line in lines(file, self._context.limits, self._log):
+            at = At(file.name, number)
+            try:
+                found = cells_of(line, self._map)
+                if header is None:
+                    header, is_header = self._header(found, at)
+                    if is_header:
+                        continue
+                if len(found) != len(header):
+                    raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
+                records = list(self._row(Cells(found, header, self._map), at))
+            except ValueError as fault:
+                self._log.bad_line(at, str(fault))
+                continue
+            yield from records
+
+    def _header(self, found: Sequence[str], at: At) -> tuple[Mapping[str, int], bool]:
+        """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
+        names = list(self._map.header or (name.strip() for name in found))
+        missing = sorted(self._map.needed() - set(names))
+        if missing:
+            refuse(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
+        if len(set(names)) < len(names):
+            refuse(self._log, at, "the header names a column twice")
+        said = [name.strip().casefold() for name in found]
+        return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
+
+    def _row(self, cells: Cells, at: At) -> Iterator[Record]:
+        """One row. Raises ValueError before the first record."""
+        reason = cells.left_out()
+        if reason is not None:
+            self._log.dropped[reason] += 1
+            return
+        name, system = cells.name("document", ONLY), cells.get("system").strip()
+        if "system" in self._map.columns and not system:
+            raise ValueError("the system is empty")
+        key, position = self._documents.of(name)[0], self._position(cells, name, system)
+        domain = cells.get("domain").strip()
+        if key not in self._told:
+            self._told.add(key)
+            yield DocumentRow(at, key, name, domain=domain or None, position=len(self._told))
+        source = cells.get("source") if "source" in self._map.columns else None
+        references = {reference: cells.column(column) for reference, column in self._map.references.items()}
+        if source is not None or references:
+            yield SegmentRow(at, key, position, source, references or None)
+        outputs = {system: cells.get("target")} if system else {}
+        outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
+        for one, text in outputs.items():
+            of, is_new = self._systems.of(one)
+            if is_new:
+                yield SystemRow(at, of, one)
+            yield OutputRow(at, of, key, position, text)
+
+    def _position(self, cells: Cells, document: str, system: str) -> int:
+        if "position" in self._map.columns:
+            return position_of(cells.get("position").strip(), self._map.first_position)
+        count = self._counts[document, system] = self._counts.get((document, system), 0) + 1
+        return count

@@ -1,0 +1,356 @@
+"""`wmt-da`: WMT's table of direct assessments, separated by white space, twelve columns with a header.
+
+Conventions: the segment is `sid`, with the document before its last dot and the position after it; a bare number knows
+no document: then all segments are positions of one document `unknown`, and the campaign says so. One worker's HIT is
+one task, one presentation (rid, system, type, document) one item. A system whose name contains `HUMAN` is a human
+translation. `accepted=FILE` names the filtered file of two: rows that only the other file has were rejected by quality
+control. The order of rows is irrelevant; a row that stands twice alike counts once, two that contradict each other are
+an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
+from pathlib import PurePath
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    Format,
+    Input,
+    JudgmentRow,
+    RaterRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    Spread,
+    SystemRow,
+)
+from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
+from app.formats.kit.names import Names
+from app.formats.kit.reading import feed, lines, refuse
+from app.formats.kit.sorting import Sorter
+from app.formats.wmt_da.rows import MOST_REMEMBERED, ROLES, UNKNOWN, Row, RowReader, about, cells_of, header_fault
+from app.formats.wmt_da.writer import write
+
+HUMAN = "HUMAN"  # in the name of a human translation that is judged as a system (Knowles 2021)
+OPTIONS = {
+    "accepted": "name of the filtered file; rows that only the other file has were rejected",
+    "scale": "z where the scores are standardised already (no range check)",
+    "split": "language_pair: one campaign for each language pair in the files",
+}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the rows of all files have in common, with the first place of each value."""
+
+    pairs: dict[tuple[str, str], At] = field(default_factory=dict)
+    documents: dict[bool, At] = field(default_factory=dict)
+
+    def add(self, row: Row, pair: tuple[str, str]) -> None:
+        """Take in a row."""
+        if pair not in self.pairs and len(self.pairs) < 100:
+            self.pairs[pair] = row.at
+        if bool(row.document) not in self.documents:
+            self.documents[bool(row.document)] = row.at
+
+
+class DAPart:
+    """Rows of the lines that this reader has, sorted; see `Part`."""
+
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
+        self._standardised, self._accepted = _options(names, context)
+        if "split" in context.options:
+            raise Invalid("with the option split the files make several campaigns; this is about one")
+        self._log, self._rows, self._seen = log, Sorter(), _Seen()
+        self._read: Callable[[int, str], tuple[Row, tuple[str, str]] | None]
+
+    def open(self, file: str, number: int, line: str) -> bool:
+        """Take the columns of a file from its header. Raises Invalid."""
+        unfiltered = self._accepted not in (None, file)
+        header = _header(At(file, number), line, self._log)
+        reader = RowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
+        self._read = reader.read
+        return False
+
+    def take(self, number: int, line: str) -> None:
+        """Take in one line; what is wrong with it goes to the log."""
+        found = self._read(number, line)
+        if found is not None:
+            row, pair = found
+            self._seen.add(row, pair)
+            self._rows.add(row.pack())
+
+    def told(self) -> tuple[_Seen, bool]:
+        """What the rows have in common, and whether scores are standardised."""
+        return self._seen, self._standardised
+
+    def records(self) -> Iterator[Record]:
+        """All records, segment by segment."""
+        return _Records(self._log, two_files=self._accepted is not None).of(self._rows)
+
+    def close(self) -> None:
+        """Give up the temporary file."""
+        self._rows.close()
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    names = [file.name for file in files]
+    with closing(DAPart(names, context, log)) as part:
+        feed(part, files, context.limits, log)
+        log.finish()
+        yield _head_of(names, [part.told()])
+        yield from part.records()
+    log.finish()
+
+
+def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+    """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
+    column = _header(at, line, log).index("sid")
+    known: dict[str, str] = {}
+
+    def place(line: str) -> str:
+        try:
+            sid = cells_of(line)[column]
+        except (ValueError, IndexError):
+            return ""  # a bad line, wherever it is read
+        found = known.get(sid)
+        if found is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            found = known[sid] = about(sid)
+        return found
+
+    return place, False
+
+
+def _header(at: At, line: str, log: ReadLog) -> list[str]:
+    header = cells_of(line.replace('"', ""))
+    fault = header_fault(header)
+    if fault:
+        refuse(log, at, fault)
+    return header
+
+
+def _head_of(names: Sequence[str], told: Sequence[tuple[_Seen, bool]]) -> CampaignRow:
+    whole = _Seen()
+    for seen, _ in reversed(told):
+        whole.pairs.update(seen.pairs)
+        whole.documents.update(seen.documents)
+    return _campaign(names, whole, standardised=any(standardised for _, standardised in told))
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One stream of records for each language pair, each to be read before the next. Raises as `read`."""
+    names = [file.name for file in files]
+    standardised, accepted = _options(names, context)
+    seen: dict[str, _Seen] = {}
+    with Sorter() as rows:
+        for file in files:
+            for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
+                name = "-".join(pair)
+                seen.setdefault(name, _Seen()).add(row, pair)
+                if len(seen) > MOST_PARTS:
+                    raise Invalid(f"more than {MOST_PARTS} language pairs: is this the right column?")
+                rows.add(name.encode() + b"\0" + row.pack())
+        log.finish()
+        heads = {name: _campaign(names, one, standardised=standardised) for name, one in seen.items()}
+        if not heads:
+            _campaign(names, _Seen(), standardised=standardised)
+        split = (entry.partition(b"\0")[::2] for entry in rows)
+        for part, group in groupby(split, key=itemgetter(0)):
+            name = part.decode()
+            records = _Records(log, two_files=accepted is not None).of(row for _, row in group)
+            yield name, chain((heads[name],), records)
+    log.finish()
+
+
+def _options(names: Sequence[str], context: ReadContext) -> tuple[bool, str | None]:
+    """Whether scores are standardised, and the name of the filtered file. Raises Invalid."""
+    options = context.options
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"wmt-da has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    scale, accepted = options.get("scale"), options.get("accepted")
+    if options.get("split", SPLITS[0]) != SPLITS[0]:
+        raise Invalid(f"option split: only {SPLITS[0]} is known")
+    if scale not in (None, "z"):
+        raise Invalid("option scale: only z is known")
+    if accepted is None:
+        return scale == "z", None
+    named = [name for name in names if accepted in (name, PurePath(name).name)]
+    if len(named) != 1 or len(names) < 2:
+        raise Invalid(f"option accepted: name one of at least two files; there are {', '.join(names)}")
+    return scale == "z", named[0]
+
+
+def _rows(
+    file: Input, context: ReadContext, log: ReadLog, *, unfiltered: bool, z: bool
+) -> Iterator[tuple[Row, tuple[str, str]]]:
+    reader: RowReader | None = None
+    for number, line in lines(file, context.limits, log):
+        if reader is not None:
+            found = reader.read(number, line)
+            if found is not None:
+                yield found
+            continue
+        header = _header(At(file.name, number), line, log)
+        reader = RowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
+
+
+def _campaign(names: Sequence[str], seen: _Seen, *, standardised: bool) -> CampaignRow:
+    if not seen.pairs:
+        raise Invalid(f"there are no judgments in {', '.join(names)}")
+    if len(seen.pairs) > 1:
+        values = ", ".join(sorted(f"{s}-{t}" for s, t in seen.pairs))
+        places = tuple(Place((at.file, at.line), f"{s}-{t}") for (s, t), at in seen.pairs.items())
+        what = f"several language pairs in one import: {values}; a campaign has one"
+        raise Invalid(f"{what} (--option split={SPLITS[0]} makes one campaign each)", places=places)
+    if len(seen.documents) > 1:
+        places = tuple(
+            Place((at.file, at.line), "a document" if known else "no document") for known, at in seen.documents.items()
+        )
+        raise Invalid("some sids name a document and some do not; import them apart", places=places)
+    source, target = next(iter(seen.pairs))
+    return CampaignRow(
+        At(names[0], 1),
+        protocol="da",
+        source_language=source,
+        target_language=target,
+        options={"scale": "z"} if standardised else None,
+        documents_known=True in seen.documents,
+    )
+
+
+class _Records:
+    """Declarations where more than a key is known, and judgments, segment by segment."""
+
+    def __init__(self, log: ReadLog, *, two_files: bool) -> None:
+        self._log, self._two_files = log, two_files
+        self._systems, self._raters = Names("system", log), Names("rater", log)
+        self._documents = Names("document", log)
+        self._tasks = Names("task", log, report=False)
+        self._items = Names("item", log, report=False)
+        self._payloads: dict[str, dict[str, object]] = {}
+        self._humans: set[str] = set()
+
+    def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
+        """All records of sorted rows."""
+        for _, segment in groupby(map(Row.unpack, rows), key=itemgetter(0, 1)):
+            stated: Row | None = None
+            for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
+                row, rest = _head(group)
+                stated = stated or row
+                if row.sid == stated.sid:
+                    yield from self._judgment(row, rest)
+                    continue
+                for other in chain((row,), rest):
+                    self._bad(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
+
+    def _bad(self, row: Row, what: str, stated: Row) -> None:
+        self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
+
+    def _judgment(self, row: Row, rest: Iterator[Row]) -> Iterator[Record]:
+        """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
+        another = next(rest, None)
+        if another is None and not self._two_files:  # one row, one judgment
+            yield from self._records(row, accepted=row.unfiltered == "0")
+            return
+        seen = Counter([row.unfiltered])
+        contradicted = False
+        for other in chain((another,), rest) if another else rest:
+            if (other.score, other.time) == (row.score, row.time):
+                seen[other.unfiltered] += 1
+            else:
+                contradicted = True
+                self._bad(other, "another score or time for the same presentation than", row)
+        if contradicted:
+            return
+        if self._two_files and not seen["1"]:
+            self._log.bad_line(row.at, "this row of the filtered file is not in the unfiltered one")
+            return
+        if seen.total() > len(seen):
+            self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)
+        yield from self._records(row, accepted=seen["0"] > 0)
+
+    def _records(self, row: Row, *, accepted: bool) -> Iterator[Record]:
+        at = row.at
+        system, is_new = self._systems.of(row.system)
+        human = HUMAN in row.system
+        if is_new or (human and system not in self._humans):
+            yield SystemRow(at, system, row.system, "human" if human else "mt", guessed=True)
+        if human:
+            self._humans.add(system)
+            self._log.notes[f"judgments of {row.system}, taken for a human translation by its name"] += 1
+        rater, is_new = self._raters.of(row.worker)
+        if is_new:
+            yield RaterRow(at, rater, row.worker)
+        document, is_new = self._documents.of(row.document or UNKNOWN)
+        if is_new:
+            yield DocumentRow(at, document, row.document)
+        yield self._row(row, at, system, rater, document, accepted=accepted)
+
+    def _row(self, row: Row, at: At, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
+        position = int(row.position)
+        presented = f"{row.rid}:{system}:{row.type}"
+        meta: dict[str, object] = {}
+        if row.sid != (f"{row.document}.{position}" if row.document else str(position)):
+            meta["sid"] = row.sid
+        if row.time:
+            meta["seconds"] = float(row.time)
+        item_meta: dict[str, object] = {"rid": row.rid, "hit": row.hit}
+        if row.item != "ad":
+            item_meta["item"] = row.item
+        return JudgmentRow(
+            at,
+            self._tasks.of(f"{row.hit_id}:{rater}")[0],
+            self._items.of(f"{presented}:{document}" if row.document else presented)[0],
+            (system,),
+            document,
+            position,
+            rater,
+            self._payload(row.score),
+            role=ROLES[row.type],
+            accepted=accepted,
+            task_meta={"HITId": row.hit_id},
+            item_meta=item_meta,
+            meta=meta or None,
+        )
+
+    def _payload(self, score: str) -> dict[str, object]:
+        """The same object for the same score, for whoever knows it again."""
+        found = self._payloads.get(score)
+        if found is None:
+            if len(self._payloads) >= MOST_REMEMBERED:
+                self._payloads.clear()
+            found = self._payloads[score] = {"protocol": "da", "score": float(score)}
+        return found
+
+
+def _head(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+    """The first row, and those after it."""
+    return next(rows), rows
+
+
+FORMAT = Format(
+    name="wmt-da",
+    suffix="wmt-da.tsv",
+    title="Direct assessments as WMT published them (12 columns)",
+    read=read,
+    parts=parts,
+    write=write,
+    judged_by=("da",),
+    options=OPTIONS,
+    by_document=True,
+    by_segment=True,
+    spread=Spread(part=DAPart, route=route, head=_head_of),
+)

@@ -1,0 +1,166 @@
+"""Rows of a `wmt-da` file: columns by name, checked values, and a form that sorts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import NamedTuple
+
+from app.formats.base import At, ReadLog, RoleName
+from app.formats.kit.numbers import number
+
+COLUMNS = (
+    "HITId",
+    "WorkerId",
+    "Input.src",
+    "Input.trg",
+    "Input.item",
+    "hit",
+    "sys_id",
+    "rid",
+    "type",
+    "sid",
+    "score",
+    "time",
+)
+ROLES: Mapping[str, RoleName] = {"SYSTEM": "rating", "REPEAT": "repeat", "REF": "reference", "BAD_REF": "degraded"}
+LONGEST = 300
+MOST_REMEMBERED = 10_000
+LARGEST_Z = 1e6
+UNKNOWN = "unknown"
+_CELL = re.compile(r'"([^"]*+)"(?=[ \t]|$)|([^ \t"]++)(?=[ \t]|$)|(\S(?s:.)*+)')
+_SID = re.compile(r"(?:(?P<document>.+)\.)?(?P<position>\d{1,9})(?:_\d{1,9})?", re.ASCII)
+
+
+class Row(NamedTuple):
+    """One row as it is sorted; the fields before `score` say what was judged, by whom, and when it was shown."""
+
+    document: str
+    position: str
+    sid: str
+    system: str
+    hit_id: str
+    worker: str
+    rid: str
+    type: str
+    score: str
+    time: str
+    hit: str
+    item: str
+    unfiltered: str
+    file: str
+    line: str
+
+    def pack(self) -> bytes:
+        """The row as bytes that sort field by field."""
+        return "\0".join(self).encode()
+
+    @classmethod
+    def unpack(cls, entry: bytes) -> Row:
+        """Inverse of `pack`."""
+        return cls._make(entry.decode().split("\0"))
+
+    @property
+    def at(self) -> At:
+        """Where the row was read."""
+        return At(self.file, int(self.line))
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line, separated by tabs and blanks; a name in double quotes may hold blanks.
+
+    Raises ValueError where a quote is not closed or stands within a cell.
+
+    >>> cells_of('NA\\tevaluator1  "Online W"')
+    ['NA', 'evaluator1', 'Online W']
+    """
+    if '"' not in line:
+        return line.split() if line.isascii() else [cell for cell in re.split(r"[ \t]+", line) if cell]
+    cells = []
+    for quoted, plain, stray in _CELL.findall(line):
+        if stray:
+            raise ValueError("a double quote is not closed, or stands within a cell")
+        cells.append(plain or quoted)
+    return cells
+
+
+def about(sid: str) -> str:
+    """What a segment shares with those that must be read with it: its document, or its position where none is known.
+
+    >>> about("news.12"), about("news.13_1"), about("0012")
+    ('news', 'news', '#12')
+    """
+    place = _SID.fullmatch(sid)
+    if place is None:
+        return ""
+    return place["document"] or f"#{int(place['position'])}"
+
+
+def header_fault(cells: list[str]) -> str | None:
+    """Why the first line is not the header that is needed."""
+    if sorted(cells) == sorted(COLUMNS):
+        return None
+    missing = [name for name in COLUMNS if name not in cells]
+    what = f"lacks {', '.join(missing)}" if missing else "has columns too many"
+    found = ", ".join(cell[:40] for cell in cells[:20])
+    return f"the header {what}; found {found}; needed are {', '.join(COLUMNS)}"
+
+
+class RowReader:
+    """Turns lines into rows; what it cannot take goes to the log as a bad line."""
+
+    def __init__(self, file: str, header: list[str], log: ReadLog, *, unfiltered: bool, standardised: bool) -> None:
+        self._file, self._log = file, log
+        self._cells = itemgetter(*(header.index(name) for name in COLUMNS))
+        self._places: dict[str, tuple[str, str]] = {}
+        self._scores: dict[str, str] = {}
+        self._unfiltered = "1" if unfiltered else "0"
+        self._standardised = standardised
+
+    def read(self, line_number: int, line: str) -> tuple[Row, tuple[str, str]] | None:
+        """The row of a line with its language pair, None where it is a bad line."""
+        try:
+            return self._row(line_number, line)
+        except ValueError as fault:
+            self._log.bad_line(At(self._file, line_number), str(fault))
+            return None
+
+    def _row(self, line_number: int, line: str) -> tuple[Row, tuple[str, str]]:
+        found = cells_of(line)
+        if len(found) != len(COLUMNS):
+            raise ValueError(f"there are {len(found)} columns where {len(COLUMNS)} are needed")
+        hit_id, worker, source, target, item, hit, system, rid, kind, sid, score, time = self._cells(found)
+        if (len(line) > LONGEST and max(map(len, found)) > LONGEST) or not system or not worker:
+            raise ValueError(f"a cell is empty or has more than {LONGEST} characters")
+        if kind not in ROLES:
+            raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(ROLES)}")
+        document, position = self._places.get(sid) or self._place(sid)
+        scored = self._scores.get(score) or self._score(score)
+        seconds = "" if time == "NA" else repr(number(time))
+        judged = (document, position, sid, system, hit_id, worker, rid, kind, scored)
+        row = Row(*judged, seconds, hit, item, self._unfiltered, self._file, str(line_number))
+        return row, (source, target)
+
+    def _place(self, sid: str) -> tuple[str, str]:
+        """Document and padded position of a segment."""
+        place = _SID.fullmatch(sid)
+        if place is None or not int(place["position"]):
+            raise ValueError(f"sid {sid[:60]!r} is neither a number from 1 nor document.number")
+        if len(self._places) >= MOST_REMEMBERED:
+            self._places.clear()
+        self._places[sid] = found = place["document"] or "", place["position"].zfill(10)
+        return found
+
+    def _score(self, text: str) -> str:
+        """The number as it is stored, where it is on the scale."""
+        score = number(text)
+        if self._standardised:
+            if abs(score) > LARGEST_Z:
+                raise ValueError(f"standardised score {text[:40]} is out of any range")
+        elif not 0 <= score <= 100:
+            raise ValueError(f"score {text[:40]} is not from 0 to 100 (for standardised scores: --option scale=z)")
+        if len(self._scores) >= MOST_REMEMBERED:
+            self._scores.clear()
+        self._scores[text] = found = repr(score)
+        return found

@@ -1,0 +1,284 @@
+"""Lines of `wmt-jsonl`, sorted by language pair and document, as records."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Self
+
+from app.domain.errors import Invalid
+from app.domain.keys import to_key
+from app.formats.base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    Input,
+    JudgmentRow,
+    OutputRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.names import Names
+from app.formats.kit.parallel_lines import listed
+from app.formats.kit.reading import lines, refuse
+from app.formats.kit.records import LONGEST_NAME, decode, encode
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import NotStrictError, loads
+from app.formats.kit.whitespace import Stripper
+from app.formats.wmt_jsonl.scores import judgments_of
+
+BLANK_LINE = "\n\n"
+MOST_PAIRS = 1000
+USED = frozenset({"doc_id", "domain", "src_lang", "tgt_lang", "src_text", "refs", "tgt_text", "scores", "hypothesis"})
+BETWEEN, INDEX = "_#_", re.compile(r"[0-9]{1,6}")
+REFERENCE = re.compile(r"ref[A-Z0-9]?", re.ASCII)
+JUDGED_BY = "esa"
+Object = Mapping[str, object]
+Keyed = tuple[int, int, int, Record]  # language pair, document and position that a record is sorted by
+
+
+@dataclass(slots=True)
+class _Document:
+    """A document as far as it is known. pair, index: of its language pair, and its own among all."""
+
+    pair: int
+    index: int
+    segments: int
+
+
+class Documents:
+    """Everything in the files. pairs: the language pairs of the test set; one without a name where none is told."""
+
+    def __init__(self, context: ReadContext, log: ReadLog) -> None:
+        self._context, self._log = context, log
+        self._whole = "segments" in context.options
+        self._human = frozenset(listed(context.options, "human"))
+        self._keys, self._systems = Names("document", log), Names("system", log)
+        self._known: dict[str, _Document] = {}
+        self._told: set[tuple[int, str]] = set()
+        self._judged: dict[int, At] = {}
+        self._entries = Sorter()
+        self.pairs: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._entries.close()
+
+    def take(self, files: Sequence[Input]) -> None:
+        """Read all files, the test set first. Raises Invalid with every bad line, unless those are to be skipped."""
+        systems = [file for file in files if self._holds_outputs(file)]
+        for file in (file for file in files if file not in systems):
+            for at, line in self._objects(file):
+                self._try(at, self._document(at, line))
+        self._log.finish()
+        if systems and not self._known:
+            self._from_campaign(systems[0])
+        for file in systems:
+            for at, line in self._objects(file):
+                self._try(at, self._hypothesis(at, line, _stem(file.name)))
+        self._log.finish()
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Record]]]:
+        """The records of each language pair, in the order of the files, each to be read before the next."""
+        for pair, group in groupby(self._entries, key=lambda entry: int(entry[: entry.index(b"\0")])):
+            yield self.pairs[pair], self._records(pair, group)
+
+    def _records(self, pair: int, entries: Iterable[bytes]) -> Iterator[Record]:
+        source, found, target = self.pairs[pair].partition("-")
+        protocol = (self._context.protocol or JUDGED_BY) if pair in self._judged else None
+        at = self._judged.get(pair, At("", 0))
+        strip = Stripper(self._log)
+        yield CampaignRow(at, protocol, source if found else None, target if found else None)
+        for entry in entries:
+            *_, file, number, text = entry.decode().split("\0")
+            yield strip(decode(json.loads(text), At(file, int(number))))
+
+    def _try(self, at: At, records: Iterator[Keyed]) -> None:
+        """Keep the records of one line: all of them, or none where it is a bad line."""
+        try:
+            found = list(records)
+        except ValueError as fault:
+            self._log.bad_line(at, str(fault))
+            return
+        for pair, document, position, record in found:
+            head = f"{pair:04d}\0{document:08d}\0{position:08d}\0{_rank(record)}"
+            self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode(record)}".encode())
+
+    def _document(self, at: At, line: Object) -> Iterator[Keyed]:
+        """A line of the test set. Raises ValueError, before the first record."""
+        pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
+        name, index = _name(line), None
+        if judged and isinstance(line["src_text"], str) and (part := numbered(name)):
+            name, index = part
+        key = self._keys.of(name)[0]
+        known = self._known.get(key)
+        if known is not None and not judged:
+            raise ValueError(f"the document {name[:80]} stands twice")
+        sources = self._cut(line["src_text"], "src_text")
+        references = self._aligned(line, "refs", len(sources))
+        outputs = self._aligned(line, "tgt_text", len(sources))
+        first = (index if index is not None else known.segments if known else 0) + 1
+        judgments = list(judgments_of(at, line, key, first, len(sources), self._context, self._log))
+        if known is None:
+            known = self._known[key] = _Document(pair, len(self._known) + 1, 0)
+            yield pair, known.index, 0, _declaration(at, line, key, name, known.index)
+        known.segments = max(known.segments, first + len(sources) - 1)
+        for n, source in enumerate(sources):
+            named = {reference: texts[n] for reference, texts in references.items()}
+            yield pair, known.index, first + n, SegmentRow(at, key, first + n, source, named or None)
+        for system, paragraphs in outputs.items():
+            yield from self._outputs(at, system, key, known, first, paragraphs)
+        for _, judgment in judgments:
+            self._judged.setdefault(pair, at)
+            yield pair, known.index, first, judgment
+
+    def _aligned(self, line: Object, field: str, n: int) -> dict[str, list[str]]:
+        """Texts by name, each with as many paragraphs as the source. Raises ValueError."""
+        given = _mapping(line, field)
+        texts = {name: self._cut(_reference(v), f"{field}.{name}") for name, v in given.items() if v is not None}
+        for name, paragraphs in texts.items():
+            if len(paragraphs) != n:
+                raise ValueError(f"{field}.{name[:80]} has {len(paragraphs)} paragraphs, the source has {n}")
+        return texts
+
+    def _hypothesis(self, at: At, line: Object, system: str) -> Iterator[Keyed]:
+        """A line of a system's file. Raises ValueError."""
+        key = to_key(_name(line))
+        known = self._known.get(key)
+        if known is None:
+            self._log.dropped["outputs on documents that are not in the test set"] += 1
+            return
+        if line["hypothesis"] is None:
+            self._log.dropped["documents without an output"] += 1
+            return
+        paragraphs = self._cut(line["hypothesis"], "hypothesis")
+        if len(paragraphs) != known.segments:
+            raise ValueError(f"the output has {len(paragraphs)} paragraphs, the source has {known.segments}")
+        yield from self._outputs(at, system, key, known, 1, paragraphs)
+
+    def _outputs(
+        self, at: At, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
+    ) -> Iterator[Keyed]:
+        yield from self._declared(at, system, known)
+        key = to_key(system)
+        for position, text in enumerate(paragraphs, first):
+            yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
+
+    def _declared(self, at: At, system: str, known: _Document) -> Iterator[Keyed]:
+        """What is known of a system, once for each language pair."""
+        key, _ = self._systems.of(system)
+        if (known.pair, key) in self._told:
+            return
+        self._told.add((known.pair, key))
+        human = system in self._human or REFERENCE.fullmatch(system) is not None
+        yield known.pair, 0, 0, SystemRow(at, key, system, "human" if human else "mt")
+
+    def _cut(self, value: object, what: str) -> list[str]:
+        """The paragraphs of a text. Raises ValueError."""
+        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            return [BLANK_LINE.join(value)] if self._whole else list(value)
+        if not isinstance(value, str):
+            raise ValueError(f"{what[:80]}: must be a text")
+        return [value] if self._whole else value.split(BLANK_LINE)
+
+    def _pair(self, line: Object) -> int:
+        """The number of the line's language pair. Raises ValueError."""
+        languages = [line.get(field) for field in ("src_lang", "tgt_lang")]
+        if any(code is not None and (not isinstance(code, str) or not 1 <= len(code) <= 35) for code in languages):
+            raise ValueError("src_lang and tgt_lang must be codes of languages")
+        pair = "-".join(str(code).replace("-", "_") for code in languages) if all(languages) else ""
+        if pair not in self.pairs:
+            if len(self.pairs) >= MOST_PAIRS:
+                raise Invalid(f"more than {MOST_PAIRS} language pairs")
+            self.pairs.append(pair)
+        return self.pairs.index(pair)
+
+    def _from_campaign(self, file: Input) -> None:
+        """The test set is in the campaign already. Raises Invalid where it has none."""
+        self.pairs = [""]
+        for index, (key, length) in enumerate(self._context.outline(), 1):
+            self._known[key] = _Document(0, index, length)
+        if not self._known:
+            refuse(self._log, At(file.name, 1), "the test set is neither among the files nor in the campaign")
+
+    def _holds_outputs(self, file: Input) -> bool:
+        quiet = ReadLog(skip_bad_lines=True)
+        for _, line in lines(file, self._context.limits, quiet):
+            try:
+                found = loads(line)
+            except NotStrictError:
+                return False  # read with the test set, where it is a bad line
+            return isinstance(found, dict) and "hypothesis" in found
+        return False
+
+    def _objects(self, file: Input) -> Iterator[tuple[At, Object]]:
+        field = "hypothesis" if self._holds_outputs(file) else "src_text"
+        for number, line in lines(file, self._context.limits, self._log):
+            at = At(file.name, number)
+            try:
+                found = loads(line)
+                if not isinstance(found, dict) or field not in found:
+                    raise NotStrictError(f"must be an object with doc_id and {field}")
+            except NotStrictError as fault:
+                self._log.bad_line(at, str(fault))
+                continue
+            yield at, found
+
+
+def numbered(name: str) -> tuple[str, int] | None:
+    """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
+
+    >>> numbered("en-de_#_news_#_bbc.1_#_3"), numbered("en-de_#_news_#_3")
+    (('en-de_#_news_#_bbc.1', 3), None)
+    """
+    document, _, index = name.rpartition(BETWEEN)
+    domain = document.find(BETWEEN, 1)
+    own = document.find(BETWEEN, domain + len(BETWEEN) + 1) if domain > 0 else -1
+    told = own > 0 and own + len(BETWEEN) < len(document)
+    return (document, int(index)) if told and INDEX.fullmatch(index) else None
+
+
+def _declaration(at: At, line: Object, key: str, name: str, position: int) -> DocumentRow:
+    """The document of a line, with whatever else is said of it."""
+    meta = {field: value for field, value in line.items() if field not in USED and value not in (None, "")}
+    domain = line.get("domain")
+    said = domain[:LONGEST_NAME] if isinstance(domain, str) and domain else None
+    return DocumentRow(at, key, name, domain=said, position=position, meta=meta or None)
+
+
+def _rank(record: Record) -> str:
+    """Declarations before texts before judgments."""
+    order = (SystemRow, DocumentRow, SegmentRow, OutputRow, JudgmentRow)
+    return f"{next(n for n, kind in enumerate(order) if isinstance(record, kind))}"
+
+
+def _name(line: Object) -> str:
+    name = line.get("doc_id")
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
+        raise ValueError(f"doc_id: must be a text of 1 to {LONGEST_NAME} characters")
+    return name
+
+
+def _reference(value: object) -> object:
+    return value.get("ref") if isinstance(value, dict) else value
+
+
+def _mapping(line: Object, field: str) -> Mapping[str, object]:
+    found = line.get(field)
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(1 <= len(name) <= LONGEST_NAME for name in found):
+        raise ValueError(f"{field}: must be an object, by name")
+    return found
+
+
+def _stem(name: str) -> str:
+    return name.rsplit("/", 1)[-1].removesuffix(".gz").removesuffix(".jsonl") or name

@@ -1,0 +1,86 @@
+"""`wmt-jsonl`: test sets, system files and judged outputs as WMT publishes them from 2025 on, one object a line.
+
+A line with `src_text` is a document of the test set (`doc_id`, `domain`, `src_lang`, `tgt_lang`, `refs`: name → text or
+`{"ref": text}`), perhaps with outputs in `tgt_text` (system → text); one with `hypothesis` is a system's output on
+`doc_id`, the system being the name of the file. Texts are strings that blank lines cut into paragraphs, each of which
+is a segment, or lists of paragraphs. A document that stands in several lines goes on in the next: then each is a
+paragraph, as in the files with judgments (whose `doc_id` may end in `_#_` and its number from 0, as a fourth part).
+
+The test set may be in the same import, or in the campaign. A text with another number of paragraphs than the source is
+a bad line: nobody can tell which belong together. `--option segments=documents` does not cut.
+
+Source: README of wmt-conference/wmt26-general-mt; data and humeval/04-collect_humeval.py of wmt25-general-mt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.domain.errors import Invalid, Place
+from app.formats.base import Format, Input, ReadContext, ReadLog, Record
+from app.formats.wmt_jsonl.documents import Documents
+from app.formats.wmt_jsonl.writer import write
+
+OPTIONS = {
+    "language_pair": "the pair to read, such as en-cs_CZ, where there are several",
+    "split": "language_pair: one campaign for each pair",
+    "segments": "documents: do not cut texts into paragraphs",
+    "human": "names of the systems that are human, with commas",
+}
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """One language pair. Raises Invalid with every bad line, unless those are to be skipped."""
+    if "split" in context.options:
+        raise Invalid("with the option split the files make several campaigns; this is about one")
+    wanted = context.options.get("language_pair")
+    with _documents(files, context, log) as documents:
+        pairs = documents.pairs
+        if wanted is not None and wanted not in pairs:
+            there = ", ".join(pairs) or "none"
+            raise Invalid(
+                "there are no texts of that language pair",
+                places=(Place(("options", "language_pair"), f"there are: {there}"),),
+            )
+        if wanted is None and len(pairs) > 1:
+            what = f"several language pairs in one import: {', '.join(pairs)}; a campaign has one"
+            raise Invalid(f"{what} (--option language_pair=PAIR, or split=language_pair for one campaign each)")
+        for pair, records in documents.parts():
+            for record in records:
+                if pair == (wanted or pair):
+                    yield record
+    log.finish()
+
+
+def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+    """One stream of records for each language pair."""
+    if context.options.get("split") != "language_pair":
+        raise Invalid("option split: must be language_pair")
+    with _documents(files, context, log) as documents:
+        for pair, records in documents.parts():
+            yield pair or "unknown", records
+    log.finish()
+
+
+def _documents(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Documents:
+    """Everything in the files, sorted by language pair and document. Raises Invalid with every bad line."""
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"wmt-jsonl has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    if context.options.get("segments", "documents") != "documents":
+        raise Invalid("the options are not valid", places=(Place(("options", "segments"), "must be documents"),))
+    documents = Documents(context, log)
+    documents.take(files)
+    return documents
+
+
+FORMAT = Format(
+    name="wmt-jsonl",
+    suffix="wmt.jsonl",
+    title="Test sets and system outputs as WMT publishes them from 2025 on",
+    read=read,
+    parts=parts,
+    write=write,
+    options=OPTIONS,
+    by_document=True,
+)

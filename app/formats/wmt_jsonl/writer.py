@@ -1,0 +1,149 @@
+"""Writing `wmt-jsonl`: one line a document, with sources, references and outputs.
+
+Paragraphs are joined by blank lines, or stand in a list where one of them has a blank line itself, or where the
+document is called as if it were one paragraph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from app.formats.base import (
+    BY_METRICS,
+    CampaignRow,
+    DocumentRow,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.formats.kit.records import decode, encode
+from app.formats.kit.sorting import Sorter
+from app.formats.kit.strict_json import dumps
+from app.formats.kit.written_judgments import NOWHERE
+from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, numbered
+
+Texts = Mapping[int, str]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What lines are made of beside texts."""
+
+    campaign: CampaignRow | None = None
+    systems: dict[str, SystemRow] = field(default_factory=dict)
+    documents: dict[str, DocumentRow] = field(default_factory=dict)
+
+
+def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
+    """Test documents in their order; what has no place is counted in `lost`."""
+    lost = Counter() if lost is None else lost
+    known = _Known()
+    with Sorter() as texts:
+        for record in records:
+            if isinstance(record, SegmentRow | OutputRow):
+                texts.add(f"{record.document}\0{record.position:010d}\0\0{encode(record)}".encode())
+            elif not _note(known, record, lost):
+                lost["judgments"] += isinstance(record, JudgmentRow)
+                lost[BY_METRICS] += isinstance(record, MetricRow)
+        with Sorter() as lines:
+            for document, line in _lines(known, texts, lost):
+                position = known.documents[document].position if document in known.documents else None
+                lines.add(f"{position or 10**9:010d}\0{document}\0\0{line}".encode())
+            for entry in lines:
+                yield entry.rpartition(b"\0\0")[2] + b"\n"
+    for what in [what for what, n in lost.items() if not n]:
+        del lost[what]
+
+
+def _note(known: _Known, record: Record, lost: Counter[str]) -> bool:
+    """Take in what is known of campaign, systems and documents; False for anything else."""
+    if isinstance(record, CampaignRow):
+        known.campaign = record
+    elif isinstance(record, SystemRow):
+        known.systems[record.key] = record
+        by_name = "human" if REFERENCE.fullmatch(record.name) else "mt"
+        lost["which systems are human, and their labs and tags"] += record.kind != by_name or bool(
+            record.lab or record.tags
+        )
+    elif isinstance(record, DocumentRow):
+        known.documents[record.key] = record
+    else:
+        return False
+    return True
+
+
+def _lines(known: _Known, texts: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Key and line of each test document."""
+    split = (entry.decode().rpartition("\0\0") for entry in texts)
+    for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
+        found = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        row = known.documents.get(document)
+        if row is not None and row.kind != "test":
+            lost[f"documents of the kind {row.kind}"] += 1
+            continue
+        segments = {one.position: one for one in found if isinstance(one, SegmentRow)}
+        if any(one.source is None for one in segments.values()):
+            lost["documents without a source"] += 1
+            continue
+        lost["what is known of segments"] += sum(one.meta is not None for one in segments.values())
+        by_system: dict[str, dict[int, str]] = {}
+        for one in found:
+            if isinstance(one, OutputRow):
+                by_system.setdefault(one.system, {})[one.position] = one.text
+                lost["errors shown with outputs"] += one.prefill is not None
+        yield document, dumps(_line(known, document, segments, by_system, lost))
+
+
+def _line(
+    known: _Known,
+    document: str,
+    segments: Mapping[int, SegmentRow],
+    by_system: Mapping[str, Texts],
+    lost: Counter[str],
+) -> dict[str, object]:
+    row, campaign = known.documents.get(document), known.campaign
+    references: dict[str, dict[int, str]] = {}
+    for position, segment in segments.items():
+        for name, text in (segment.references or {}).items():
+            references.setdefault(name, {})[position] = text
+    kept = {name: value for name, value in ((row.meta if row else None) or {}).items() if name not in USED}
+    line: dict[str, object] = {**kept, "doc_id": row.name if row else document}
+    if row is not None and row.domain:
+        line["domain"] = row.domain
+    if campaign is not None and campaign.source_language and campaign.target_language:
+        line |= {"src_lang": campaign.source_language, "tgt_lang": campaign.target_language}
+    sources = [str(segments[position].source) for position in sorted(segments)]
+    line["src_text"] = sources if numbered(str(line["doc_id"])) else _joined(sources)
+    line["refs"] = dict(_whole(references, segments, lost, "references"))
+    outputs = dict(_whole(by_system, segments, lost, "outputs"))
+    line["tgt_text"] = {_name(known, system): text for system, text in outputs.items()}
+    return line
+
+
+def _whole(
+    texts: Mapping[str, Texts], segments: Mapping[int, object], lost: Counter[str], what: str
+) -> Iterator[tuple[str, object]]:
+    """Texts by name, of those that there are for every segment."""
+    for name, found in sorted(texts.items()):
+        if found.keys() == segments.keys():
+            yield name, _joined([found[position] for position in sorted(found)])
+        else:
+            lost[f"{what} of documents that lack some of their segments"] += len(found)
+
+
+def _joined(paragraphs: list[str]) -> object:
+    """Paragraphs as one text, where cutting it gives the same again."""
+    text = BLANK_LINE.join(paragraphs)
+    return text if text.split(BLANK_LINE) == paragraphs else paragraphs
+
+
+def _name(known: _Known, system: str) -> str:
+    row = known.systems.get(system)
+    return system if row is None else row.name

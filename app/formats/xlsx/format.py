@@ -1,0 +1,78 @@
+"""`xlsx`: a spreadsheet with one sheet a rater, for raters who work in one; protocols that ask for one number only.
+
+A row is one output: its number, two texts, and the cell for the score, which alone can be changed and takes only what
+is on the scale. Texts stand in the order in which the task shows them, and headings do not say which is the source
+where the protocol hides it. Three hidden columns say where an answer belongs, in the words of addresses: the public
+name of the task, the item, the segment. Neither systems nor roles are in the file. Scores that are there already are
+filled in. A cell without a score is no answer. What a spreadsheet would take for a formula has an apostrophe in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from app import protocols
+from app.domain.errors import Invalid
+from app.formats.base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record, ShownRow
+from app.formats.kit.numbers import number
+from app.formats.kit.reading import refuse
+from app.formats.xlsx.reader import SheetRow, rows_of
+from app.formats.xlsx.writer import JUDGED_BY, Address, write_book
+
+UNANSWERED = "outputs without a score"
+
+
+def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """The scores in the sheets as judgments of the campaign's tasks. Raises Invalid with every bad line."""
+    if context.options:
+        raise Invalid(f"xlsx takes no options, not {min(context.options)[:40]!r}")
+    if context.protocol not in JUDGED_BY:
+        raise Invalid(f"a spreadsheet is read into a campaign by {' or '.join(JUDGED_BY)} whose tasks it was made of")
+    shown = {(row.task, row.item_position, row.position): row for row in context.shown()}
+    seen: dict[Address, At] = {}
+    if not shown:
+        refuse(log, At(files[0].name if files else "", 0), "the campaign has no tasks that sheets could be about")
+    for file in files:
+        for row in rows_of(file, context.limits, log):
+            try:
+                judgment = _judgment(row, shown, context.protocol, log)
+                if judgment is not None and seen.setdefault(row.address, row.at) is not row.at:
+                    raise ValueError(f"is about the same output as line {seen[row.address].line}")
+            except ValueError as fault:
+                log.bad_line(row.at, f"sheet {row.sheet}, row {row.number}: {fault}")
+                continue
+            if judgment is not None:
+                yield judgment
+    log.finish()
+
+
+def _judgment(row: SheetRow, shown: Mapping[Address, ShownRow], protocol: str, log: ReadLog) -> JudgmentRow | None:
+    """What a row says; None where nobody filled it in. Raises ValueError."""
+    if row.score is None or row.score == "":
+        log.notes[UNANSWERED] += 1
+        return None
+    place = shown.get(row.address)
+    if place is None or place.rater is None:
+        raise ValueError("no task of this campaign shows this; the hidden columns must stay as they are")
+    score = number(str(row.score).strip())
+    payload = {"protocol": protocol, "score": score}
+    scale = protocols.get(protocol).scale
+    if scale is not None and not scale.minimum <= score <= scale.maximum:
+        raise ValueError(f"the score must be from {scale.minimum:g} to {scale.maximum:g}, not {score:g}")
+    return JudgmentRow(
+        row.at,
+        place.task_key,
+        place.item,
+        place.systems,
+        place.document,
+        place.position,
+        place.rater,
+        payload,
+        role=place.role,
+        item_position=place.item_position,
+    )
+
+
+FORMAT = Format(
+    name="xlsx", title="Spreadsheet, one sheet a rater", read=read, write_book=write_book, judged_by=JUDGED_BY
+)

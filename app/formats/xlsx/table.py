@@ -1,0 +1,91 @@
+"""Workbooks with columns of somebody's own, as tables: the first sheet, a line for each row that holds anything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import date, datetime
+from typing import IO
+
+from app.domain.errors import Invalid
+from app.formats.base import At, Input, Limits, ReadLog
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.reading import refuse
+from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check, copy
+
+MOST_COLUMNS = 1000
+SUFFIX = ".xlsx"
+ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
+
+
+def as_tables(
+    columns: ColumnMap, files: Sequence[Input], limits: Limits, log: ReadLog
+) -> tuple[ColumnMap, list[Input]]:
+    """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
+
+    What only has the name is read as text: the page that shows a workbook sends its first sheet so. Raises Invalid
+    where there are both.
+    """
+    books = [file.name.lower().endswith(SUFFIX) and _is_archive(file) for file in files]
+    if not any(books):
+        return columns, list(files)
+    if not all(books):
+        raise Invalid("workbooks and delimited files cannot be read through one map; save all of them as one kind")
+    cut = columns.model_copy(update={"delimiter": ",", "quoting": True})
+    return cut, [Input(file.name, lambda file=file: _opened(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
+
+
+def _is_archive(file: Input) -> bool:
+    with closing(file.open()) as data:
+        return data.read(len(ARCHIVE)) == ARCHIVE
+
+
+def _opened(file: Input, limits: Limits, log: ReadLog) -> IO[bytes]:
+    """The first sheet as text, from its start. Raises Invalid for what is no workbook."""
+    made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
+    try:
+        with tempfile.TemporaryFile() as held:
+            copy(file, held, log)
+            check(file, held, limits, log)
+            for cells in _rows(file, held, log):
+                line = io.StringIO()
+                csv.writer(line, lineterminator="\n").writerow(cells)
+                made.write(line.getvalue().encode())
+    except BaseException:
+        made.close()
+        raise
+    made.seek(0)
+    return made
+
+
+def _rows(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]:
+    """Cells of rows that hold anything, at least as many as the heading has."""
+    from openpyxl import load_workbook
+
+    width = 0
+    try:
+        with closing(load_workbook(held, read_only=True, data_only=True)) as book:
+            rows = book.worksheets[0].iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS, values_only=True)
+            for number, values in enumerate(rows, 1):
+                cells = [_text(value) for value in values]
+                while cells and not cells[-1]:
+                    cells.pop()
+                if number > MOST_ROWS and cells:
+                    refuse(log, At(file.name, number), f"the sheet has more than {MOST_ROWS:,} rows")
+                width = width or len(cells)
+                if cells:
+                    yield cells + [""] * (width - len(cells))
+    except BROKEN as fault:
+        refuse(log, At(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+
+
+def _text(value: object) -> str:
+    """A cell as it would be typed: whole numbers without a point, times as ISO 8601 has them, on one line."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, datetime | date):
+        value = value.isoformat()
+    return "" if value is None else " ".join(str(value).split("\n")).strip()

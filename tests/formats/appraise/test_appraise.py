@@ -1,0 +1,156 @@
+"""Batches of Appraise become a test set; its results are read as `esa` is."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import Invalid
+from app.formats.base import CampaignRow, Input, Limits, OutputRow, ReadLog, SegmentRow
+from app.formats.kit import reading as _reading
+from app.formats.kit.json_stream import pieces
+from tests.formats.conftest import Found, Read
+
+TASK = {"batchNo": 1, "batchSize": 100, "sourceLanguage": "eng", "targetLanguage": "deu", "requiredAnnotations": 1}
+
+
+def item(document: str, target: str, source: str, text: str, **more: object) -> dict[str, object]:
+    known = {"documentID": document, "targetID": target, "sourceText": source, "targetText": text}
+    return {**known, "itemType": "TGT", "isCompleteDocument": False, "mqm": [], "itemID": 7, **more}
+
+
+def batches(*tasks: list[dict[str, object]]) -> bytes:
+    return json.dumps([{"items": items, "task": TASK} for items in tasks], indent=1).encode()
+
+
+WHOLE = [
+    item("d1", "wmt23.A", "One.", "Eins."),
+    item("d1", "wmt23.A", "Two.<br>2", "Zwei.<br>2"),
+    item("d1", "wmt23.A", "One. Two.", "Eins. Zwei.", isCompleteDocument=True),
+    item("d1#bad", "wmt23.A", "One.", "Käse.", itemType="BAD"),
+    item("en-tutorial1", "en-tutorial1", "x", "y"),
+    item("d1#B#dup1", "wmt23.B", "One.", "Eins."),
+]
+
+
+def texts(found: Found) -> dict[tuple[str, str, int], str]:
+    return {(r.system, r.document, r.position): r.text for r in found.of(OutputRow)}
+
+
+def test_items_are_outputs_and_copies_are_left_out(read: Read) -> None:
+    found = read("appraise", batches(WHOLE))
+
+    assert texts(found) == {("A", "d1", 1): "Eins.", ("A", "d1", 2): "Zwei.\n2"}
+    assert [(r.position, r.source) for r in found.of(SegmentRow)] == [(1, "One."), (2, "Two.\n2")]
+    (head,) = found.of(CampaignRow)
+    assert (head.protocol, head.source_language, head.target_language) == ("esa", "eng", "deu")
+    assert sum(found.log.dropped.values()) == 4
+
+
+def test_identical_outputs_are_stored_for_each_system(read: Read) -> None:
+    found = read("appraise", batches([item("d1", "wmt23.A+wmt23.B", "One.", "Eins.")]))
+
+    assert {r.system for r in found.of(OutputRow)} == {"A", "B"}
+
+
+def test_a_part_of_a_document_is_placed_by_its_sources(read: Read) -> None:
+    found = read("appraise", batches([item("d1", "B", "Two.<br>2", "zwei")], WHOLE))
+
+    assert texts(found)["B", "d1", 2] == "zwei"
+
+
+def test_a_document_with_other_sources_is_a_bad_batch(read: Read) -> None:
+    with pytest.raises(Invalid) as raised:
+        read("appraise", {"b.json": batches(WHOLE, [item("d1", "B", "Three.", "drei")])})
+
+    (place,) = raised.value.places
+    assert place.loc[0] == "b.json"
+    assert int(place.loc[1]) > 60
+    assert "other sources" in place.msg
+
+
+def test_errors_filled_in_beforehand_are_shown_with_the_output(read: Read) -> None:
+    payload = [
+        {"start_i": 0, "end_i": 4, "severity": "minor"},
+        {"start_i": "missing", "end_i": "missing", "severity": "major"},
+    ]
+    found = read("appraise", batches([item("d1", "A", "One.", " Eins.", mqm={"payload": payload})]))
+
+    (output,) = found.of(OutputRow)
+    assert output.text == "Eins."
+    assert output.prefill == (
+        {"severity": "minor", "start": 0, "end": 3},
+        {"severity": "major", "omission": True},
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'[{"items": 3}]', "list of items"),
+        (b'[{"items": [{}]}]', "targetID"),
+        (b'[{"items": [{"targetID": "A", "documentID": "d"}]}]', "sourceText"),
+        (b'[{"items": [], "items": []}]', "twice"),
+    ],
+)
+def test_a_bad_batch_is_named_by_file_and_line(read: Read, body: bytes, reason: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        read("appraise", {"b.json": b"\n\n" + body})
+
+    assert raised.value.places[0].loc == ("b.json", 3)
+    assert reason in raised.value.places[0].msg
+
+
+@pytest.mark.parametrize("body", [b"[", b'[{"items": []}', b"[1}", b"[1] 2", b'{"a" 1}', b"[" * 100, b"{a: 1}"])
+def test_what_is_not_one_json_value_is_refused(read: Read, body: bytes) -> None:
+    with pytest.raises(Invalid):
+        read("appraise", body)
+
+
+def test_results_are_read_as_esa_is(read: Read) -> None:
+    line = b"eng1,wmt23.A,1,TGT,eng,deu,80,d1#A,False,[],1700000000.0,1700000001.0\n"
+
+    assert read("appraise", line).plain == read("esa", line).plain
+
+
+def test_batches_and_results_are_two_imports(read: Read) -> None:
+    with pytest.raises(Invalid, match="one after the other"):
+        read("appraise", {"b.json": batches(WHOLE), "r.csv": b"eng1,wmt23.A,1,TGT,eng,deu,80,d,False,[],1,2\n"})
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "]"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    value=st.lists(VALUES, max_size=5) | st.dictionaries(st.sampled_from(["x", "y", "{"]), VALUES, max_size=3),
+    indent=st.none() | st.just(1),
+    block=st.integers(4, 40),
+)
+def test_pieces_are_what_a_parser_finds_in_the_whole(value: object, indent: int | None, block: int) -> None:
+    body = json.dumps(value, indent=indent, ensure_ascii=False).encode()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_reading, "BLOCK", block)
+        found = list(pieces(Input("f", lambda: io.BytesIO(body)), Limits(), ReadLog()))
+
+    assert [(p.key, p.value, p.element) for p in found] == list(_expected(value))
+
+
+def _expected(value: object) -> Iterator[tuple[str | None, object, bool]]:
+    if isinstance(value, list):
+        yield from ((None, one, True) for one in value)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from ((key, each, True) for each in one) if isinstance(one, list) else ((key, one, False),)

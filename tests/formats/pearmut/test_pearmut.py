@@ -1,0 +1,232 @@
+"""Campaigns of Pearmut become test sets, its logs judgments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import Invalid
+from app.formats.base import CampaignRow, DocumentRow, OutputRow, SegmentRow
+from tests.formats.conftest import Read
+
+TEXTS = {"A": "Eins.", "B B": "eins"}
+ITEM = {"item_id": "news_###_a_###_0", "src": "One.", "ref": "1.", "tgt": TEXTS, "instructions": "Look."}
+NEXT = {"item_id": "news_###_a_###_1", "src": "Two.", "tgt": {"A": "Zwei.", "B B": "zwei"}, "note": 3}
+CHECK = {**ITEM, "item_id": "c-0", "validation": {"A": {"score": [0, 10]}}}
+
+
+def campaign(data: object, **more: object) -> bytes:
+    return json.dumps({"info": {"protocol": "cESA", "assignment": "dynamic"}, "data": data, **more}, indent=1).encode()
+
+
+def log(*entries: Mapping[str, object]) -> bytes:
+    return "".join(json.dumps(entry) + "\n" for entry in entries).encode()
+
+
+def answer(user: str, score: float, *, item_i: object = 0, **more: object) -> dict[str, object]:
+    actions = [{"time": 1.5, "action": "load"}, {"time": 9, "action": "submit"}]
+    given = [{"A": {"score": score, "error_spans": [], "textfield": None}}]
+    return {"user_id": user, "item_i": item_i, "item": [ITEM], "annotation": given, "actions": actions, **more}
+
+
+@pytest.mark.parametrize("data", [[[ITEM, NEXT]], [[[ITEM, NEXT]]], {"user-1": [[ITEM, NEXT]]}])
+def test_documents_come_from_a_pool_from_tasks_and_from_users(read: Read, data: object) -> None:
+    found = read("pearmut", campaign(data))
+
+    assert [(r.document, r.position, r.source, r.references, r.meta) for r in found.of(SegmentRow)] == [
+        (found.of(SegmentRow)[0].document, 1, "One.", {"ref": "1."}, None),
+        (found.of(SegmentRow)[0].document, 2, "Two.", None, {"note": 3}),
+    ]
+    assert [r.name for r in found.of(DocumentRow)] == ["news_###_a"]
+    assert [r.text for r in found.of(OutputRow)] == ["Eins.", "eins", "Zwei.", "zwei"]
+    assert found.of(CampaignRow)[0].protocol == "esa"
+    assert list(found.log.mapped["system"].values()) == ["B B"]
+
+
+def test_checks_tutorials_and_forms_are_left_out(read: Read) -> None:
+    form = {"text": "Your language?", "form": "string"}
+
+    found = read("pearmut", campaign([[CHECK], [ITEM], [form]], data_welcome=[[form], [CHECK]]))
+
+    assert {r.source for r in found.of(SegmentRow)} == {"One."}
+    assert found.log.dropped == {"documents of tutorials, checks and forms": 4}
+
+
+def test_one_document_shown_with_other_models_is_one_document(read: Read) -> None:
+    found = read("pearmut", campaign([[[{**ITEM, "tgt": {"A": "a"}}]], [[{**ITEM, "tgt": {"B": "b"}}]]]))
+
+    assert {(r.system, r.document, r.position) for r in found.of(OutputRow)} == {
+        (system, found.of(SegmentRow)[0].document, 1) for system in "AB"
+    }
+
+
+def test_documents_without_ids_are_told_apart_by_their_sources(read: Read) -> None:
+    plain = {"src": "x", "tgt": {"A": "a"}}
+
+    found = read("pearmut", campaign([[plain], [{**plain, "tgt": {"B": "b"}}], [{**plain, "src": "y"}]]))
+
+    assert len({r.document for r in found.of(OutputRow)}) == 2
+
+
+def test_errors_filled_in_beforehand_are_shown_with_their_output(read: Read) -> None:
+    spans = {"A": [{"start_i": 0, "end_i": 3, "severity": "minor", "category": None}], "B B": []}
+
+    found = read("pearmut", campaign([[{**ITEM, "error_spans": spans}]]))
+
+    assert [r.prefill for r in found.of(OutputRow)] == [({"severity": "minor", "start": 0, "end": 4},), ()]
+
+
+def test_ends_are_inclusive_and_the_end_of_the_text_is_missing(read: Read) -> None:
+    spans = [
+        {"start_i": 0, "end_i": 0, "severity": "minor", "category": "Accuracy/Addition"},
+        {"start_i": 5, "end_i": 5, "severity": "major", "category": None},
+        {"start_i": 6, "end_i": 6, "severity": None, "category": None},
+        {"start_i": 3, "end_i": 8, "severity": "neutral", "category": None},
+    ]
+    entry = answer("u", 0, annotation=[{"A": {"score": 0, "error_spans": spans}}])
+
+    found = read("pearmut", {"c.json": campaign([[ITEM]]), "c.jsonl": log(entry)})
+
+    (judgment,) = found.judgments
+    assert judgment.payload == {
+        "protocol": "esa",
+        "errors": [
+            {"severity": "minor", "category": "Accuracy/Addition", "start": 0, "end": 1},
+            {"severity": "major", "omission": True},
+            {"severity": "undecided", "note": "token 2 behind the text"},
+            {"severity": "neutral", "start": 3, "end": 5},
+        ],
+        "score": 0.0,
+    }
+    assert judgment.submitted_at == datetime(1970, 1, 1, 0, 0, 9, tzinfo=UTC)
+    assert sum(found.log.repaired.values()) == 1
+
+
+def test_places_are_utf_16_units_without_line_ends(read: Read) -> None:
+    item = {**ITEM, "tgt": {"A": "a\n😀bc"}}
+    spans = [
+        {"start_i": 1, "end_i": 2, "severity": "minor"},  # the emoji
+        {"start_i": 3, "end_i": 3, "severity": "minor"},  # b
+        {"start_i": 0, "end_i": 1, "severity": "minor"},  # from a into the emoji
+        {"start_i": 5, "end_i": 5, "severity": "minor"},  # [missing]
+    ]
+    entry = answer("u", 1, item=[item], annotation=[{"A": {"score": 1, "error_spans": spans}}])
+
+    found = read("pearmut", {"c.json": campaign([[item]]), "c.jsonl": log(entry)})
+
+    errors = found.judgments[0].payload["errors"]
+    assert [(one.get("start"), one.get("end")) for one in errors] == [(2, 3), (3, 4), (0, 3), (None, None)]
+
+
+def test_sliders_of_its_own_are_criteria(read: Read) -> None:
+    sliders = [
+        {"name": "Fluency", "min": 0, "max": 5, "step": 1},
+        {"name": "Good tone", "min": 0, "max": 100, "step": 5},
+    ]
+    info = {"protocol": "DA", "sliders": sliders}
+    given = [
+        {"A": {"sliders": {"Fluency": 4, "Good tone": 85}, "error_spans": []}, "B B": {"sliders": {"Fluency": None}}}
+    ]
+    body = json.dumps({"info": info, "data": [[ITEM]]}).encode()
+
+    found = read("pearmut", {"c.json": body, "c.jsonl": log(answer("u", 1, annotation=given))})
+
+    (judgment,) = found.judgments
+    criteria = found.of(CampaignRow)[0].options["criteria"]
+    assert [one["name"] for one in criteria] == list(judgment.payload["scores"])
+    assert list(judgment.payload["scores"].values()) == [4.0, 85.0]
+    assert found.log.dropped == {"outputs without an answer": 1}
+
+
+def test_a_reset_takes_back_what_its_user_answered_before(read: Read) -> None:
+    reset = {"user_id": "u1", "item_i": 0, "annotation": "__RESET__"}
+    entries = [answer("u1", 1), answer("u2", 2), answer("u1", 3, item_i=1), reset, answer("u1", 4)]
+
+    found = read("pearmut", {"c.json": campaign([[ITEM]]), "c.jsonl": log(*entries)})
+
+    assert sorted((j.rater, j.payload["score"]) for j in found.judgments) == [("u1", 3.0), ("u1", 4.0), ("u2", 2.0)]
+
+
+def test_a_reset_of_nobody_in_particular_is_one_of_everybody(read: Read) -> None:
+    reset = {"user_id": None, "item_i": 0, "annotation": "__RESET__"}
+
+    entries = [answer("u1", 1), answer("u2", 2), reset, answer("u3", 3)]
+
+    found = read("pearmut", {"c.json": campaign([[ITEM]]), "c.jsonl": log(*entries)})
+
+    assert [j.rater for j in found.judgments] == ["u3"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"annotation": [{"C": {"score": 1}}]}, "C was not shown"),
+        ({"annotation": [{"A": {"score": "x"}}]}, "must be a number"),
+        ({"annotation": []}, "one entry for each item"),
+        ({"item": None}, "list of items"),
+        ({"user_id": None}, "user_id"),
+        (
+            {"annotation": [{"A": {"score": 1, "error_spans": [{"start_i": 3, "end_i": 1, "severity": "minor"}]}}]},
+            "no span",
+        ),
+        ({"actions": [{"action": "load", "time": -1}]}, "Unix seconds"),
+    ],
+)
+def test_a_bad_answer_is_named_by_file_and_line(read: Read, changed: dict[str, object], reason: str) -> None:
+    files = {"c.json": campaign([[ITEM]]), "c.jsonl": log(answer("u", 1), answer("v", 1) | changed)}
+
+    with pytest.raises(Invalid) as raised:
+        read("pearmut", files)
+    skipped = read("pearmut", files, skip=True)
+
+    (place,) = raised.value.places
+    assert place.loc == ("c.jsonl", 2)
+    assert reason in place.msg
+    assert len(skipped.judgments) == 1
+
+
+def test_answers_to_checks_do_not_count(read: Read) -> None:
+    entries = [answer("u", 1, item_i="welcome_0"), answer("u", 1, item=[CHECK]), answer("u", 2)]
+
+    found = read("pearmut", {"c.json": campaign([[ITEM]]), "c.jsonl": log(*entries)})
+
+    assert [j.payload["score"] for j in found.judgments] == [2.0]
+
+
+def test_a_log_alone_must_say_by_what_it_judges(read: Read) -> None:
+    with pytest.raises(Invalid, match="by what it judges"):
+        read("pearmut", log(answer("u", 1)))
+
+
+@pytest.mark.parametrize("items", [[{}], [{"tgt": {"A": 1}}], [{"tgt": ["x"]}], "x", [], [ITEM, ITEM]])
+def test_a_bad_document_is_named_by_file_and_line(read: Read, items: object) -> None:
+    with pytest.raises(Invalid) as raised:
+        read("pearmut", {"c.json": campaign([[NEXT], items])})
+
+    assert raised.value.places[0].loc[0] == "c.json"
+    assert int(raised.value.places[0].loc[1]) > 6
+
+
+WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
+DOCUMENTS = st.lists(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3), min_size=1, max_size=4)
+
+
+@given(documents=DOCUMENTS)
+def test_any_texts_come_through_but_for_white_space_at_their_ends(
+    read: Read, documents: list[list[tuple[str, str]]]
+) -> None:
+    data = [
+        [{"item_id": f"d{n}-{i}", "src": source, "tgt": {"A": text}} for i, (source, text) in enumerate(items)]
+        for n, items in enumerate(documents)
+    ]
+
+    found = read("pearmut", campaign(data))
+
+    expected = [(f"d{n}", i, s.strip(), t.strip()) for n, d in enumerate(documents) for i, (s, t) in enumerate(d, 1)]
+    segments = {(r.document, r.position): r.source for r in found.of(SegmentRow)}
+    assert [(r.document, r.position, segments[r.document, r.position], r.text) for r in found.of(OutputRow)] == expected
