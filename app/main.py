@@ -20,7 +20,7 @@ from app.services.remembered import Remembered
 from app.services.tasks.judging import Desk
 from app.services.tasks.task_content import Sheets
 from app.storage.db import HURRIED, Database
-from app.storage.recorder import Recorder
+from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.by_address import Allowance

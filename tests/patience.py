@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.storage import db, recorder
+from app.storage import db
+from app.storage.recorder import recorder
 
 LONG = 60  # seconds
 AS_SERVED = (db.POOL_TIMEOUT, db.CONNECT_TIMEOUT, recorder.WAITS)

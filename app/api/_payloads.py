@@ -13,7 +13,7 @@ from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 
 from app.domain.errors import Invalid, Place
 from app.protocols import ALL, PreferencePayload
-from app.protocols._base import Payload
+from app.protocols.base import Payload
 from app.web.bodies import Input, JsonBody
 
 MOST = 2000

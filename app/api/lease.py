@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from app.api._tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
 from app.api._times import Time
 from app.services.tasks import leases
-from app.storage.activity import Event
+from app.storage.recorder.activity import Event
 from app.web.bodies import Input, json_body
 from app.web.deps import CampaignKey
 from app.web.examples import shows

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
-from app.protocols._base import Example, Measure, Protocol, Widget, options_of
+from app.protocols.base import Example, Measure, Protocol, Widget, options_of
 from app.stats.ratings import Scale
 from app.web.access import Public
 from app.web.examples import shows

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
 from app.domain.keys import KEY_PATTERN, addressable
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import SystemText

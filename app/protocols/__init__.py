@@ -1,4 +1,4 @@
-"""Ways of judging, discovered: every module here without a leading underscore holds one `PROTOCOL`."""
+"""Ways of judging, discovered: every module here but `SERVING` holds one `PROTOCOL`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from app.domain.errors import NotFound
-from app.protocols._base import Protocol
-from app.protocols._forms import (
+from app.protocols.base import Protocol
+from app.protocols.kit.forms import (
     NotAsked,
     RaterForm,
     check_answer,
@@ -21,10 +21,10 @@ from app.protocols._forms import (
     screen_form,
     widgets_of,
 )
-from app.protocols._marks import faults as span_faults
-from app.protocols._prefill import PrefillAudit, Prior, as_prefill, audit_prefill, audit_stored, with_ids
-from app.protocols._screens import PreferencePayload, check_preference
-from app.protocols._visible import LabelledText, Visible, labelled_texts, labels, visible
+from app.protocols.kit.marked_errors import faults as span_faults
+from app.protocols.kit.prefilled_errors import PrefillAudit, Prior, as_prefill, audit_prefill, audit_stored, with_ids
+from app.protocols.kit.screens import PreferencePayload, check_preference
+from app.protocols.kit.visible import LabelledText, Visible, labelled_texts, labels, visible
 
 __all__ = [
     "ALL",
@@ -55,10 +55,14 @@ __all__ = [
 ]
 
 
+SERVING = frozenset({"base", "kit", "widgets"})
+"""What all protocols are made of: no protocols themselves."""
+
+
 def _discover() -> Mapping[str, Protocol[Any]]:
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    found: list[Protocol[Any]] = [import_module(f"{__name__}.{name}").PROTOCOL for name in names]
-    return MappingProxyType({p.name: p for p in sorted(found, key=lambda p: p.name)})
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name not in SERVING)
+    protocols: list[Protocol[Any]] = [import_module(f"{__name__}.{name}").PROTOCOL for name in names]
+    return MappingProxyType({each.name: each for each in sorted(protocols, key=lambda each: each.name)})
 
 
 ALL: Mapping[str, Protocol[Any]] = _discover()

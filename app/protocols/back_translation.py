@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.protocols._base import Example, Link, Measure, Options, Payload, Protocol, Scored, Shown, TextEdit
-from app.protocols._widgets import LONGEST_TEXT
+from app.protocols.base import Example, Link, Measure, Options, Payload, Protocol, Scored, Shown, TextEdit
+from app.protocols.widgets import LONGEST_TEXT
 
 WEB = r"^https?://[^\s<>\"\x00-\x1f]{1,1990}$"
 RUBRIC = (

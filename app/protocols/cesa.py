@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols._base import (
+from app.protocols.base import (
     ColumnMarkOptions,
     Example,
     Measure,
@@ -22,8 +22,8 @@ from app.protocols._base import (
     Span,
     Spans,
 )
-from app.protocols._marks import Marks, check_with_score, score_or_weight
-from app.protocols._scales import Number
+from app.protocols.kit.marked_errors import Marks, check_with_score, score_or_weight
+from app.protocols.kit.scales import Number
 from app.stats.ratings import Scale
 
 STEP = 5.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols._base import ColumnScoreOptions, Example, Options, Payload, Protocol, Scored, Shown, Slider
-from app.protocols._scales import Number, check_score
+from app.protocols.base import ColumnScoreOptions, Example, Options, Payload, Protocol, Scored, Shown, Slider
+from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 100.0)

@@ -9,8 +9,8 @@ from typing import Literal
 
 from app.domain.errors import Invalid
 from app.domain.spans import SEVERITIES
-from app.protocols._base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols._marks import Marks, faults, offered, summary, weighed
+from app.protocols.base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
+from app.protocols.kit.marked_errors import Marks, faults, offered, summary, weighed
 
 CATEGORIES = (
     ("Accuracy", ("Mistranslation", "Omission", "Addition", "Untranslated text", "Creative Reinterpretation")),

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Literal
 
 from app.domain.errors import Invalid
-from app.protocols._base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols._marks import Marks, faults, offered, summary, weighed
+from app.protocols.base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
+from app.protocols.kit.marked_errors import Marks, faults, offered, summary, weighed
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
 CATEGORIES = (

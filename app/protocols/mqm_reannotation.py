@@ -14,9 +14,9 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
-from app.protocols._base import Example, MarkOptions, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols._marks import MOST_ERRORS, Marks, faults, summary, weighed
-from app.protocols._prefill import prefill_faults
+from app.protocols.base import Example, MarkOptions, Options, Payload, Protocol, Scored, Shown, Span, Spans
+from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, faults, summary, weighed
+from app.protocols.kit.prefilled_errors import prefill_faults
 from app.protocols.mqm import CATEGORIES
 from app.protocols.mqm import RUBRIC as SEVERITY_RUBRIC
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.protocols._base import (
+from app.protocols.base import (
     CampaignOptions,
     Count,
     Example,
@@ -24,8 +24,8 @@ from app.protocols._base import (
     Shown,
     TextEdit,
 )
-from app.protocols._edits import characters, chrf, ter
-from app.protocols._widgets import LONGEST_TEXT
+from app.protocols.kit.edits import characters, chrf, ter
+from app.protocols.widgets import LONGEST_TEXT
 from app.stats.ratings import Scale
 
 MOST_CRITICAL = 1000

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.protocols._base import (
+from app.protocols.base import (
     CampaignOptions,
     ContrastiveOptions,
     Criteria,
@@ -26,7 +26,7 @@ from app.protocols._base import (
     Shown,
     Widget,
 )
-from app.protocols._scales import LARGEST, Number, fault
+from app.protocols.kit.scales import LARGEST, Number, fault
 from app.stats.ratings import Scale
 
 MOST_CRITERIA = 20

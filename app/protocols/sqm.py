@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols._base import Choice, Example, GradedOptions, Options, Payload, Protocol, Scored, Shown
-from app.protocols._scales import Number, check_score
+from app.protocols.base import Choice, Example, GradedOptions, Options, Payload, Protocol, Scored, Shown
+from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 6.0, 1.0)

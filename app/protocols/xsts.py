@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols._base import Example, Protocol
-from app.protocols._similarity import (
+from app.protocols.base import Example, Protocol
+from app.protocols.kit.similarity import (
     FORM,
     INSTRUCTIONS,
     RUBRIC,

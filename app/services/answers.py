@@ -15,15 +15,15 @@ from pathlib import Path
 import app
 from app.domain.errors import AppError
 from app.services.remembered import Answer
-from app.storage import answers
-from app.storage.marks import Asked
-from app.storage.recorder import Recorder
-from app.storage.recorder_judgments import Connection
+from app.storage.recorder import shared_answers
+from app.storage.recorder.cache_version import Asked
+from app.storage.recorder.judgments import Connection
+from app.storage.recorder.recorder import Recorder
 
 WAITING = 8 << 20  # bytes of answers that wait to be kept
 A_WHILE = 60.0  # seconds: as often as a worker sweeps
 MOST_A_WHILE = 64 << 20  # bytes that a process keeps in a while, so that the table is bounded between two sweeps
-FULL = 2 * answers.MOST  # bytes of all processes beyond which nothing is kept: nobody sweeps
+FULL = 2 * shared_answers.MOST  # bytes of all processes beyond which nothing is kept: nobody sweeps
 PAUSE = 10.0  # seconds without an attempt, after one that failed
 END_WITHIN = 5.0  # seconds for what is under way as the service stops
 log = logging.getLogger("plumbline.answers")
@@ -128,9 +128,9 @@ class Keeper:
 
         async def write(connection: Connection) -> None:
             if self._has_room is None:
-                self._has_room = await answers.size(connection) < FULL
+                self._has_room = await shared_answers.size(connection) < FULL
             if self._has_room:
-                await answers.keep(connection, asked, mark=answer.mark, whole=whole, sent=sent)
+                await shared_answers.keep(connection, asked, mark=answer.mark, whole=whole, sent=sent)
 
         try:
             await self._recorder.run(write, at_once=True)

@@ -24,7 +24,7 @@ from app.services.jobs.jobs import JobView, Request
 from app.stats.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 KIND = "exclusion"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.protocols._base import Spans
+from app.protocols.base import Spans
 from app.reports.source.recipe_input import RecipeInput
 from app.services.gate_view import FailuresView, TailView
 from app.stats.gate import Decision

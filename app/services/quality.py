@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import Field
 
 from app.domain.recipe import Scoring
-from app.protocols._base import Spans
+from app.protocols.base import Spans
 from app.reports.kit.report import StoredReport
 from app.reports.source.judged_ratings import Head, Judged, On, judged
 from app.reports.source.scores import reading
@@ -20,7 +20,7 @@ from app.stats.quality.report import AlikePair, Choices, RaterQuality, quality
 from app.stats.quality.seeded import attention, span_hits
 from app.storage import seeded
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 
 class QualityView(Head):

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from app.services.access.tokens import prefix_of
-from app.storage import marks
-from app.storage.marks import Asked
-from app.storage.recorder import Recorder
-from app.storage.recorder_judgments import Connection
+from app.storage.recorder import cache_version
+from app.storage.recorder.cache_version import Asked
+from app.storage.recorder.judgments import Connection
+from app.storage.recorder.recorder import Recorder
 
 LARGEST = 1 << 20  # bytes of one answer
 MOST = 32 << 20  # bytes of all
@@ -89,6 +89,6 @@ async def mark(recorder: Recorder, asked: Asked) -> tuple[str, bytes | None] | N
     """
 
     async def ask(connection: Connection) -> tuple[str, bytes | None] | None:
-        return await marks.mark(connection, asked)
+        return await cache_version.mark(connection, asked)
 
     return await recorder.run(ask, at_once=True)

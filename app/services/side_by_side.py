@@ -20,7 +20,7 @@ from app.services import reports
 from app.services.flips import Flip, flips
 from app.services.reports import Wanted
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 
 @dataclass(frozen=True, slots=True)

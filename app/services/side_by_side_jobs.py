@@ -24,7 +24,7 @@ from app.services.side_by_side import Column, SideBySide
 from app.stats.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 KIND = "recipes"
 SERIES = "campaigns/series"

@@ -35,7 +35,7 @@ from app.stats.stability.pairs import reach_of
 from app.stats.stability.request import Request, StudyDesign
 from app.storage import reports, side_tables, texts
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 KIND = "stability"
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

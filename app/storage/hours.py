@@ -16,8 +16,8 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.stats.active_time import Log, Screens
 from app.storage.db import Session, driver
-from app.storage.given import given
-from app.storage.packed import column, micros, packed
+from app.storage.optional_filters import given
+from app.storage.packed_columns import column, micros, packed
 from app.storage.tables import hour_adjustments
 from app.storage.walking import walking
 from app.storage.words import WORDS_OF

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.given import given
+from app.storage.optional_filters import given
 
 LOOKED_AT = 2500
 """Judgments that one page looks at, at most."""

@@ -9,9 +9,10 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.stats.ratings import Role
-from app.storage import seals, staging
-from app.storage.given import given
-from app.storage.merge import Check, require
+from app.storage import seals
+from app.storage.imports import staging
+from app.storage.imports.merge import Check, require
+from app.storage.optional_filters import given
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.given import given
+from app.storage.optional_filters import given
 from app.storage.walking import walk
 
 Row = sa.Row[Any]

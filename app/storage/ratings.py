@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.stats.ratings import Role
 from app.storage.db import driver
-from app.storage.packed import column, packed
+from app.storage.packed_columns import column, packed
 from app.storage.rating_codes import AllNames, Columns, Frame, Loaded, Names, coded, where
 
 __all__ = ["Frame", "Loaded", "load"]

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.one_person import LOCKED
+from app.storage.leases.one_person import LOCKED
 from app.storage.walking import walk
 
 Row = sa.Row[Any]

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from app.stats.ratings import Labels, Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN, Documents, Errors, Events, Links, Raters, Tasks
 from app.storage.db import Session, driver
-from app.storage.packed import column, micros, packed
+from app.storage.packed_columns import column, micros, packed
 from app.storage.walking import walk
 from app.storage.words import WORDS_OF
 

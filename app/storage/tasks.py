@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.given import given
+from app.storage.optional_filters import given
 
 Row = sa.Row[Any]
 

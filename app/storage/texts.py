@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 from app.storage.tables import documents, systems
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.given import given
+from app.storage.optional_filters import given
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]

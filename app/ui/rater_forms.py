@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from app.protocols import RaterForm, levels_asked, rater_form
-from app.protocols._base import Widget
+from app.protocols.base import Widget
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 
 

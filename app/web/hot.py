@@ -1,7 +1,7 @@
 """What the three hot routes are given: the rater without a thread or a transaction of their own, and the desk.
 
 Who a token belongs to never changes, so that is remembered; whether it still holds is asked by the very statement that
-writes, so a revoked one writes nothing from that moment on (`app.storage.recorder_judgments.LIVE`).
+writes, so a revoked one writes nothing from that moment on (`app.storage.recorder.judgments.LIVE`).
 """
 
 from __future__ import annotations

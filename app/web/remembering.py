@@ -4,8 +4,8 @@ The first time a request goes the framework's way: a thread, a credential, the q
 its answer this process remembers what was sent, under everything of the request that the answer depends on and under
 the mark of campaign and credential that was read before; and once it is sent it is kept for all other processes. The
 same request after that takes one statement, which reads the mark: it is gone at once when the credential is, and
-another one when the campaign is (`app.storage.marks`). A process that does not know the answer under that mark is told
-it by the same statement.
+another one when the campaign is (`app.storage.recorder.cache_version`). A process that does not know the answer under
+that mark is told it by the same statement.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.domain.keys import is_key
 from app.services import answers, remembered
 from app.services.remembered import Answer, Remembered
-from app.storage.marks import Asked
+from app.storage.recorder.cache_version import Asked
 from app.web.conditional import is_known
 from app.web.hot import desk_of
 from app.web.strangers import recognized

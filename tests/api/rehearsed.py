@@ -10,7 +10,7 @@ import httpx
 
 from app import protocols
 from app.design.design import Controls
-from app.protocols._base import CampaignOptions
+from app.protocols.base import CampaignOptions
 from app.services.access import tokens
 from app.services.simulation import Forms, HandIn, Judge, Mind, PlantedText, model_of, read_task, sitting
 from app.services.simulation.seen import SeenTask

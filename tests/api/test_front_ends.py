@@ -10,9 +10,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols._base import options_of
-from app.protocols._forms import check_answer, rater_form
-from app.protocols._widgets import Spans
+from app.protocols.base import options_of
+from app.protocols.kit.forms import check_answer, rater_form
+from app.protocols.widgets import Spans
 from app.web.lists import sealed
 from tests.collecting import Collecting, collect
 

@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.storage import leases
 from app.storage.db import Database
+from app.storage.leases import leases
 from tests.api.test_leases import EXPIRE, Ask, hand_in, lease, task_of
 from tests.collecting import collect
 

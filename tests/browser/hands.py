@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from app.protocols._base import Widget
+from app.protocols.base import Widget
 
 MARKED = 2  # the word that is marked, counted from 0
 MOST_TABS = 150

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from app import protocols
-from app.protocols._base import Spans, options_of
+from app.protocols.base import Spans, options_of
 from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for

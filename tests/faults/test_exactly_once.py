@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from app.storage.db import Database
-from app.storage.recorder_judgments import RECORD
+from app.storage.recorder.judgments import RECORD
 from tests.collecting import Collecting, collect
 from tests.faults.again import Again
 from tests.faults.serving import Service, service

@@ -17,9 +17,9 @@ import httpx
 import psycopg
 import pytest
 
-from app.storage import leases
 from app.storage.db import Database
-from app.storage.recorder import Recorder
+from app.storage.leases import leases
+from app.storage.recorder.recorder import Recorder
 from tests.collecting import Collecting, collect
 from tests.faults.serving import Service, service
 from tests.patience import patient

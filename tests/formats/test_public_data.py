@@ -14,7 +14,7 @@ import pytest
 
 from app import protocols
 from app.formats.base import CampaignRow, OutputRow, SegmentRow
-from app.protocols._base import Options, Shown
+from app.protocols.base import Options, Shown
 from app.stats.scoring import resolve
 from tests.formats.conftest import Found, Read, Write
 

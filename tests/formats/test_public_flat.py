@@ -18,7 +18,7 @@ import pytest
 from app import protocols
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, OutputRow, RaterRow, SegmentRow
-from app.protocols._base import Shown, options_of
+from app.protocols.base import Shown, options_of
 from tests.formats.conftest import Found, Parts, Read, Write
 
 pytestmark = pytest.mark.golden

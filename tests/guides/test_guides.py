@@ -16,7 +16,7 @@ import pytest
 
 from app import formats
 from app.formats.base import Input, JudgmentRow, Limits, ReadContext, ReadLog
-from app.protocols._base import options_of
+from app.protocols.base import options_of
 from app.services.access import tokens
 from tests.collecting import collect
 from tests.load.server import Served, serving

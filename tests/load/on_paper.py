@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.design.plan import Plan
-from app.protocols._base import Options, Shown, options_of
+from app.protocols.base import Options, Shown, options_of
 from app.services.simulation import Forms, Mind, RaterModel, key_of
 from app.services.simulation.answers import Sheet, answer
 from app.services.simulation.seen import SeenSegment, SeenText

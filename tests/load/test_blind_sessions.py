@@ -12,7 +12,7 @@ import pytest
 from app import protocols
 from app.cli._managing import Managed
 from app.main import create_app
-from app.protocols._base import CampaignOptions
+from app.protocols.base import CampaignOptions
 from app.services.simulation import Forms, HandIn, Judge, Mind, model_of, read_task, sitting
 from app.services.simulation.sitting import Beat, Compare
 from app.services.tasks import tasks

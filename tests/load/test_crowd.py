@@ -16,8 +16,8 @@ import pytest
 from app.cli._managing import Managed
 from app.cli._raters_at_work import Pace, Tally, work
 from app.services.simulation import RaterModel, model_of, write_model
-from app.storage import leases
 from app.storage.db import Database
+from app.storage.leases import leases
 from tests.collecting import Collecting, collect
 from tests.load.server import Served, serving
 

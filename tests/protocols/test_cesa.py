@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import cesa, check_answer, rater_form
-from app.protocols._base import Options, Shown, Slider, Span, options_of
+from app.protocols.base import Options, Shown, Slider, Span, options_of
 from app.protocols.cesa import BANDS, PROTOCOL, CESAPayload
 
 TEXT = Shown("Do you come?", "Kommst du?")

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import get
-from app.protocols._base import NO_ERRORS_ASKED, Options, Scored, Shown
+from app.protocols.base import NO_ERRORS_ASKED, Options, Scored, Shown
 from app.stats.scoring import resolve
 
 DA = get("da")

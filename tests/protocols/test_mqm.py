@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import get
-from app.protocols._base import Options, Scored, Shown
+from app.protocols.base import Options, Scored, Shown
 from app.stats.scoring import resolve
 
 MQM = get("mqm")

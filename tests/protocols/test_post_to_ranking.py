@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols._base import Example, Protocol, Shown, options_of
+from app.protocols.base import Example, Protocol, Shown, options_of
 from app.stats.scoring import resolve
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import ALL, get
-from app.protocols._base import Shown, options_of
+from app.protocols.base import Shown, options_of
 
 EDIT, BACK = get("postedit"), get("back_translation")
 OUTPUT = Shown(text="Die Dosis muss zwei Tabletten überschreiten.")

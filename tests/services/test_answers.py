@@ -11,8 +11,8 @@ import pytest
 from app.services import answers
 from app.services.answers import Keeper, build, fingerprint, packed, unpacked
 from app.services.remembered import BESIDE, LARGEST, Answer
-from app.storage.marks import Asked
-from app.storage.recorder import Recorder
+from app.storage.recorder.cache_version import Asked
+from app.storage.recorder.recorder import Recorder
 
 HEADERS = (("etag", '"e"'), ("vary", "Accept"))
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.protocols import get
-from app.protocols._base import Shown, options_of
+from app.protocols.base import Shown, options_of
 from app.services.simulation import About, Forms, Judge, Mind, PlantedText, RaterModel, Temper, model_of, sitting
 from app.services.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import QualityReport, quality

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app import protocols
 from app.domain.errors import Invalid
 from app.protocols import check_answer, check_preference, levels_asked, payload_type, rater_form, screen_form
-from app.protocols._base import Shown, Span, options_of
+from app.protocols.base import Shown, Span, options_of
 from app.services.simulation import (
     About,
     Forms,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import psycopg
 
-from app.storage import leases
-from app.storage.one_person import HAS_ANOTHER
+from app.storage.leases import leases
+from app.storage.leases.one_person import HAS_ANOTHER
 
 RATERS = 10_000
 MANY = f"""

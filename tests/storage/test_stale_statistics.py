@@ -29,6 +29,7 @@ from app.storage import (
     campaigns,
     cloning,
     embedded,
+    errors_without_weight,
     exports,
     metrics,
     plans,
@@ -37,13 +38,12 @@ from app.storage import (
     progress,
     segment_words,
     side_tables,
-    staging,
     test_sets,
-    unweighed,
     voids,
     walking,
 )
 from app.storage.db import Session
+from app.storage.imports import staging
 from benchmarks import reports_data
 from tests.spine import Spine, fresh
 
@@ -158,7 +158,7 @@ WALKS: dict[str, Work] = {
     "scores under another profile": lambda s, c: profiles.store(
         s, c.new, profiles.ensure(s, c.new, name="other", digest="other", weights={}), ((n, 1.0, 0) for n in c.judged)
     ),
-    "errors without a weight": lambda s, c: unweighed.load(
+    "errors without a weight": lambda s, c: errors_without_weight.load(
         s, c.new, np.zeros(1, dtype=np.int32), np.array(c.judged[:1]), FREITAG2021
     ),
     "whether all is scored": lambda s, c: profiles.unscored(s, c.new, c.profile),

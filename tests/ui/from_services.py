@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from app import protocols
-from app.protocols._forms import LEVEL_SAYS, RESTS_ON
+from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import registry
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import Field
 
 from app.protocols import audit_stored
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.reports.agreement.view import Line
 from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions

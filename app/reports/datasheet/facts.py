@@ -11,7 +11,7 @@ from typing import Any
 
 from app.domain.recipe import NAMED, Recipe
 from app.protocols import rubric_of
-from app.protocols._base import Choice, Options, Protocol, Slider, Spans, TextEdit
+from app.protocols.base import Choice, Options, Protocol, Slider, Spans, TextEdit
 from app.reports.card.view import CardView
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions

@@ -21,7 +21,7 @@ from app.reports.source import named_recipes
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.storage import reports
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 Progress = Callable[[int, int], None]
 

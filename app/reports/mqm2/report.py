@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, Scoring
-from app.protocols._base import Spans
+from app.protocols.base import Spans
 from app.reports.kit.report import Report, Work, whole
 from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
 from app.reports.source import data_hash, recipe_ratings
@@ -27,7 +27,7 @@ from app.stats.mqm2_systems import OfSystem, known_words, of_systems
 from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
 from app.stats.selection import matching, without
-from app.storage import side_tables, texts, unweighed
+from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
 from app.storage.segment_words import segment_words
 
@@ -105,7 +105,7 @@ def _counted(session: Session, about: Snapshot, recipe: Recipe) -> Counted:
     known = texts.system_words(session, about.campaign_id)
     words = segment_words(session, about.campaign_id, rows.labels)
     keep, dropped = _kept(rows, excluding, words)
-    marks = unweighed.load(session, about.campaign_id, rows.judgment, ids, read.options.profile)
+    marks = errors_without_weight.load(session, about.campaign_id, rows.judgment, ids, read.options.profile)
     return Counted(
         about=about,
         profile=read.options.profile.name,

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from app import protocols
-from app.protocols._base import Options, Protocol
-from app.protocols._base import options_of as understood
+from app.protocols.base import Options, Protocol
+from app.protocols.base import options_of as understood
 from app.storage import campaigns
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import Scoring
-from app.protocols._base import Count, Protocol, TextEdit
+from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.source.campaign import options_of, protocol_of
 from app.reports.source.registration import Standing, registered
 from app.reports.source.scores import derive, reading

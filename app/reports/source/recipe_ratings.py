@@ -12,7 +12,8 @@ from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ratings import Kind, Ratings
 from app.stats.unweighed import Unweighed
-from app.storage import ratings, unweighed
+from app.storage import errors_without_weight as unweighed
+from app.storage import ratings
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.protocols._base import Measure, Options, Protocol, Shown
+from app.protocols.base import Measure, Options, Protocol, Shown
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.stats import scoring
 from app.storage import judgments, profiles

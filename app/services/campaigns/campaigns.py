@@ -11,8 +11,8 @@ from typing import Any
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
-from app.protocols._base import Protocol
-from app.protocols._base import options_of as understood
+from app.protocols.base import Protocol
+from app.protocols.base import options_of as understood
 from app.reports.source.campaign import CampaignView, campaign_of
 from app.services.campaigns import audit, deadlines, setting_numbers
 from app.services.campaigns.quality_settings import quality_settings

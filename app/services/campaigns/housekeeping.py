@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from app.storage import answers, housekeeping, leases
-from app.storage.answers import MOST
+from app.storage import housekeeping
 from app.storage.db import Database
+from app.storage.leases import leases
+from app.storage.recorder import shared_answers
+from app.storage.recorder.shared_answers import MOST
 
 KEPT = timedelta(days=7)
 log = logging.getLogger("plumbline.worker")
@@ -36,7 +38,7 @@ def _swept_answers(database: Database) -> int:
     """How many answers of stored reports were let go of; what is wrong with a cache is in the way of nothing else."""
     try:
         with database.transaction() as session:
-            return answers.sweep(session, most=MOST)
-    except answers.NotForgotten as error:
+            return shared_answers.sweep(session, most=MOST)
+    except shared_answers.NotForgotten as error:
         log.warning("answers that are kept for other processes stay: %s", error)
         return 0

@@ -16,7 +16,7 @@ from app.services.campaigns import audit
 from app.stats.ranking import rank
 from app.storage import campaigns, locks, raters
 from app.storage.db import Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 
 class NotLocked(NotFound):

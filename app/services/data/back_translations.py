@@ -23,7 +23,7 @@ from app.formats.base import (
     SystemRow,
     VoidRow,
 )
-from app.protocols._base import TextEdit
+from app.protocols.base import TextEdit
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns.campaigns import get
 from app.services.data import exports

@@ -19,8 +19,9 @@ from app.services.data import exports, ingest, isolated_reading, parallel_import
 from app.services.data.import_options import NotReadable, check_options, head_of, said, told, usual_basis
 from app.services.data.intake import Intake, Progress, take_in
 from app.services.data.parallel_import import Elsewhere
-from app.storage import campaigns, imports, staging, test_sets
+from app.storage import campaigns, test_sets
 from app.storage.db import Database, Session
+from app.storage.imports import imports, staging
 
 SPLIT = "split"
 MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger test set is asked for by itself

@@ -9,7 +9,7 @@ from typing import Any
 from app import protocols
 from app.domain.errors import Conflict
 from app.formats.base import CampaignRow, ReadLog, Record
-from app.protocols._base import Options, Protocol
+from app.protocols.base import Options, Protocol
 from app.reports.source.campaign import CampaignView, options_of
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging

@@ -11,12 +11,14 @@ from typing import Any, Self
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.protocols._base import Options, Protocol, Shown, Spans
+from app.protocols.base import Options, Protocol, Shown, Spans
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import audit
-from app.storage import alignments, campaigns, judgments, merge, metrics_staged, origins, profiles, seals, staging
+from app.storage import campaigns, judgments, profiles, seals
 from app.storage.db import Session
+from app.storage.imports import alignments, merge, origins, staging
+from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may turn a plan upside down
 Merge = Callable[[staging.Lines, CampaignView], None]

@@ -48,7 +48,7 @@ from app.services.data.parallel_messages import (
     Refused,
     Told,
 )
-from app.storage.copy_text import Lines
+from app.storage.imports.copy_text import Lines
 
 READERS: Final = 2  # part of what is stored, as the order of items follows it; so no number of cores
 LARGE: Final = 16 << 20  # bytes of all files unpacked, from which it is worth half a second to start the readers

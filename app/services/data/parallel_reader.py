@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, Part, ReadContext, ReadLog
-from app.protocols._base import options_of
+from app.protocols.base import options_of
 from app.services.data.parallel_messages import (
     AllDealt,
     Begin,
@@ -31,7 +31,7 @@ from app.services.data.parallel_messages import (
     Told,
 )
 from app.services.data.staging_writer import Stage, rarely_collecting
-from app.storage.copy_text import Lines
+from app.storage.imports.copy_text import Lines
 
 
 @dataclass(slots=True)

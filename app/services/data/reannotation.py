@@ -13,7 +13,7 @@ from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow
 from app.protocols import as_prefill
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.data import exports

@@ -13,14 +13,15 @@ from pydantic import ValidationError
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.faults import first_faults
 from app.formats.base import At, JudgmentRow, ReadLog
-from app.protocols._base import Shown
+from app.protocols.base import Shown
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.services.data.recording_people import look_ahead, refuse_second
 from app.services.data.recording_planned import planned
-from app.storage import campaigns, clock, elsewhere
+from app.storage import campaigns, clock
 from app.storage.db import Session
-from app.storage.staging import json_text
+from app.storage.imports import external_judgments
+from app.storage.imports.staging import json_text
 
 BODY = "body"
 LONGEST_KEY = 128
@@ -146,11 +147,11 @@ def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterat
     """Names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
-        "rater": elsewhere.raters_among(session, campaign_id, sorted({one.rater for one in sent})),
-        "document": elsewhere.documents_among(session, campaign_id, documents),
-        "system": elsewhere.systems_among(session, campaign_id, sorted({one.system for one in sent})),
+        "rater": external_judgments.raters_among(session, campaign_id, sorted({one.rater for one in sent})),
+        "document": external_judgments.documents_among(session, campaign_id, documents),
+        "system": external_judgments.systems_among(session, campaign_id, sorted({one.system for one in sent})),
     }
-    segments = elsewhere.segments_of(session, campaign_id, documents)
+    segments = external_judgments.segments_of(session, campaign_id, documents)
     for i, one in enumerate(sent):
         for noun, keys in there.items():
             if getattr(one, noun) not in keys:
@@ -170,7 +171,9 @@ def _twice_named(sent: Sequence[Sent]) -> Iterator[Place]:
 
 def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]:
     """Which of them were stored before under their external_id. Raises NamedOtherwise."""
-    stored = elsewhere.named(session, campaign_id, [one.external_id for one in sent if one.external_id is not None])
+    stored = external_judgments.named(
+        session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
+    )
     known, places = set(), []
     for i, one in enumerate(sent):
         under = stored.get(one.external_id or "", [])
@@ -183,12 +186,12 @@ def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]
     return known
 
 
-def _same(one: Sent, stored: elsewhere.Known) -> bool:
+def _same(one: Sent, stored: external_judgments.Known) -> bool:
     address = (one.rater, one.document, one.segment) == (stored.rater, stored.document, stored.segment)
     return address and one.system in stored.systems and json_text(one.payload) == json_text(stored.payload)
 
 
-def _row(i: int, one: Sent, planned: elsewhere.PlannedItem | None) -> JudgmentRow:
+def _row(i: int, one: Sent, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=At(BODY, i),

@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
 from app.services.data.recording_planned import MOST_PLACES, Named, Planned
-from app.storage import campaigns, elsewhere_people, replans
+from app.storage import campaigns, replans
 from app.storage.db import Session
+from app.storage.imports import external_judges
 
 
 class JudgedByThePerson(Conflict):
@@ -20,7 +21,7 @@ def look_ahead(session: Session, campaign: str, sent: Sequence[Named]) -> bool:
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
     """
     row = campaigns.get(session, campaign)
-    found = elsewhere_people.linked(session, row.id, sorted({one.rater for one in sent}))
+    found = external_judges.linked(session, row.id, sorted({one.rater for one in sent}))
     several = any(one.several for one in found.values())
     if several:
         replans.hold(session, row.id)
@@ -34,10 +35,10 @@ def refuse_second(
 
     left: numbers of the judgments that are not known yet. Raises JudgedByThePerson; places are `("body", i, "rater")`.
     """
-    people = elsewhere_people.linked(session, campaign_id, sorted({sent[i].rater for i in left}))
+    people = external_judges.linked(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
     documents = sorted({sent[i].document for i in left if sent[i].rater in people})
-    theirs = elsewhere_people.by_other_accounts(session, campaign_id, raters, documents) if raters else {}
+    theirs = external_judges.by_other_accounts(session, campaign_id, raters, documents) if raters else {}
     first: dict[tuple[int, str, int | None, str], str] = {}
     places = []
     for i in sorted(left):

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.domain.errors import Place
-from app.protocols import _base
+from app.protocols import base as _base
 from app.services.tasks.task_content import load
 from app.services.tasks.tasks import Answers, TaskHandedIn, missing
-from app.storage import elsewhere, tasks
+from app.storage import tasks
 from app.storage.db import Session
+from app.storage.imports import external_judgments
 
 MOST_PLACES = 100
 
@@ -44,7 +45,7 @@ class Named(Protocol):
 class Planned:
     """Where judgments belong in the plan. at: by number of the judgment. known: those that say what is there."""
 
-    at: Mapping[int, elsewhere.PlannedItem]
+    at: Mapping[int, external_judgments.PlannedItem]
     known: frozenset[int]
 
     def complete(self, session: Session, campaign_id: int, added: Collection[int]) -> int:
@@ -59,7 +60,7 @@ def planned(session: Session, campaign_id: int, protocol: _base.Protocol[Any], s
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    found = elsewhere.planned(session, campaign_id, named)
+    found = external_judgments.planned(session, campaign_id, named)
     known = {n for n, at in found.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(found.items()) if at.state == "handed_in" and n not in known]
     if other:
@@ -74,10 +75,10 @@ def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], one: Name
     return bool(protocol.payload.model_validate(stored) == protocol.payload.model_validate(dict(one.payload)))
 
 
-def _complete(session: Session, campaign_id: int, at: elsewhere.PlannedItem) -> bool:
+def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:
     sheet = load(session, at.public_id)
     if missing(sheet, Answers.read(session, sheet, at.rater_id)):
         return False
-    elsewhere.hold(session, campaign_id, sheet.task_id, at.rater_id)
+    external_judgments.hold(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)
     return True

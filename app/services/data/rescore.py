@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.protocols._base import Options, Protocol, Shown
+from app.protocols.base import Options, Protocol, Shown
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit

@@ -29,10 +29,10 @@ from app.formats.base import (
     SystemRow,
     VoidRow,
 )
-from app.protocols._base import Options, Protocol, Scored, Shown, Spans
+from app.protocols.base import Options, Protocol, Scored, Shown, Spans
 from app.services.plans.prefilled_errors import prefilled
 from app.stats.ratings import Role
-from app.storage import copy_text
+from app.storage.imports import copy_text
 
 MOST_REMEMBERED = 50_000
 MOST_SEEN = 2_000

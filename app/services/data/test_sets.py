@@ -13,7 +13,7 @@ from app.domain import alignment
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols import with_ids
-from app.protocols._base import Shown, Span
+from app.protocols.base import Shown, Span
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get
 from app.services.people import tutorials

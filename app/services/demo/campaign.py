@@ -16,7 +16,7 @@ from app.formats.base import (
     SegmentRow,
     SystemRow,
 )
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.services.demo.mistakes import Mistake, Severity, Translation, plant
 from app.services.demo.people import TEMPERS
 from app.services.demo.texts import Document, documents

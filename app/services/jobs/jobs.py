@@ -18,10 +18,10 @@ from app.services.access.tokens import INCLUDES, Caller, Role
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database, Session
+from app.storage.imports.staging import json_text
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, Entry, Weight
 from app.storage.reports import ReportKey
-from app.storage.staging import json_text
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 PREPARE, CHUNK, FINISH = "prepare", "chunk", "finish"

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
-from app.protocols._base import Options, Protocol, Shown
+from app.protocols.base import Options, Protocol, Shown
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 
 

@@ -27,7 +27,7 @@ from app.services.plans.plans import Asked, Compiled, PlanView
 from app.storage import profiles
 from app.storage import reports as stored
 from app.storage.db import Database, Session
-from app.storage.staging import json_text
+from app.storage.imports.staging import json_text
 
 KIND = "plan"
 PILOTED = "campaigns/plan"

@@ -8,8 +8,8 @@ from app.domain.errors import Invalid
 from app.domain.faults import first_faults
 from app.formats.base import OutputRow
 from app.protocols import span_faults, with_ids
-from app.protocols._base import Shown, Span
-from app.storage import copy_text
+from app.protocols.base import Shown, Span
+from app.storage.imports import copy_text
 
 MOST_SPANS = 1000
 

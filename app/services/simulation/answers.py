@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.protocols import RaterForm
-from app.protocols._base import (
+from app.protocols.base import (
     Choice,
     Count,
     Criteria,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean
 
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.services.simulation.draws import Draws
 from app.services.simulation.model import RaterModel, Temper, TextTruth
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.protocols._base import Span
+from app.protocols.base import Span
 
 LARGEST_SEED = 2**53
 Points = Annotated[float, Field(ge=-1000, le=1000)]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from app.domain.errors import Invalid
-from app.protocols._base import Span
+from app.protocols.base import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from app.protocols import RaterForm, get, levels_asked, rater_form
-from app.protocols._base import Level, Preference, Protocol, options_of
+from app.protocols.base import Level, Preference, Protocol, options_of
 from app.services.simulation.answers import Sheet, answer, compared
 from app.services.simulation.minds import Mind, Opinion
 from app.services.simulation.model import RaterModel, key_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from app.domain.errors import Conflict
-from app.protocols._base import Span
+from app.protocols.base import Span
 from app.services.simulation.draws import Draws
 from app.services.simulation.model import Components, RaterModel, Temper, TextTruth, key_of
 

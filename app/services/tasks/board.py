@@ -10,8 +10,9 @@ from typing import Any
 from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
 from app.stats.ratings import Role
-from app.storage import campaigns, leases_handover, raters, replans, tasks
+from app.storage import campaigns, raters, replans, tasks
 from app.storage.db import Session
+from app.storage.leases import handover as leases_handover
 from app.storage.tasks import TaskNotFound
 
 ROLES = {role.value: role.name.lower() for role in Role}

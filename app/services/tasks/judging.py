@@ -12,16 +12,18 @@ from anyio import to_thread
 
 from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.protocols import PreferencePayload, check_answer, check_preference, payload_type
-from app.protocols._base import Level, Payload, Preference
+from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import NoSuchAddress, Sheet, Sheets, load
 from app.services.tasks.tasks import Answers, CampaignClosed, TaskHandedIn, TaskReleased, own
-from app.storage import late, leases, recorder_comparisons, recorder_judgments
 from app.storage.db import Database, Session
-from app.storage.recorder import Recorder
-from app.storage.recorder_comparisons import Comparison
-from app.storage.recorder_judgments import STORED, Answer, Connection, Outcome
+from app.storage.leases import late, leases
+from app.storage.recorder import comparisons as recorder_comparisons
+from app.storage.recorder import judgments as recorder_judgments
+from app.storage.recorder.comparisons import Comparison
+from app.storage.recorder.judgments import STORED, Answer, Connection, Outcome
+from app.storage.recorder.recorder import Recorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")

@@ -16,11 +16,13 @@ from app.services.tasks import quality_policy, tasks
 from app.services.tasks.judging import MOST_PLACES, Desk
 from app.services.tasks.task_content import Sheet, lease_of
 from app.services.tasks.tasks import TaskHandedIn, TaskView
-from app.storage import activity, campaigns, leases
-from app.storage.activity import Beaten, Event, Heartbeat
+from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.recorder import Lane
-from app.storage.recorder_judgments import Connection
+from app.storage.leases import leases
+from app.storage.recorder import activity
+from app.storage.recorder.activity import Beaten, Event, Heartbeat
+from app.storage.recorder.judgments import Connection
+from app.storage.recorder.recorder import Lane
 from app.storage.tasks import TaskNotFound
 
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]

@@ -14,14 +14,14 @@ from app.domain import alignment
 from app.domain.errors import NotFound
 from app.domain.recipe import Scoring
 from app.protocols import RaterForm, levels_asked, rater_form, visible, with_ids
-from app.protocols._base import Basis, Level, Options, Protocol, Shown, Span
+from app.protocols.base import Basis, Level, Options, Protocol, Shown, Span
 from app.reports.source import campaign
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import campaigns
 from app.services.campaigns.setting_numbers import LONGEST_LEASE, SHORTEST_LEASE
 from app.storage import tasks
 from app.storage.db import Session
-from app.storage.recorder_judgments import Ledger
+from app.storage.recorder.judgments import Ledger
 from app.storage.tasks import TaskNotFound
 
 LEASE = timedelta(hours=2)

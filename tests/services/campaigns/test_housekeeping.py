@@ -11,10 +11,11 @@ from sqlalchemy import text
 from app.services.campaigns.campaigns import NewCampaign, create
 from app.services.campaigns.housekeeping import sweep
 from app.services.data import imports
-from app.storage import housekeeping, jobs_queue, migrate, one_person, tokens
+from app.storage import housekeeping, jobs_queue, migrate, tokens
 from app.storage.db import Database, Session
 from app.storage.embedded import roles
 from app.storage.housekeeping import LOCK
+from app.storage.leases import one_person
 
 TABLES = ("tokens", "idempotency", "sessions", "jobs", "chunk_results", "imports", "import_files", "import_chunks")
 

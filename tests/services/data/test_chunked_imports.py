@@ -13,7 +13,7 @@ from app.formats.base import At, JudgmentRow, OutputRow, ReadLog, Record, Segmen
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns import campaigns
 from app.services.data import intake, merging
-from app.storage import staging
+from app.storage.imports import staging
 from tests.spine import Spine, opened
 
 HEADER = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata"

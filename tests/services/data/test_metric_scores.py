@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.services.data import metrics, test_sets
 from app.services.data.test_sets import InUse, Outputs
-from app.storage.merge import Contradiction
+from app.storage.imports.merge import Contradiction
 from tests.services.data.test_exports import place, there_and_back
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import Spine, opened

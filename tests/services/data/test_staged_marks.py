@@ -6,7 +6,7 @@ import pytest
 
 from app import protocols
 from app.formats.base import Answers, At, OutputRow, ReadLog, SegmentRow
-from app.protocols._base import options_of
+from app.protocols.base import options_of
 from app.services.data.staging_writer import Stage
 
 AT = At("f", 1)

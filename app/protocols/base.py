@@ -1,0 +1,253 @@
+"""What a protocol is: a value that says what is asked, how it is checked, and what it scores.
+
+One module each in this package, discovered by `app.protocols`; nobody else names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app.domain.errors import Invalid, Place
+from app.domain.faults import first_faults
+from app.protocols.widgets import Choice as Choice
+from app.protocols.widgets import Count as Count
+from app.protocols.widgets import Criteria as Criteria
+from app.protocols.widgets import CriterionScale as CriterionScale
+from app.protocols.widgets import Link as Link
+from app.protocols.widgets import Preference as Preference
+from app.protocols.widgets import PreferenceMode as PreferenceMode
+from app.protocols.widgets import Slider as Slider
+from app.protocols.widgets import Spans as Spans
+from app.protocols.widgets import TextEdit as TextEdit
+from app.protocols.widgets import Widget as Widget
+from app.stats.ratings import Scale
+from app.stats.scoring import WeightProfile, resolve
+
+NO_ERRORS_ASKED = -1
+Level = Literal["segment", "document", "screen"]
+Basis = Literal["source", "reference", "both", "none"]
+ANY_BASIS: tuple[Basis, ...] = ("source", "reference", "both", "none")
+
+
+class Payload(BaseModel):
+    """A rater's answer. Strict, frozen, finite, and nothing beyond the declared fields."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+P = TypeVar("P", bound=Payload)
+
+
+class Span(Payload):
+    """One marked error: code point offsets, half open, on one side of an immutable text.
+
+    An omission without a place has neither start nor end.
+    """
+
+    side: Literal["source", "target"] = "target"
+    start: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    end: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    severity: Annotated[str, Field(min_length=1, max_length=64)]
+    category: Annotated[str, Field(max_length=256)] | None = None
+    omission: bool = False
+    note: Annotated[str, Field(max_length=4000)] | None = None
+    prefill: Annotated[str, Field(max_length=64)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the rater saw at one address; None where it is unknown (bare scores imported).
+
+    prefill: the errors shown ready made, each with its id in `prefill`; empty where none were.
+    """
+
+    source: str | None = None
+    text: str | None = None
+    prefill: tuple[Span, ...] | None = None
+
+
+class CampaignOptions(BaseModel):
+    """What a manager can set for a campaign of a protocol; each protocol declares its own fields. Strict, frozen."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class ContrastiveOptions(CampaignOptions):
+    """Of a protocol that can be shown side by side. preference: what is asked of the columns of a screen together."""
+
+    preference: Literal["none", "best", "ranking"] = "none"
+
+
+class ScoreOptions(CampaignOptions):
+    """Of a protocol that asks for one number. scale: z where an import brings standardised scores."""
+
+    scale: Literal["raw", "z"] = "raw"
+
+
+class ColumnScoreOptions(ContrastiveOptions, ScoreOptions):
+    """Of a protocol that asks for one number and can be shown side by side."""
+
+
+class GradedOptions(ColumnScoreOptions):
+    """document_score: whole documents are scored too, by the same scale."""
+
+    document_score: bool = False
+
+
+class MarkOptions(CampaignOptions):
+    """Of a protocol that marks errors. weights: name of a profile or a table of one's own; None is the protocol's."""
+
+    weights: str | dict[str, object] | None = None
+
+
+class ColumnMarkOptions(ContrastiveOptions, MarkOptions):
+    """Of a protocol that marks errors and can be shown side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The settings of a campaign that bear on its payloads and scores.
+
+    profile: weights for marked errors. standardised: scores are z already, so the scale does not hold. own: what the
+    manager set. measure: which of the protocol's numbers is wanted, None for its first.
+    """
+
+    profile: WeightProfile
+    standardised: bool = False
+    own: CampaignOptions = field(default_factory=CampaignOptions)
+    measure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number that a judgment comes to, by name. scale: the values it can take, None where there are no bounds.
+
+    uses_profile: it depends on a weight profile, so it can be derived under others too. needs_text: it cannot be had
+    without the output's text.
+    """
+
+    name: str
+    higher_is_better: bool
+    scale: Scale | None = None
+    uses_profile: bool = False
+    needs_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The number that a judgment comes to, and how many errors it marks (−1 where none are asked).
+
+    unmatched: errors that the weight profile does not know, as `severity/category`; they weigh 0 and are reported.
+    """
+
+    score: float
+    n_errors: int = NO_ERRORS_ASKED
+    unmatched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example(Generic[P]):
+    """A worked example: what was shown, a payload, and the score it must come to under `profile` and `options`."""
+
+    source: str
+    output: str
+    payload: P
+    score: float
+    why: str = ""
+    profile: str = "freitag2021"
+    options: Mapping[str, object] = field(default_factory=dict)
+    prefill: tuple[Span, ...] | None = None
+
+    @property
+    def shown(self) -> Shown:
+        """What the rater saw."""
+        return Shown(self.source, self.output, self.prefill)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol(Generic[P]):
+    """Payload, widgets, rubric, score and examples of one way of judging.
+
+    check: raises `Invalid` where a payload does not fit what was shown (a span outside the text, say).
+    score: the only place where this protocol's score is computed.
+    uses_profile: the score depends on a weight profile, so other profiles can be derived from the payloads.
+    options: what a manager can set. weights: the profile that holds unless the manager names another.
+    measures: the numbers a judgment comes to under given options, the one that ranks first; None where it is one only.
+    level: what is judged, each segment or only the document as a whole. document_form: what is asked of a whole
+    document where the option `document_score` says so; () where that cannot be asked.
+    adapt: a widget as the options of a campaign have it. instructions: what raters are to do, in a sentence or two.
+    bases: what the judgment may rest on, the usual first. hides_source: raters do not learn which text is which.
+    contrastive: several outputs may stand side by side. accepts_prefill: errors may be shown ready made;
+    requires_prefill: they have to be. ranks: False where its numbers say nothing of quality.
+    written: the text that the rater wrote, where that is what the judgment is for.
+    """
+
+    name: str
+    version: int
+    title: str
+    payload: type[P]
+    higher_is_better: bool
+    scale: Scale | None
+    form: tuple[Widget, ...]
+    rubric: tuple[tuple[str, str], ...]
+    check: Callable[[P, Shown, Options], None]
+    score: Callable[[P, Shown, Options], Scored]
+    examples: tuple[Example[P], ...]
+    uses_profile: bool = False
+    options: type[CampaignOptions] = CampaignOptions
+    weights: str = "freitag2021"
+    measures: Callable[[Options], tuple[Measure, ...]] | None = None
+    level: Literal["segment", "document"] = "segment"
+    document_form: tuple[Widget, ...] = ()
+    adapt: Callable[[Widget, Options], Widget] | None = None
+    instructions: str
+    bases: tuple[Basis, ...] = ANY_BASIS
+    hides_source: bool = False
+    contrastive: bool = False
+    accepts_prefill: bool = False
+    requires_prefill: bool = False
+    ranks: bool = True
+    written: Callable[[P], str] | None = None
+
+    def measures_under(self, options: Options) -> tuple[Measure, ...]:
+        """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
+        if self.measures is not None:
+            return self.measures(options)
+        scale = None if options.standardised else self.scale
+        return (Measure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),)
+
+    def measure(self, options: Options) -> Measure:
+        """The number that these options ask for. Raises Invalid, naming those there are."""
+        found = self.measures_under(options)
+        for measure in found:
+            if options.measure in (None, measure.name):
+                return measure
+        there = ", ".join(m.name for m in found)
+        raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
+
+
+def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> Options:
+    """What a campaign's options mean to its protocol.
+
+    Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
+    """
+    try:
+        own = protocol.options.model_validate(dict(given))
+    except ValidationError as error:
+        raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
+    weights = getattr(own, "weights", None)
+    profile = resolve(protocol.weights if weights is None else weights)
+    return Options(profile, getattr(own, "scale", "raw") == "z", own)
+
+
+def _places(protocol: Protocol[Any], error: ValidationError) -> list[Place]:
+    there = ", ".join(protocol.options.model_fields) or "none"
+    places = []
+    for fault in first_faults(error, 20):
+        message = f"there are: {there}" if fault["type"] == "extra_forbidden" else fault["msg"]
+        places.append(Place(("options", *fault["loc"]), message))
+    return places

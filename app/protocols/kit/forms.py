@@ -1,0 +1,183 @@
+"""Forms: what a rater is asked at each level, under a campaign's options, and whether an answer fits what was asked.
+
+All that draws or checks a form goes through here, so that nobody has to know which protocol it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.domain.errors import Invalid, Place
+from app.protocols.base import (
+    Basis,
+    ContrastiveOptions,
+    Level,
+    Options,
+    Payload,
+    Preference,
+    PreferenceMode,
+    Protocol,
+    Shown,
+    Span,
+    Spans,
+    Widget,
+)
+from app.protocols.kit.screens import FIELD, PreferencePayload
+from app.protocols.kit.visible import labels, visible
+
+LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
+RESTS_ON = {
+    "source": "Judge by the source.",
+    "reference": "Judge by the reference.",
+    "both": "Judge by the source; the reference shows one way to say it.",
+    "none": "Judge the text by itself.",
+}
+LEVEL_SAYS = {
+    "segment": "",
+    "document": "This is about the document as a whole.",
+    "screen": "Compare the columns; those in one group are equal.",
+}
+
+
+class NotAsked(Invalid):
+    """This is not asked in this campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterForm:
+    """What a rater may see of a protocol: nothing here depends on a system, a role or a score.
+
+    labels: of the texts, in the order of the screen. instructions: sentences. rubric: (value, meaning).
+    """
+
+    level: Level
+    widgets: tuple[Widget, ...]
+    rubric: tuple[tuple[str, str], ...]
+    labels: tuple[str, ...]
+    instructions: tuple[str, ...]
+
+
+def levels_asked(protocol: Protocol[Any], options: Options) -> tuple[Level, ...]:
+    """Of what raters give judgments: segments, documents, screens."""
+    return tuple(level for level in LEVELS if widgets_of(protocol, options, level))
+
+
+def widgets_of(protocol: Protocol[Any], options: Options, level: Level) -> tuple[Widget, ...]:
+    """The questions at a level, as the options have them; () where nothing is asked there."""
+    if level == "screen":
+        mode = options.own.preference if isinstance(options.own, ContrastiveOptions) else "none"
+        return () if mode == "none" else screen_form(protocol, mode)
+    form = protocol.form if level == protocol.level else ()
+    if level == "document" and getattr(options.own, "document_score", False):
+        form = protocol.document_form
+    return form if protocol.adapt is None else tuple(protocol.adapt(widget, options) for widget in form)
+
+
+def screen_form(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
+    """What can be asked of the columns of a screen together; () where outputs cannot stand side by side."""
+    return (Preference(FIELD, mode),) if protocol.contrastive else ()
+
+
+def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
+    """What an answer at this level is made of."""
+    return PreferencePayload if level == "screen" else protocol.payload
+
+
+def rater_form(
+    protocol: Protocol[Any], options: Options, *, basis: Basis, level: Level = "segment", n_references: int = 1
+) -> RaterForm:
+    """The form at a level, fit to what raters see: without a source there is nothing to mark on it.
+
+    Raises NotAsked, naming what is, and Invalid where the protocol has no such basis.
+    """
+    found = widgets_of(protocol, options, level)
+    if not found:
+        raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(levels_asked(protocol, options))}")
+    seen = visible(protocol, basis)
+    said = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
+    return RaterForm(
+        level=level,
+        widgets=tuple(_without_source(widget) if not seen.source else widget for widget in found),
+        rubric=rubric_of(protocol, options),
+        labels=labels(protocol, basis, n_references=n_references),
+        instructions=(protocol.instructions, *(sentence for sentence in said if sentence)),
+    )
+
+
+def rubric_of(protocol: Protocol[Any], options: Options) -> tuple[tuple[str, str], ...]:
+    """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said."""
+    offered = _severities(widgets_of(protocol, options, protocol.level))
+    left_out = _severities(protocol.form) - offered
+    return tuple((value, meaning) for value, meaning in protocol.rubric if value.partition(" ")[0] not in left_out)
+
+
+def _severities(widgets: tuple[Widget, ...]) -> set[str]:
+    return {name for widget in widgets if isinstance(widget, Spans) for name in widget.severities}
+
+
+def check_answer(protocol: Protocol[Any], payload: Payload, shown: Shown, options: Options, form: RaterForm) -> None:
+    """Raise Invalid, naming each place, where an answer to a form is not what it asks.
+
+    More than `Protocol.check`, which imports go by: a file may hold severities and categories that no form offers. So
+    may errors shown ready made, and whoever leaves them says so again.
+    Answers about a screen go to `check_preference`.
+    """
+    places = (*_not_asked(payload, form), *_marked_otherwise(protocol, payload, form, shown))
+    try:
+        protocol.check(payload, shown, options)
+    except Invalid as error:  # of one place only what the form offers is told, which may be less
+        told = {place.loc for place in places}
+        places = (*places, *(place for place in error.places if place.loc not in told))
+        if not places:
+            raise
+    if places:
+        raise Invalid("; ".join(".".join(map(str, p.loc)) + f" {p.msg}" for p in places[:3]), places=places)
+
+
+def _without_source(widget: Widget) -> Widget:
+    return replace(widget, source_side=False) if isinstance(widget, Spans) else widget
+
+
+def _not_asked(payload: Payload, form: RaterForm) -> Iterator[Place]:
+    """Fields that say something though the form has no question for them."""
+    asked = {"protocol"}.union(*(widget.fields for widget in form.widgets))
+    for name, field in type(payload).model_fields.items():
+        if name not in asked and getattr(payload, name) != field.get_default(call_default_factory=True):
+            yield Place((name,), f"is not asked of a {form.level}")
+
+
+def _marked_otherwise(protocol: Protocol[Any], payload: Payload, form: RaterForm, shown: Shown) -> Iterator[Place]:
+    ready = {span.prefill: span for span in shown.prefill or () if span.prefill is not None}
+    for widget in form.widgets:
+        if not isinstance(widget, Spans):
+            continue
+        spans: tuple[Span, ...] = getattr(payload, widget.field)
+        if widget.most is not None and len(spans) > widget.most:
+            yield Place((widget.field,), f"must be {widget.most} at most")
+        for i, span in enumerate(spans):
+            before = None if span.prefill is None else ready.get(span.prefill)
+            for name, why in _not_offered(span, widget, prefilled=protocol.accepts_prefill):
+                if before is None or getattr(span, name) != getattr(before, name):
+                    yield Place((widget.field, i, name), why)
+
+
+def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tuple[str, str]]:
+    """What an error says that the widget does not offer, by field."""
+    if span.severity not in widget.severities:
+        yield "severity", f"must be one of {', '.join(widget.severities)}"
+    if span.side == "source" and not widget.source_side:
+        yield "side", "the source is not there to mark"
+    if span.omission and not widget.omission:
+        yield "omission", "is not asked"
+    if span.category is not None and span.category not in _offered(widget):
+        yield "category", "is none of the form's" if widget.categories else "is not asked"
+    if span.prefill is not None and not prefilled:
+        yield "prefill", "no errors are shown ready made"
+
+
+def _offered(widget: Spans) -> frozenset[str]:
+    """Categories as payloads name them: the upper one alone, or with the lower one behind a slash."""
+    upper = {name for name, _ in widget.categories}
+    return frozenset(upper | {f"{name}/{lower}" for name, lowers in widget.categories for lower in lowers})

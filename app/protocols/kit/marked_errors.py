@@ -1,0 +1,79 @@
+"""Marked errors: whether they fit the texts, and what they weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field
+
+from app.domain.errors import Invalid, Place
+from app.domain.spans import SEVERITIES
+from app.protocols.base import Options, Scored, Shown, Span, Spans, Widget
+from app.protocols.kit.prefilled_errors import prefill_faults
+from app.protocols.kit.scales import fault
+from app.stats.ratings import Scale
+from app.stats.scoring import penalty, weighs, weight
+
+MOST_ERRORS = 1000
+WEIGHTLESS = ("neutral", "undecided")
+Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
+
+
+def faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
+    """Every field of an error that does not fit the texts, and why."""
+    found = ((i, _fault(span, shown)) for i, span in enumerate(errors))
+    return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in found if fault)
+
+
+def summary(places: Sequence[Place]) -> str:
+    """The first faults in one line."""
+    return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
+
+
+def check_with_score(errors: Sequence[Span], score: float, shown: Shown, scale: Scale) -> None:
+    """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
+    places = (*faults(errors, shown), *prefill_faults(errors, shown))
+    if places:
+        raise Invalid(summary(places), places=places)
+    why = fault(score, scale)
+    if why:
+        raise Invalid(f"score {why}", places=(Place(("score",), why),))
+
+
+def offered(widget: Widget, options: Options) -> Widget:
+    """A widget with those severities alone that weigh something under the profile, or nothing whatever the profile.
+
+    Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
+    """
+    if not isinstance(widget, Spans):
+        return widget
+    named = tuple(name for name in widget.severities if name in WEIGHTLESS or weighs(options.profile, name))
+    return replace(widget, severities=named) if set(named) - set(WEIGHTLESS) else widget
+
+
+def score_or_weight(errors: Sequence[Span], score: float, options: Options) -> Scored:
+    """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
+    return weighed(errors, options) if options.measure == "spans" else Scored(score + 0.0, len(errors))
+
+
+def weighed(errors: Sequence[Span], options: Options) -> Scored:
+    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    found = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
+    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in found if not matched)
+    return Scored(penalty(value for _, value, _ in found), len(errors), unmatched)
+
+
+def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:
+    """The field of a span that is wrong, and why."""
+    if span.severity not in SEVERITIES:
+        return "severity", f"must be one of {', '.join(SEVERITIES)}"
+    if span.start is None or span.end is None:
+        return None if span.start is span.end else ("end", "start and end go together")
+    if span.end < span.start:
+        return "end", "must not be before start"
+    text = shown.source if span.side == "source" else shown.text
+    if text is not None and span.end > len(text):
+        return "end", f"is outside the {span.side} text of {len(text)} characters"
+    return None

@@ -1,0 +1,123 @@
+"""Errors shown ready made: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
+
+A ready-made error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
+an opaque id with each, never whose it was; `as_prefill` gives the ids and says what to remember beside them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from app.domain.errors import Place
+from app.protocols.base import Payload, Shown, Span
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillAudit:
+    """What became of the errors shown ready made, in counts.
+
+    kept: as shown. changed: kept with another place, severity or category. removed: not in the answer any more.
+    added: in the answer and not shown. kept + changed + removed were shown, kept + changed + added were answered.
+    """
+
+    kept: int
+    changed: int
+    removed: int
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Where a ready-made error comes from, for the store only. id: what raters see. error: its place in the first
+    answer, from 0."""
+
+    id: str
+    prior_rater: str
+    prior_error: int
+
+
+def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
+    """Count what a rater did with the errors that were shown ready made.
+
+    A second error under one id counts as added, one shown without an id as removed. Notes do not make a change.
+
+    Source: Zouhar et al. 2025 (shares kept, edited, removed, added, to see how far raters rely on what is shown).
+    """
+    left = {span.prefill: _said(span) for span in shown if span.prefill is not None}
+    kept = changed = added = 0
+    for span in marks_in(payload):
+        before = left.pop(span.prefill, None) if span.prefill is not None else None
+        kept += before == _said(span)
+        changed += before is not None and before != _said(span)
+        added += before is None
+    return PrefillAudit(kept, changed, len(shown) - kept - changed, added)
+
+
+def audit_stored(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
+    """As `audit_prefill`, where some errors may be stored without an id, from before each got one.
+
+    Raters may have been shown these without one, so an answered error without an id that says the same is it, kept;
+    what was changed of one cannot be told from what was taken out and added.
+    """
+    shown, marks = with_ids(stored), marks_in(payload)
+    found, named = audit_prefill(shown, payload), {span.prefill for span in marks}
+    nameless = Counter(
+        _said(now) for was, now in zip(stored, shown, strict=True) if not was.prefill and now.prefill not in named
+    )
+    same = (nameless & Counter(_said(span) for span in marks if not span.prefill)).total()
+    return PrefillAudit(found.kept + same, found.changed, found.removed - same, found.added - same)
+
+
+def marks_in(payload: Payload) -> tuple[Span, ...]:
+    """All errors that an answer marks, in whichever field; none where its protocol asks none."""
+    fields = (getattr(payload, name) for name in type(payload).model_fields)
+    return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
+
+
+def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[Prior, ...]]:
+    """Another's errors as they are shown to the next rater, and what the store remembers of each.
+
+    Ids say nothing of the rater, and notes are left out: they are the first rater's own words.
+    """
+    shown, priors = [], []
+    for n, error in enumerate(errors):
+        shown.append(error.model_copy(update={"prefill": f"p{n + 1}", "note": None}))
+        priors.append(Prior(f"p{n + 1}", prior_rater, n))
+    return tuple(shown), tuple(priors)
+
+
+def with_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
+    """Errors as they can be shown ready made: those without an id, or with an earlier one's, get one no other has."""
+    taken = {span.prefill for span in errors}
+    free = (name for n in count(1) if (name := f"p{n}") not in taken)
+    seen: set[str | None] = {None, ""}
+    shown = []
+    for span in errors:
+        shown.append(span.model_copy(update={"prefill": next(free)}) if span.prefill in seen else span)
+        seen.add(span.prefill)
+    return tuple(shown)
+
+
+def prefill_faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
+    """Every id that was not shown, or that two errors bear; none where nobody knows what was shown."""
+    if shown.prefill is None:
+        return ()
+    known = {span.prefill for span in shown.prefill} - {None}
+    times: Counter[str] = Counter()
+    places = []
+    for i, span in enumerate(errors):
+        if span.prefill is None:
+            continue
+        times[span.prefill] += 1
+        if span.prefill not in known:
+            places.append(Place(("errors", i, "prefill"), "no error with this id was shown"))
+        elif times[span.prefill] > 1:
+            places.append(Place(("errors", i, "prefill"), "an earlier error has it, too"))
+    return tuple(places)
+
+
+def _said(span: Span) -> tuple[object, ...]:
+    return span.side, span.start, span.end, span.severity, span.category, span.omission

@@ -1,0 +1,35 @@
+"""Numbers on a scale: whether one is a value of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.domain.errors import Invalid, Place
+from app.protocols.base import Options
+from app.stats.ratings import Scale
+
+LARGEST = 1e6
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+TOLERANCE = 1e-9
+
+
+def fault(value: float, scale: Scale) -> str | None:
+    """Why this is no value of the scale, None where it is one.
+
+    >>> fault(3.5, Scale(1.0, 5.0, 1.0))
+    'must be from 1 to 5 in steps of 1'
+    """
+    steps = 0.0 if scale.step is None else (value - scale.minimum) / scale.step
+    if scale.minimum <= value <= scale.maximum and abs(steps - round(steps)) <= TOLERANCE:
+        return None
+    stepwise = f" in steps of {scale.step:g}" if scale.step else ""
+    return f"must be from {scale.minimum:g} to {scale.maximum:g}{stepwise}"
+
+
+def check_score(value: float, scale: Scale, options: Options) -> None:
+    """Raise Invalid where a score is off its scale; standardised scores know none."""
+    why = None if options.standardised else fault(value, scale)
+    if why is not None:
+        raise Invalid(f"score {why}", places=(Place(("score",), why),))

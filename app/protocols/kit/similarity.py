@@ -1,0 +1,78 @@
+"""How far two texts mean the same: the scale of XSTS, for every protocol that shows two texts without saying which is
+which.
+
+Source: Licht et al. 2022 §3 (scale, texts shown without their roles), §5.1 (variants; four points: 4 and 5 are one).
+Mistakes of language that leave the meaning clear are not held against a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from app.protocols.base import Choice, Measure, Options, Payload, Scored, ScoreOptions, Shown, Widget
+from app.protocols.kit.scales import Number, check_score
+from app.stats.ratings import Scale
+
+LEAST = 1.0
+SCALE = Scale(LEAST, 5.0, 1.0)
+POINTS = (
+    (1.0, "Not equivalent, few details shared"),
+    (2.0, "Not equivalent, some details shared"),
+    (3.0, "Mostly equivalent"),
+    (4.0, "Near-equivalent: paraphrases"),
+    (5.0, "Exactly equivalent"),
+)
+BEST_OF_FOUR = (4.0, "Equivalent: exactly, or as paraphrases")
+FORM = (Choice("score", POINTS),)
+RUBRIC = (
+    ("1", "Another topic, or the same with less than half of what matters in common."),
+    ("2", "Some things agree, but who, what or to whom differs or is missing: something important is not the same."),
+    ("3", "What matters is the same; only unimportant details differ or are missing, none contradicts."),
+    ("4", "The same meaning in other words: style, emphasis or degree of politeness differs."),
+    ("5", "The same meaning, said in the same way: nobody could tell which was made from which."),
+    ("4 of 4 points", "Holds 4 and 5 together."),
+)
+INSTRUCTIONS = (
+    "Say how far the two texts mean the same. Bad language alone does not count, as long as the meaning is clear."
+)
+
+
+class SimilarityOptions(ScoreOptions):
+    """points: how many the scale has."""
+
+    points: Literal[4, 5] = 5
+
+
+class SimilarityPayload(Payload):
+    """The point that the rater chose; it names no side."""
+
+    score: Number
+
+
+def scale_of(options: Options) -> Scale:
+    """The scale of a campaign: 1 to 5, or 1 to 4."""
+    points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
+    return Scale(LEAST, float(points), 1.0)
+
+
+def measures(options: Options) -> tuple[Measure, ...]:
+    """One number; its scale is the campaign's."""
+    return (Measure("score", higher_is_better=True, scale=None if options.standardised else scale_of(options)),)
+
+
+def adapt(widget: Widget, options: Options) -> Widget:
+    """The widget with as many points as the campaign's scale has."""
+    if isinstance(widget, Choice) and scale_of(options).maximum < SCALE.maximum:
+        return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
+    return widget
+
+
+def check(payload: SimilarityPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid where the score is no point of the campaign's scale."""
+    check_score(payload.score, scale_of(options), options)
+
+
+def score(payload: SimilarityPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+    """The point as it stands (higher is better)."""
+    return Scored(payload.score + 0.0)

@@ -1,0 +1,81 @@
+"""Which texts a rater sees, under which labels and in which order; never whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.domain.errors import Invalid, Place
+from app.protocols.base import Basis, Protocol
+
+SOURCE, REFERENCE, JUDGED = "Source", "Reference", "Text"
+HIDDEN = ("Text 1", "Text 2")
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What is shown beside the text that is judged, which always is."""
+
+    source: bool
+    references: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A text as the rater sees it. side: what a marked span of it would name; None where nothing can be marked, or
+    where naming a side would tell which text is the source."""
+
+    label: str
+    text: str | None
+    side: Literal["source", "target"] | None
+
+
+def visible(protocol: Protocol[Any], basis: Basis) -> Visible:
+    """What a form on this basis shows. Raises Invalid, naming the bases there are, where the protocol has no such."""
+    if basis not in protocol.bases:
+        why = f"{protocol.name} is judged on the basis of {' or '.join(protocol.bases)}"
+        raise Invalid("the basis does not fit the protocol", places=(Place(("basis",), why),))
+    return Visible(source=basis in ("source", "both"), references=basis in ("reference", "both"))
+
+
+def labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
+    """The labels of the texts on a screen, in their order. Raises Invalid as `visible` does."""
+    seen = visible(protocol, basis)
+    if protocol.hides_source:
+        return HIDDEN
+    numbered = tuple(f"{REFERENCE} {n + 1}" for n in range(n_references)) if n_references > 1 else (REFERENCE,)
+    shown = numbered if seen.references and n_references else ()
+    return ((SOURCE,) if seen.source else ()) + shown + (JUDGED,)
+
+
+def labelled_texts(
+    protocol: Protocol[Any],
+    basis: Basis,
+    *,
+    source: str | None,
+    references: Mapping[str, str],
+    text: str | None,
+    side_order: Literal[0, 1] = 0,
+) -> tuple[LabelledText, ...]:
+    """The texts that a rater sees at one address, in the order of the screen.
+
+    side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first.
+    References stand in the order of their names, which are not told.
+
+    Raises Invalid as `visible` does, and where two texts are to stand side by side and it is not exactly one reference
+    that the judged text would stand beside.
+    """
+    seen = visible(protocol, basis)
+    others = [references[name] for name in sorted(references)] if seen.references else []
+    if protocol.hides_source:
+        pair = ([source] if seen.source else others) + [text]
+        if len(pair) != len(HIDDEN):
+            raise Invalid(f"{protocol.name} shows each text beside one other; there are {len(pair) - 1}")
+        ordered = reversed(pair) if side_order else pair
+        return tuple(LabelledText(label, one, None) for label, one in zip(HIDDEN, ordered, strict=True))
+    named = labels(protocol, basis, n_references=len(others))
+    first = (LabelledText(SOURCE, source, "source"),) if seen.source else ()
+    between = zip(named[len(first) : -1], others, strict=True)
+    middle = tuple(LabelledText(label, one, None) for label, one in between)
+    return (*first, *middle, LabelledText(JUDGED, text, "target"))

@@ -1,0 +1,83 @@
+"""Staging of an import: records go by COPY into temporary tables that end with the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.storage.db import UNHURRIED, driver
+from app.storage.imports.copy_text import NAMES, TABLES, Lines, json_text
+
+__all__ = ["OUTPUTS_OF", "Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
+
+DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
+WAITING = ("staged_voids", "staged_scores")  # for the last of an import
+
+SAMPLED = 10  # of a table are sampled 300 times as many rows
+
+# Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
+SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{UNHURRIED:.0f}s'")
+
+
+# The stored outputs that the rows of a staged table name, as a FROM clause: w is the row, g its segment, x the output.
+OUTPUTS_OF = """
+{table} w JOIN systems s ON s.campaign_id = :campaign AND s.key = w.system
+JOIN documents d ON d.campaign_id = :campaign AND d.key = w.document
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = w.position
+JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id"""
+
+
+def open_staging(session: Session) -> None:
+    """Create the temporary tables of one import."""
+    for setting in SETTINGS:
+        session.execute(text(f"SET LOCAL {setting}"))
+    for table, columns in TABLES.items():
+        session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
+
+
+def clear(session: Session) -> None:
+    """Empty the temporary tables for the next records of the same import, but for what waits for the last."""
+    session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
+    _drop(session, DERIVED)
+
+
+def close_staging(session: Session) -> None:
+    """Give the temporary tables up before the transaction ends, for another import within it."""
+    _drop(session, (*TABLES, *DERIVED))
+
+
+def _drop(session: Session, tables: Iterable[str]) -> None:
+    for table in tables:
+        session.execute(text(f"DROP TABLE IF EXISTS pg_temp.{table}"))
+
+
+def copy(session: Session, lines: Lines) -> None:
+    """COPY all lines into their tables."""
+    for table, blocks in lines.take():
+        columns = ", ".join(NAMES[table].columns)
+        with driver(session).cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copying:
+            for block in blocks:
+                copying.write(block)
+
+
+# What is joined, grouped or sorted by; statistics on texts and payloads would cost more than the joins.
+ANALYZED = (
+    "staged_segments (document, position)",
+    "staged_outputs (system, document, position)",
+    "staged_items (n, task, item, document, rater)",
+    "staged_judgments (n, item, position)",
+)
+
+
+def analyze(session: Session) -> None:
+    """Tell the planner what was staged; by the size of the tables alone it walks items in loops once there are many."""
+    sample(session, *ANALYZED)
+
+
+def sample(session: Session, *tables: str) -> None:
+    """Tell the planner of temporary tables by a tenth of the usual sample, enough for joins."""
+    session.execute(text(f"SET LOCAL default_statistics_target = {SAMPLED}"))
+    session.execute(text(f"ANALYZE {', '.join(tables)}"))
+    session.execute(text("SET LOCAL default_statistics_target TO DEFAULT"))

@@ -1,0 +1,352 @@
+"""Leases: which task a rater is given, and what becomes of one that ran out. The database clock decides.
+
+Whoever leases holds the campaign's advisory lock, so that two raters never look for a task at the same time; judgments
+wait for it only where they are of a task that is lost. Order of locks: the advisory one, then the campaign's row, then
+tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.storage.db import driver
+from app.storage.leases.handover import copy_task
+from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
+from app.storage.recorder.judgments import LIVE, Connection
+from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
+
+MOST_DUE = 500
+TRIES = 5
+Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"]
+SOONEST, LATEST = 5, 300  # seconds until it is worth asking again
+
+LOCK = "SELECT pg_advisory_xact_lock(%(lock)s)"
+RATER = f"""
+SELECT c.state, e.state, e.capacity, e.capacity_unit, r.person_id,
+       {LIVE.format(credential="%(token)s", rater="%(rater)s")}
+FROM campaigns c JOIN raters r ON r.campaign_id = c.id AND r.id = %(rater)s
+LEFT JOIN enrolments e ON e.campaign_id = c.id AND e.rater_id = r.id WHERE c.id = %(campaign)s"""
+
+RENEW = """
+UPDATE tasks SET leased_until = clock_timestamp() + %(lasts)s
+WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased'
+RETURNING id, public_id, leased_until"""
+
+# What ran out is free again: for its rater where the plan says so, else for the bucket, with the rest of its chain.
+# A chain of which something is handed in stays with its rater, who alone can finish the group.
+EXPIRE = """
+WITH due AS (
+    SELECT t.id, t.plan, t.chain, t.lease, t.pooled AND NOT EXISTS (
+               SELECT FROM tasks x WHERE x.campaign_id = %(campaign)s AND x.plan = t.plan AND x.chain = t.chain
+                 AND x.chain IS NOT NULL AND x.rater_id = t.rater_id AND x.state = 'handed_in') AS back
+    FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.state = 'leased' AND t.leased_until < clock_timestamp()
+    ORDER BY t.leased_until LIMIT %(most)s FOR NO KEY UPDATE OF t SKIP LOCKED),
+freed AS (
+    UPDATE tasks t SET state = 'free', leased_until = NULL,
+           rater_id = CASE WHEN d.back THEN NULL ELSE t.rater_id END, pooled = t.pooled AND NOT d.back
+    FROM due d WHERE t.campaign_id = %(campaign)s AND t.id = d.id),
+siblings AS (
+    UPDATE tasks t SET rater_id = NULL, pooled = false
+    FROM due d WHERE d.back AND d.chain IS NOT NULL AND t.campaign_id = %(campaign)s AND t.plan = d.plan
+      AND t.chain = d.chain AND t.state = 'free' AND t.pooled),
+ended AS (
+    UPDATE leases l SET ended_at = clock_timestamp(), ended_how = 'expired'
+    FROM due d WHERE l.campaign_id = %(campaign)s AND l.task_id = d.id AND l.n = d.lease)
+SELECT count(*) FROM due"""
+
+ANY_DUE = """
+SELECT FROM tasks WHERE campaign_id = %(campaign)s AND state = 'leased' AND leased_until < clock_timestamp() LIMIT 1"""
+
+# What a rater, by any account of the same person, was given of each stretch, and in which task.
+_TAKEN = """
+SELECT g.plan, g.unit, t.id AS task_id, t.chain, m.id AS account
+FROM mine m JOIN tasks t ON t.campaign_id = %(campaign)s AND t.rater_id = m.id AND t.plan IS NOT NULL
+     AND t.state <> 'withdrawn'
+JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
+JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id
+UNION
+SELECT g.plan, g.unit, t.id, t.chain, m.id
+FROM mine m JOIN leases l ON l.campaign_id = %(campaign)s AND l.rater_id = m.id
+JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = l.task_id
+JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
+     AND EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.rater_id = m.id)
+JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id"""
+# What other accounts of the same person hold or did. What is only dealt to them does not count: of two ratings that one
+# person was dealt before the accounts were linked, the first to be begun is the one that is done.
+_ELSEWHERE = """
+SELECT g.plan, g.unit, t.id AS task_id, t.chain
+FROM others m JOIN tasks t ON t.campaign_id = %(campaign)s AND t.rater_id = m.id AND t.plan IS NOT NULL
+     AND t.state IN ('leased', 'handed_in')
+JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
+JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id
+UNION
+SELECT g.plan, g.unit, t.id, t.chain
+FROM others m JOIN leases l ON l.campaign_id = %(campaign)s AND l.rater_id = m.id
+JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = l.task_id
+JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = t.id
+     AND EXISTS (SELECT FROM judgments j WHERE j.item_id = i.id AND j.rater_id = m.id)
+JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id"""
+_OTHERS = """others AS MATERIALIZED (SELECT id FROM raters WHERE campaign_id = %(campaign)s
+    AND person_id = %(person)s AND id <> %(rater)s)"""
+_CLASH = """EXISTS (SELECT FROM items i JOIN groups g ON g.campaign_id = %(campaign)s AND g.id = i.group_id
+    JOIN taken k ON k.plan = g.plan AND k.unit = g.unit
+    WHERE i.campaign_id = %(campaign)s AND i.task_id = {task} AND k.task_id <> {task}
+      AND (k.chain = t.chain) IS NOT TRUE)"""
+# Another account of the same person began it, or its chain, and lost it: it may come back to that account only.
+_BEGUN_ELSEWHERE = """EXISTS (SELECT FROM taken k WHERE k.account <> %(rater)s
+    AND (k.task_id = t.id OR k.plan = t.plan AND k.chain = t.chain))"""
+_FITS = """(%(room)s::bigint IS NULL OR %(room)s >= CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0)
+    WHEN 'segments' THEN coalesce(t.segments, 0)
+    ELSE (SELECT count(*) FROM items i WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) END)"""
+_MINE = """mine AS MATERIALIZED (SELECT id FROM raters WHERE campaign_id = %(campaign)s
+    AND (id = %(rater)s OR person_id = %(person)s))"""
+
+ROOM = """
+SELECT sum(CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0) WHEN 'segments' THEN coalesce(t.segments, 0)
+           ELSE (SELECT count(*) FROM items i WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) END)
+FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t.plan IS NOT NULL
+  AND t.state IN ('leased', 'handed_in')"""
+
+# One's own queue first, but for what another account of the same person has; then what one began and lost, unless the
+# person has another rating of it meanwhile; then the first of one's buckets that clashes with nothing.
+OWN = f"""
+WITH {_OTHERS}, taken AS MATERIALIZED ({_ELSEWHERE})
+SELECT t.id, {_FITS} FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t.state = 'free'
+  AND (%(person)s::bigint IS NULL OR NOT {_CLASH.format(task="t.id")})
+ORDER BY t.queue, t.id LIMIT 1"""
+BEGUN = f"""
+WITH {_MINE}, taken AS MATERIALIZED ({_TAKEN})
+SELECT t.id FROM leases l JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = l.task_id AND t.lease = l.n
+WHERE l.campaign_id = %(campaign)s AND l.rater_id = %(rater)s AND l.ended_how = 'expired' AND t.state = 'free'
+  AND t.rater_id IS NULL AND EXISTS (SELECT FROM bucket_raters b WHERE b.campaign_id = %(campaign)s
+      AND b.plan = t.plan AND b.bucket = t.bucket AND b.rater_id = %(rater)s)
+  AND NOT {_CLASH.format(task="t.id")}
+ORDER BY t.queue, t.id LIMIT 1"""
+POOL = f"""
+WITH {_MINE}, taken AS MATERIALIZED ({_TAKEN})
+SELECT f.id, f.fits FROM bucket_raters b CROSS JOIN LATERAL (
+    SELECT t.id, t.queue, {_FITS} AS fits FROM tasks t
+    WHERE t.campaign_id = %(campaign)s AND t.bucket = b.bucket AND t.state = 'free' AND t.rater_id IS NULL
+      AND t.plan = b.plan AND (%(again)s OR NOT EXISTS (
+          SELECT FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = t.id AND l.rater_id = %(rater)s
+            AND l.ended_how = 'released'))
+      AND NOT {_BEGUN_ELSEWHERE} AND NOT {_CLASH.format(task="t.id")}
+      AND (t.chain IS NULL OR NOT EXISTS (
+          SELECT FROM tasks c WHERE c.campaign_id = %(campaign)s AND c.plan = t.plan AND c.chain = t.chain
+            AND {_CLASH.format(task="c.id")}))
+    ORDER BY t.queue LIMIT 1) f
+WHERE b.campaign_id = %(campaign)s AND b.rater_id = %(rater)s ORDER BY f.queue, f.id LIMIT 1"""
+
+TAKE = """
+WITH taken AS (
+    UPDATE tasks SET state = 'leased', rater_id = %(rater)s, pooled = pooled OR rater_id IS NULL, lease = lease + 1,
+           leased_until = clock_timestamp() + %(lasts)s
+    WHERE campaign_id = %(campaign)s AND id = %(task)s AND state = 'free' AND coalesce(rater_id = %(rater)s, true)
+    RETURNING id, public_id, leased_until, lease, plan, chain),
+chained AS (
+    UPDATE tasks t SET rater_id = %(rater)s, pooled = true FROM taken k
+    WHERE k.chain IS NOT NULL AND t.campaign_id = %(campaign)s AND t.plan = k.plan AND t.chain = k.chain
+      AND t.id <> k.id AND t.state = 'free' AND t.rater_id IS NULL),
+noted AS (
+    INSERT INTO leases (campaign_id, task_id, n, rater_id, leased_at)
+    SELECT %(campaign)s, id, lease, %(rater)s, clock_timestamp() FROM taken)
+SELECT id, public_id, leased_until FROM taken"""
+# What others judged in a task, or this rater while somebody else had it, does not count for what they do now.
+BEGUN_IN_VAIN = """
+SELECT t.id FROM tasks x JOIN tasks t ON t.campaign_id = %(campaign)s AND (t.id = x.id
+    OR t.plan = x.plan AND t.chain = x.chain AND t.state = 'free' AND t.rater_id IS NULL)
+WHERE x.campaign_id = %(campaign)s AND x.id = %(task)s AND EXISTS (
+    SELECT FROM items i JOIN judgments j ON j.item_id = i.id AND (j.rater_id = %(rater)s) = j.surplus
+    WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) ORDER BY t.id"""
+
+# Whether something that others hold may come back to one's buckets, and when the first of it does.
+TO_COME = """
+SELECT extract(epoch FROM t.leased_until - clock_timestamp()) FROM tasks t
+JOIN bucket_raters b ON b.campaign_id = %(campaign)s AND b.plan = t.plan AND b.bucket = t.bucket
+     AND b.rater_id = %(rater)s
+WHERE t.campaign_id = %(campaign)s AND t.state = 'leased' AND t.pooled AND t.rater_id <> %(rater)s
+ORDER BY t.leased_until LIMIT 1"""
+# Whether the rater had anything, or the buckets of theirs have something that is anybody's.
+PLANNED = """
+SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s)
+  OR EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state <> 'withdrawn')
+  OR EXISTS (SELECT FROM bucket_raters b JOIN tasks t ON t.campaign_id = %(campaign)s AND t.plan = b.plan
+             AND t.bucket = b.bucket AND (t.rater_id IS NULL OR t.pooled) AND t.state <> 'withdrawn'
+             WHERE b.campaign_id = %(campaign)s AND b.rater_id = %(rater)s)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks for a task. lasts: how long a lease goes on."""
+
+    campaign_id: int
+    rater_id: int
+    token_id: int
+    lasts: timedelta
+    actor: str
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """As the statements name them."""
+        lock = LOCKED | self.campaign_id
+        return {
+            "campaign": self.campaign_id,
+            "rater": self.rater_id,
+            "token": self.token_id,
+            "lasts": self.lasts,
+            "lock": lock,
+            "most": MOST_DUE,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A task that a rater holds."""
+
+    task_id: int
+    public_id: str
+    leased_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why there is no task now, and in how many seconds to ask again; None: there will be none."""
+
+    why: Why
+    retry_after: int | None = None
+
+
+class NotLive:
+    """The credential has ended."""
+
+
+async def lease(connection: Connection, asking: Asking) -> Lease | Nothing | NotLive:
+    """The task that the rater holds, renewed, or the next one, or why there is none."""
+    keys = asking.keys
+    await connection.execute(LOCK, keys)
+    found = await (await connection.execute(RATER, keys)).fetchone()
+    if found is None or not found[5]:
+        return NotLive() if found is not None and found[1] not in (None, "erased") else Nothing("not_enrolled")
+    campaign, enrolment, capacity, unit, person, _ = found
+    refused = _refused(campaign, enrolment)
+    if refused is not None:
+        return refused
+    held = await (await connection.execute(RENEW, keys)).fetchone()
+    if held is not None:
+        return Lease(*held)
+    if (await (await connection.execute(ANY_DUE, keys)).fetchone()) is not None:
+        await connection.execute(LOCK_CAMPAIGN, keys)
+        await connection.execute(EXPIRE, keys)
+    keys |= {"unit": unit, "person": person, "room": await _room(connection, keys, capacity, unit)}
+    for _ in range(TRIES):  # what was found may be handed in late, or given to somebody, at this very moment
+        task_id, fits = await _next(connection, keys)
+        if task_id is None:
+            return await _nothing(connection, keys)
+        if not fits:
+            return Nothing("capacity")
+        taken = await _take(connection, asking, task_id)
+        if taken is not None:
+            return taken
+    return Nothing("wait", SOONEST)
+
+
+def _refused(campaign: str, enrolment: str | None) -> Nothing | None:
+    """What the states of the campaign and of the enrolment say."""
+    if enrolment not in {"active", "paused"}:
+        return Nothing("not_enrolled")
+    if campaign == "closed":
+        return Nothing("finished")
+    if campaign == "open":
+        return Nothing("paused", LATEST) if enrolment == "paused" else None
+    return Nothing("paused" if campaign == "paused" else "wait", LATEST)
+
+
+async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int | None, unit: str) -> int | None:
+    """What is left of a rater's capacity."""
+    if capacity is None:
+        return None
+    row = await (await connection.execute(ROOM, {**keys, "unit": unit})).fetchone()
+    return int(capacity - (row[0] or 0)) if row else capacity
+
+
+async def _next(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | None, bool]:
+    """The task that is next for a rater, and whether it fits what is left of the capacity."""
+    own = await (await connection.execute(OWN, keys)).fetchone()
+    if own is not None:
+        return own[0], own[1]
+    begun = await (await connection.execute(BEGUN, keys)).fetchone()
+    if begun is not None:
+        return begun[0], True
+    for again in (False, True):  # what they gave back comes last
+        pooled = await (await connection.execute(POOL, {**keys, "again": again})).fetchone()
+        if pooled is not None:
+            return pooled[0], pooled[1]
+    return None, False
+
+
+async def _take(connection: Connection, asking: Asking, task_id: int) -> Lease | None:
+    """Lease a free task; where it was begun in vain, a copy, and what was done stays with the original.
+
+    None where it is free no more.
+    """
+    keys = {**asking.keys, "task": task_id}
+    in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
+    if in_vain:
+        await connection.execute(LOCK_CAMPAIGN, keys)
+    for (begun,) in in_vain:
+        copy = await copy_task(connection, asking.campaign_id, begun, actor=asking.actor)
+        if copy is None:
+            return None
+        keys["task"] = copy if begun == task_id else keys["task"]
+    taken = await (await connection.execute(TAKE, keys)).fetchone()
+    return Lease(*taken) if taken is not None else None
+
+
+async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> Nothing:
+    row = await (await connection.execute(TO_COME, keys)).fetchone()
+    if row is None:
+        planned = await (await connection.execute(PLANNED, keys)).fetchone()
+        return Nothing("finished") if planned is not None else Nothing("nothing_planned", LATEST)
+    return Nothing("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
+
+
+RELEASED = f"""
+SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND state = 'free' AND lease = (
+    SELECT max(n) FROM leases WHERE campaign_id = %(campaign)s AND task_id = %(task)s AND rater_id = %(rater)s
+      AND ended_how = 'expired')
+  AND coalesce(rater_id = %(rater)s, true)
+  AND NOT EXISTS (SELECT FROM tasks WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased')
+  AND NOT {HAS_ANOTHER.format(campaign="%(campaign)s", task="%(task)s", rater="%(rater)s")}"""
+
+
+async def renew_lapsed(connection: Connection, asking: Asking, task_id: int) -> Lease | None:
+    """Lease a task again whose lease ran out, for a write that came late; None where that cannot be."""
+    keys = {**asking.keys, "task": task_id}
+    await connection.execute(LOCK, keys)
+    if await (await connection.execute(RELEASED, keys)).fetchone() is None:
+        return None
+    return await _take(connection, asking, task_id)
+
+
+DUE = """
+SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until < clock_timestamp() ORDER BY 1"""
+
+
+def campaigns_due(session: Session) -> list[int]:
+    """Campaigns in which a lease has run out."""
+    return list(session.execute(text(DUE)).scalars())
+
+
+def expire(session: Session, campaign_id: int) -> int:
+    """Free the tasks of a campaign whose lease has run out; how many. Whoever leases does so, too."""
+    keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
+    connection = driver(session)
+    connection.execute(LOCK, keys)
+    row = connection.execute(EXPIRE, keys).fetchone()
+    return int(str(row[0])) if row else 0

@@ -1,0 +1,86 @@
+"""Signs of life: a heartbeat extends the lease and brings what was done, each event once however often it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, cast
+
+from app.storage.recorder.judgments import HELD, LIVE, STANDING, Connection
+
+Standing = Literal["unauthorized", "holds", "handed_in", "lapsed", "surplus", "unknown"]
+
+BEAT = f"""
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[])
+         AS g(n, token_id, rater_id, task_id)),
+held AS MATERIALIZED ({HELD}),
+standing AS MATERIALIZED (
+    SELECT g.*, CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
+                     ELSE {STANDING.format(rater="g.rater_id")} END AS standing
+    FROM given g LEFT JOIN held h ON h.id = g.task_id),
+extended AS (
+    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
+    WHERE t.campaign_id = %(campaign)s AND t.id IN (SELECT task_id FROM standing WHERE standing = 'holds')
+    RETURNING t.id, t.leased_until),
+noted AS (
+    INSERT INTO activity (campaign_id, task_id, session, seq, rater_id, kind, at_ms, item, segment)
+    SELECT %(campaign)s, s.task_id, e.session, e.seq, s.rater_id, e.kind, e.at_ms, e.item, e.segment
+    FROM unnest(%(e_n)s::int[], %(e_session)s::text[], %(e_seq)s::int[], %(e_kind)s::text[], %(e_at)s::bigint[],
+                %(e_item)s::int[], %(e_segment)s::int[]) AS e(n, session, seq, kind, at_ms, item, segment)
+    JOIN standing s ON s.n = e.n AND s.standing IN ('holds', 'lapsed', 'surplus')
+    ON CONFLICT (task_id, session, seq) DO NOTHING)
+SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id = s.task_id ORDER BY s.n"""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a rater's page did. seq: unique in its session. at_ms: by the browser's clock."""
+
+    session: str
+    seq: int
+    kind: str
+    at_ms: int
+    item: int | None = None
+    segment: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A sign of life from the holder of a task."""
+
+    token_id: int
+    rater_id: int
+    task_id: int
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """What the sender is to the task, and until when the lease goes on now."""
+
+    standing: Standing
+    leased_until: datetime | None
+
+
+async def beat(connection: Connection, campaign_id: int, lasts: timedelta, beats: Sequence[Heartbeat]) -> list[Beaten]:
+    """Extend leases and note events; what became of each, in their order. No two may be of one task."""
+    events = [(n, event) for n, one in enumerate(beats) for event in one.events]
+    keys: dict[str, Any] = {
+        "campaign": campaign_id,
+        "lasts": lasts,
+        "n": list(range(len(beats))),
+        "token": [one.token_id for one in beats],
+        "rater": [one.rater_id for one in beats],
+        "task": [one.task_id for one in beats],
+        "e_n": [n for n, _ in events],
+        "e_session": [event.session for _, event in events],
+        "e_seq": [event.seq for _, event in events],
+        "e_kind": [event.kind for _, event in events],
+        "e_at": [event.at_ms for _, event in events],
+        "e_item": [event.item for _, event in events],
+        "e_segment": [event.segment for _, event in events],
+    }
+    rows = await (await connection.execute(BEAT, keys)).fetchall()
+    return [Beaten(cast("Standing", row[0]), row[1]) for row in rows]

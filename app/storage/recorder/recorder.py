@@ -1,0 +1,300 @@
+"""The recorder: the one place beside `storage.db` that commits, for the three hot routes.
+
+What waits for one campaign is written by one statement and one commit, and each of it is answered after that commit.
+A flush never waits to fill: it takes what came while the one before it was under way. After an error each member is
+tried again alone, so one bad answer never fails its neighbours. When a connection breaks, the flush is repeated: every
+statement here may be carried out twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from app.domain.errors import AppError, Unavailable
+from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
+from app.storage.pulse import SILENT, AsyncConnection, Pulse
+from app.storage.recorder import shared_answers as answers
+from app.storage.recorder.judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
+
+MOST = 64
+WAITING = 2048  # members of all campaigns together
+AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
+OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
+RAW = AsyncConnectionPool[AsyncConnection]
+T = TypeVar("T")
+M = TypeVar("M")
+
+# Every look-up of these statements is by key. A planner that has seen no statistics yet would scan small tables, keep
+# that plan, and still follow it when they have grown.
+PLANS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan"
+WAITS = "-c lock_timeout=1500 -c statement_timeout=8000 -c idle_in_transaction_session_timeout=10000"
+
+
+class ShuttingDown(Unavailable):
+    """The service is stopping."""
+
+
+@dataclass(slots=True)
+class Member(Generic[M, T]):
+    """What one request wants written. whole: alone in its flush, and all of it or nothing."""
+
+    wants: Sequence[M]
+    actor: str
+    whole: bool
+    done: asyncio.Future[list[T]]
+
+
+@dataclass(slots=True)
+class Lane(Generic[M, T]):
+    """What waits for one campaign, and how it is flushed. address: what only one member of a flush may have.
+
+    at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
+    """
+
+    flush: Callable[[Connection, Sequence[M], str], Awaitable[list[T]]]
+    address: Callable[[M], object]
+    stored: Callable[[T], bool]
+    at_once: bool = False
+    waiting: deque[Member[M, T]] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+    def take(self, most: int) -> list[Member[M, T]]:
+        """The first members that can go in one flush."""
+        if self.waiting[0].whole:
+            return [self.waiting.popleft()]
+        taken: list[Member[M, T]] = []
+        addresses: set[object] = set()
+        while self.waiting and len(taken) < most and not self.waiting[0].whole:
+            at = self.address(self.waiting[0].wants[0])
+            if at in addresses:
+                break
+            addresses.add(at)
+            taken.append(self.waiting.popleft())
+        return taken
+
+
+class Recorder:
+    """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server."""
+
+    def __init__(
+        self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST, pulse: Pulse | None = None
+    ) -> None:
+        self.most = most
+        self.pulse = pulse
+        self.flushes = 0
+        self.members = 0
+        self._lanes: dict[tuple[str, int], Lane[Any, Any]] = {}
+        self._waiting = 0
+        self._closing = False
+        options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
+        self._url = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        self._given = {"options": options, "connect_timeout": 2, "autocommit": True}
+        self._size = size
+        self._opened: RAW | None = None
+
+    async def open(self) -> None:
+        """Begin to connect; a database that is away is waited for by whoever asks."""
+        self._closing = False
+        self._opened = AsyncConnectionPool(
+            self._url,
+            min_size=1,
+            max_size=self._size,
+            open=False,
+            timeout=POOL_TIMEOUT,
+            reconnect_timeout=POOL_TIMEOUT,
+            max_waiting=WAITING,
+            connection_class=AsyncConnection,
+            configure=self._prepare,
+            kwargs=self._given,
+        )
+        await self._opened.open(wait=False)
+
+    async def _prepare(self, connection: AsyncConnection) -> None:
+        """Make a new connection fit for what is done on it."""
+        connection.pulse = self.pulse
+        await prepare(connection)
+        await answers.prepare(connection)
+
+    @property
+    def _pool(self) -> RAW:
+        """The connections. Raises ShuttingDown where there are none yet, or none any more."""
+        if self._opened is None:
+            raise ShuttingDown(retry_after=2)
+        return self._opened
+
+    def _expect_answers(self) -> None:
+        """Raise DatabaseDown at once where nobody answers."""
+        if self.pulse is not None and self.pulse.silent:
+            raise DatabaseDown(SILENT, retry_after=1)
+
+    async def close(self) -> None:
+        """Write what waits, then let the connections go."""
+        self._closing = True
+        under_way = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._pool.close()
+        self._opened = None
+
+    async def judge(self, ledger: Ledger, answers: Sequence[Answer], *, actor: str, whole: bool) -> list[Outcome]:
+        """Record answers, in their order. whole: all of them, or none where one cannot be stored.
+
+        Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
+        """
+
+        async def flush(connection: Connection, wants: Sequence[Answer], by: str) -> list[Outcome]:
+            return await record(connection, ledger, wants, by)
+
+        def lane() -> Lane[Answer, Outcome]:
+            return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True)
+
+        return await self.put(("judgments", ledger.campaign_id), lane, answers, actor=actor, whole=whole)
+
+    async def put(
+        self, key: tuple[str, int], make: Callable[[], Lane[M, T]], wants: Sequence[M], *, actor: str, whole: bool
+    ) -> list[T]:
+        """Wait in a lane until it is flushed."""
+        if self._closing:
+            raise ShuttingDown(retry_after=2)
+        if self._waiting >= WAITING:
+            raise DatabaseBusy(retry_after=1)
+        lane: Lane[M, T] = self._lanes.setdefault(key, make())
+        done: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
+        lane.waiting.append(Member(wants, actor, whole, done))
+        self._waiting += 1
+        if lane.task is None:
+            lane.task = asyncio.create_task(self._drain(key, lane))
+        return await done
+
+    async def _drain(self, key: tuple[str, int], lane: Lane[M, T]) -> None:
+        try:
+            while lane.waiting:
+                members = lane.take(self.most)
+                self._waiting -= len(members)
+                try:
+                    await self._answer(lane, members)
+                finally:
+                    for member in members:
+                        if not member.done.done():
+                            member.done.set_exception(ShuttingDown(retry_after=1))
+        finally:
+            del self._lanes[key]
+            for member in lane.waiting:
+                member.done.cancel()
+            self._waiting -= len(lane.waiting)
+
+    async def _answer(self, lane: Lane[M, T], members: list[Member[M, T]]) -> None:
+        """Flush some members and tell each; after an error that is nobody's in particular, each alone."""
+        try:
+            results = await self._flush(lane, members)
+        except AppError as error:
+            if len(members) == 1 or isinstance(error, Unavailable):
+                for member in members:
+                    _tell(member.done, error)
+                return
+            for member in members:
+                await self._answer(lane, [member])
+            return
+        for member in members:
+            count = len(member.wants)
+            mine, results = results[:count], results[count:]
+            if not member.done.done():
+                member.done.set_result(mine)
+
+    async def _flush(self, lane: Lane[M, T], members: list[Member[M, T]]) -> list[T]:
+        wants = [want for member in members for want in member.wants]
+        actors = {member.actor for member in members}
+        actor = actors.pop() if len(actors) == 1 else "raters"
+        self.flushes += 1
+        self.members += len(members)
+
+        async def work(connection: Connection) -> list[T]:
+            return await lane.flush(connection, wants, actor)
+
+        def keep(results: list[T]) -> bool:
+            return not members[0].whole or all(map(lane.stored, results))
+
+        return await self.run(work, keep=keep, at_once=lane.at_once and not members[0].whole)
+
+    async def run(
+        self,
+        work: Callable[[Connection], Awaitable[T]],
+        *,
+        keep: Callable[[T], bool] = lambda _: True,
+        at_once: bool = False,
+    ) -> T:
+        """Do some work in one transaction and commit it; roll it back where `keep` says so of its result.
+
+        at_once: the work is one statement, so it needs neither beginning nor end.
+
+        Work that a broken connection interrupts, or that stood against another transaction, is done once more, so it
+        must bear that. Raises Unavailable where it is in the way again: nothing is wrong with what was sent.
+        """
+        with translating():
+            try:
+                return await self._once(work, keep, at_once)
+            except psycopg.OperationalError as error:
+                state = error.sqlstate or "08"
+                if not state.startswith(("08", "57P", AGAINST_EACH_OTHER)):
+                    raise
+                self._expect_answers()
+            if state.startswith(AGAINST_EACH_OTHER):
+                await asyncio.sleep(OTHERS_TURN)
+            else:
+                with _no_connection():
+                    await self._pool.check()
+            try:
+                return await self._once(work, keep, at_once)
+            except psycopg.OperationalError as error:
+                if (error.sqlstate or "").startswith(AGAINST_EACH_OTHER):
+                    raise DatabaseBusy(retry_after=1) from error
+                raise
+
+    async def _once(self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool) -> T:
+        async with self.connection() as connection:
+            if at_once:
+                return await work(connection)
+            try:
+                await connection.execute("BEGIN")
+                result = await work(connection)
+                await connection.execute("COMMIT" if keep(result) else "ROLLBACK", prepare=False)
+            except BaseException:
+                with suppress(psycopg.Error):  # the connection may be gone, and with it the transaction
+                    await connection.rollback()
+                raise
+        return result
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection in autocommit, for reading."""
+        pool = self._pool  # which closes what comes back to it after it was closed
+        self._expect_answers()
+        with _no_connection():
+            connection = await pool.getconn()
+        try:
+            yield connection
+        finally:
+            await pool.putconn(connection)
+
+
+class _no_connection:  # noqa: N801  (a context manager, like contextlib's)
+    """Say in our words that no connection could be had."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, PoolTimeout):
+            raise DatabaseDown(retry_after=1) from error
+
+
+def _tell(done: asyncio.Future[Any], error: AppError) -> None:
+    if not done.done():
+        done.set_exception(error)
