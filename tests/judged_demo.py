@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from app.demo import DEMO_SEED, load_demo, rater_model
+from app.demo.campaign import translate
+from app.demo.people import TEMPERS
 from app.formats.base import At, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
-from app.services.demo import DEMO_SEED, load_demo, rater_model
-from app.services.demo.campaign import translate
-from app.services.demo.people import TEMPERS
-from app.services.simulation import Forms, Mind, key_of
-from app.services.simulation.answers import Sheet, answer
-from app.services.simulation.seen import SeenSegment, SeenText
+from app.simulation import Forms, Mind, key_of
+from app.simulation.answers import Sheet, answer
+from app.simulation.seen import SeenSegment, SeenText
 from app.storage.db import Database
 
 HERE = At("judged", 0)

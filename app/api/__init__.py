@@ -10,5 +10,5 @@ from fastapi import APIRouter
 
 def routers() -> list[APIRouter]:
     """The routers of this package, by name of their module."""
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
     return [import_module(f"{__name__}.{name}").router for name in names]

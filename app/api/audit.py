@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.api._times import Time
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.campaigns import audit
 from app.web.access import Manager

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._times import Time
 from app.api.documents import Label, Text
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, Pair, strata

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api._times import Time
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.reports.source.campaign import CampaignView
 from app.services.access.idempotency import Answer

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._tasks import LARGEST, TaskId
-from app.api._times import Time
+from app.api.models.tasks import LARGEST, TaskId
+from app.api.models.times import Time
 from app.services.access.idempotency import Answer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.api._choices import AsOf, moment
-from app.api._jobs import LATER, Prefer, accepted, ready
-from app.api._kinds import KNOWN, TEXTS, Shape, for_caller
+from app.api.kit.choices import AsOf, moment
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.report_routes import KNOWN, TEXTS, Shape, for_caller
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import Caller
 from app.services.gate import GATE, GateAsked

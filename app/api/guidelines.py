@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
-from app.api._raters import Language
-from app.api._times import Time
+from app.api.models.raters import Language
+from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
 from app.web.answers import answer

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from app.api._hours import ENTRY, HOURS, AdjustmentIn, After, EntryOut, HoursOut, Offset, RefusalIn, Team
+from app.api.models.hours import ENTRY, HOURS, AdjustmentIn, After, EntryOut, HoursOut, Offset, RefusalIn, Team
 from app.services import hours
 from app.services.access.idempotency import Answer
 from app.services.hours import Entry

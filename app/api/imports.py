@@ -7,7 +7,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._imports import ANNOUNCED, FILE, REPORT, ROW, FileOut, ImportIn, ImportOut, ImportReport, ImportRowOut
+from app.api.models.imports import (
+    ANNOUNCED,
+    FILE,
+    REPORT,
+    ROW,
+    FileOut,
+    ImportIn,
+    ImportOut,
+    ImportReport,
+    ImportRowOut,
+)
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
 from app.formats.base import Input

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._raters import Key
-from app.api._times import Time, TimeIn
+from app.api.models.raters import Key
+from app.api.models.times import Time, TimeIn
 from app.services.access import sessions, tokens
 from app.services.access.idempotency import Answer
 from app.services.people import invitations

@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api import _kinds
-from app.api._jobs import EXAMPLE, LATER, JobOut, accepted
 from app.api.exclusions import of_exclusion
+from app.api.kit import report_routes
+from app.api.kit.jobs import EXAMPLE, LATER, JobOut, accepted
 from app.api.plans import of_plan
 from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
@@ -80,7 +80,7 @@ def list_jobs(
     "/jobs/{job}/report",
     summary="The report of a job",
     response_class=Response,
-    responses={**_kinds.ANY_REPORT, **LATER},
+    responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
     caller: Viewer, request: Request, job: JobId, drawn: Annotated[Drawn, Query()], database: DatabaseDep
@@ -95,7 +95,7 @@ def get_job_report(
     shown = SHOWN.get(view.kind)
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
-    return _kinds.for_caller(request, caller, report_requests.report_of_job(view.kind), report, drawn.picture)
+    return report_routes.for_caller(request, caller, report_requests.report_of_job(view.kind), report, drawn.picture)
 
 
 def _of_stability(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
 
-from app.api._recipe import Key
-from app.api._times import TimeIn
+from app.api.models.recipe import Key
+from app.api.models.times import TimeIn
 from app.services.access.idempotency import Answer
 from app.services.data import recording
 from app.services.data.recording import Sent

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from app.api._payloads import (
+from app.api.models.payloads import (
     AddressedIn,
     ComparedIn,
     JudgmentPayload,
@@ -19,7 +19,7 @@ from app.api._payloads import (
     get_seen,
     payload_body,
 )
-from app.api._tasks import (
+from app.api.models.tasks import (
     RECEIPT,
     ComparedOut,
     ItemNumber,

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints
 
-from app.api._tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
-from app.api._times import Time
+from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
+from app.api.models.times import Time
 from app.services.tasks import leases
 from app.storage.recorder.activity import Event
 from app.web.bodies import Input, json_body

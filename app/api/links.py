@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from app.api._raters import Key, RaterKey
-from app.api._times import Time
+from app.api.models.raters import Key, RaterKey
+from app.api.models.times import Time
 from app.services.access.idempotency import Answer
 from app.services.people import links
 from app.web.access import Coordinator

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
-from app.api._recipe import Key
-from app.api._times import Time
+from app.api.models.recipe import Key
+from app.api.models.times import Time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.services.access.idempotency import Answer

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from app.api._times import Time
+from app.api.models.times import Time
 from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.web.access import AnyRole, Public

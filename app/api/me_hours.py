@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
-from app.api._hours import DISPUTE, OWN, DisputeIn, EntryOwn, Offset, OwnHoursOut
+from app.api.models.hours import DISPUTE, OWN, DisputeIn, EntryOwn, Offset, OwnHoursOut
 from app.services import hours
 from app.services.access.idempotency import Answer
 from app.web.access import RaterCaller

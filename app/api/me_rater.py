@@ -8,9 +8,9 @@ from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api._raters import Language
-from app.api._times import Time
 from app.api.guidelines import CONSENT, TextsOut
+from app.api.models.raters import Language
+from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
 from app.web.answers import answer

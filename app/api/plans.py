@@ -11,9 +11,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
-from app.api._design import DesignJson, ReportJson
-from app.api._jobs import LATER, Prefer, accepted, ready
-from app.api._times import Time
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.models.design import DesignJson, ReportJson
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import StoredReport
 from app.services.access.idempotency import Answer

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.api._progress import EXAMPLE
+from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
 from app.services.tasks.progress_view import Sight
 from app.web.access import ViewerOrCoordinator

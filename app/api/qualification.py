@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api._raters import Language, RaterKey
-from app.api._times import Time
+from app.api.models.raters import Language, RaterKey
+from app.api.models.times import Time
 from app.services.access.idempotency import Answer as Sent
 from app.services.people import qualification
 from app.services.people.qualification import Attempt, Test

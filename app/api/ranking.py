@@ -11,10 +11,10 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api._choices import AsOf, Choices, check_exclusions, chosen, moment
-from app.api._jobs import LATER, Prefer, accepted, ready
-from app.api._ranking import EXAMPLE, RECIPE, RecipeOut
-from app.api._recipe import RecipeIn
+from app.api.kit.choices import AsOf, Choices, check_exclusions, chosen, moment
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
+from app.api.models.recipe import RecipeIn
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import without_raters

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from app.api._raters import (
+from app.api.models.raters import (
     ENROLLED,
     EXAMPLE,
     LIST,

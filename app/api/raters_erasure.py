@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict
 
-from app.api._raters import RaterKey
+from app.api.models.raters import RaterKey
 from app.domain.keys import KEY_PATTERN
 from app.services.people import erasure
 from app.web.access import Manager

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from app.api._recipe import RecipeIn
-from app.api._times import Time
+from app.api.models.recipe import RecipeIn
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api._choices import AsOf, moment
-from app.api._rater_reports import QUALITY, REVISIONS, TIMING
+from app.api.kit.choices import AsOf, moment
+from app.api.models.rater_reports import QUALITY, REVISIONS, TIMING
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.source.judged_ratings import On

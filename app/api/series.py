@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._jobs import LATER, Prefer
+from app.api.kit.jobs import LATER, Prefer
 from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, answered
 from app.domain.keys import KEY_PATTERN
 from app.services import side_by_side_jobs

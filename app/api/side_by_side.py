@@ -11,9 +11,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from app.api._choices import AsOf, moment
-from app.api._jobs import LATER, Prefer, accepted, ready
-from app.api._side_by_side import EXAMPLE, SideBySideOut
+from app.api.kit.choices import AsOf, moment
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.models.side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.reports.kit.report import StoredReport

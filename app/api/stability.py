@@ -9,9 +9,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api._choices import AsOf, moment
-from app.api._jobs import LATER, Prefer, accepted, ready
-from app.api._stability import ASKED, EXAMPLE, StabilityIn
+from app.api.kit.choices import AsOf, moment
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.models.stability import ASKED, EXAMPLE, StabilityIn
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services import stability

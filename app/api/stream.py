@@ -6,7 +6,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from app.api._progress import EXAMPLE
+from app.api.models.progress import EXAMPLE
 from app.services.access import tokens
 from app.services.tasks import progress
 from app.services.tasks.progress_view import Glance, Sight

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app.api._tasks import EXAMPLE, TaskId, TaskOut
+from app.api.models.tasks import EXAMPLE, TaskId, TaskOut
 from app.api.protocols import WidgetOut, widget_out
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._recipe import Key
-from app.api._tasks import LARGEST, TaskId
-from app.api._times import Time
+from app.api.models.recipe import Key
+from app.api.models.tasks import LARGEST, TaskId
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import board as tasks_board
 from app.web.access import Manager

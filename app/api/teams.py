@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._times import Time
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api._times import Time, TimeIn
+from app.api.models.times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
 from app.services.access import tokens
 from app.services.access.idempotency import Answer

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.api._times import Time
+from app.api.models.times import Time
 from app.services.people import tutorials
 from app.services.people.tutorials import Course
 from app.web.access import Manager, RaterCaller

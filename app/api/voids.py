@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api._recipe import Key
-from app.api._tasks import LARGEST
-from app.api._times import Time
+from app.api.models.recipe import Key
+from app.api.models.tasks import LARGEST
+from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import Answer
 from app.services.tasks import voids

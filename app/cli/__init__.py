@@ -20,7 +20,7 @@ def build(command: str = "") -> typer.Typer:
 
     Importing all commands takes more than a second, most of them less than a half.
     """
-    files = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    files = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg and m.name != "__main__")
     file = {name.rstrip("_"): name for name in files}.get(command)
     app = typer.Typer(
         name="plumbline",

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from app.api.audit import AuditOut
-from app.cli import _context, _remote
+from app.cli.kit import context
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit as log
 from app.services.campaigns import data_seals
@@ -48,7 +49,7 @@ def audit(
 
 
 def _seal() -> None:
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         for campaign in data_seals.seal_all(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
@@ -74,7 +75,7 @@ def _size(seal: Seal | DataSeal) -> str:
 
 
 def _from_database(*, check: bool) -> list[Seal | DataSeal]:
-    with _context.database() as database, database.transaction(snapshot=True) as session:
+    with context.database() as database, database.transaction(snapshot=True) as session:
         return [*log.check(session), *(data_seals.check(session) if check else ())]
 
 

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import typer
 
 from app.api.back_translations import PassedOut
-from app.cli import _context, _remote
-from app.cli._kinds import Json, write
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.client import remote as _remote
 from app.services.data import back_translations as service
 
 
@@ -31,8 +32,8 @@ def back_translations(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})
     else:
-        with _context.database() as database, database.transaction() as session:
-            found = service.pass_on(session, campaign, to, rater=rater, actor=_context.actor())
+        with context.database() as database, database.transaction() as session:
+            found = service.pass_on(session, campaign, to, rater=rater, actor=context.actor())
         body = PassedOut.model_validate(found).model_dump_json().encode()
     if as_json:
         write([body])

@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli import _context, _remote
 from app.cli.export import fill, write
+from app.cli.kit import context
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
@@ -49,7 +50,7 @@ def bundle(
     if (remote := _remote.chosen(server)) is not None:
         write(_archive(remote, campaign), output)
         return
-    with _context.database() as database:
+    with context.database() as database:
         write(bundles.archive(database, campaign), output)
 
 
@@ -62,7 +63,7 @@ def release(
     if (remote := _remote.chosen(server)) is not None:
         fill(fetched(remote, campaign), output)
     else:
-        with _context.database() as database:
+        with context.database() as database:
             fill(bundles.files(database, campaign), output)
     _say(_verified(output))
 

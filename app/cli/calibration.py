@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import _context
+from app.cli.kit import context
 from app.services.campaigns import calibration_builder, calibration_sets
 
 LARGEST = 5_000
@@ -29,12 +29,12 @@ def build(
     as_json: Annotated[bool, typer.Option("--json", help="The set as PUT /v1/calibration-sets takes it.")] = False,
 ) -> None:
     """Choose the pairs that raters agreed about most, as many of each level of quality."""
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         found = calibration_builder.propose(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )
         if put is not None and found.pairs:
-            stored = calibration_sets.put(session, put, found.protocol, found.pairs, actor=_context.actor())
+            stored = calibration_sets.put(session, put, found.protocol, found.pairs, actor=context.actor())
     if as_json:
         body = {"protocol": found.protocol, "pairs": [asdict(pair) for pair in found.pairs]}
         typer.echo(json.dumps(body, ensure_ascii=False, indent=2))

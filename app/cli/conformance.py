@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.cli._conforming import Check, failed, run_checks
-from app.cli._remote import Remote
+from app.client.remote import Remote
 from app.config import Settings
+from app.conformance.conformance import Check, failed, run_checks
 
 BROKEN = 1
 

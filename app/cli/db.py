@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import _context
+from app.cli.kit import context
 from app.storage import backup as backups
 from app.storage import migrate
 from app.storage.embedded.roles import prepare_roles
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def upgrade() -> None:
     """Bring the schema to this version, and grant the serving role what it may do."""
-    with _context.owner_url() as url:
+    with context.owner_url() as url:
         prepare_roles(url)
         migrate.upgrade(url)
     typer.echo("the schema is the one of this version")
@@ -33,7 +33,7 @@ def upgrade() -> None:
 
 def check() -> None:
     """Say whether the database has exactly the schema of this version; exit code 2 where it has not."""
-    with _context.owner_url() as url:
+    with context.owner_url() as url:
         migrate.check(url)
     typer.echo("the schema is the one of this version")
 
@@ -43,14 +43,14 @@ def backup(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of that name.")] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use."""
-    with _context.owner_url() as url:
+    with context.owner_url() as url:
         backups.backup(url, file, overwrite=overwrite)
     typer.echo(f"{file}: {file.stat().st_size:,} bytes")
 
 
 def restore(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
-    with _context.owner_url() as url:
+    with context.owner_url() as url:
         backups.restore(url, file)
         prepare_roles(url)
         migrate.upgrade(url)

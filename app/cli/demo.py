@@ -13,22 +13,19 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from app.cli import _context
-from app.cli._bar import bar
-from app.cli._conforming import failed, run_checks
-from app.cli._managing import Managed
-from app.cli._raters_at_work import Pace
-from app.cli._remote import Remote
-from app.cli._serving import served
-from app.cli._show import ranking_table
-from app.cli.serve import CannotListen, keep, listening, origin_of, prepare, stoppable
+from app.cli.kit import context
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.raters_at_work import Pace
+from app.cli.kit.terminal import ranking_table
+from app.cli.serving.beside import served
+from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
 from app.cli.stability import show
+from app.client.managing import Managed
+from app.client.remote import Remote
 from app.config import Settings
-from app.domain.recipe import NAMED
-from app.services import reports, stability
-from app.services.access import tokens
-from app.services.demo import (
+from app.conformance.conformance import failed, run_checks
+from app.demo import (
     DEMO_SEED,
     DESIGN,
     GUEST,
@@ -39,6 +36,9 @@ from app.services.demo import (
     load_demo,
     rater_model,
 )
+from app.domain.recipe import NAMED
+from app.services import reports, stability
+from app.services.access import tokens
 from app.services.stability_view import StabilityView
 from app.storage.db import Database
 
@@ -62,7 +62,7 @@ def demo(
     settings, console = Settings.load(), Console()
     with (
         stoppable(),
-        _context.own_database() as (url, own),
+        context.own_database() as (url, own),
         ExitStack() as stack,
     ):  # users of the database end before it does
         role = prepare(url, upgrade=True)

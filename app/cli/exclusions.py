@@ -10,11 +10,12 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api._exclusions import EffectOut, ExclusionOut
-from app.cli import _context, _long, _remote
-from app.cli._bar import bar
-from app.cli._kinds import Json, write
-from app.cli._show import plain_table
+from app.api.models.exclusions import EffectOut, ExclusionOut
+from app.cli.kit import context, long_reports
+from app.cli.kit.outputs import Json, write
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Exclusion, Subject
 from app.reports.kit import captions
@@ -77,8 +78,8 @@ def lift(
     if (remote := _remote.chosen(server)) is not None:
         body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
-        with _context.database() as database, database.transaction() as session:
-            view = service.lift(session, campaign, exclusion, reason=reason, actor=_context.actor())
+        with context.database() as database, database.transaction() as session:
+            view = service.lift(session, campaign, exclusion, reason=reason, actor=context.actor())
             body = ExclusionOut.of(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
 
@@ -89,7 +90,7 @@ def _path(campaign: str) -> str:
 
 def _stored(campaign: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
-    with _context.database() as database, database.transaction(snapshot=True) as session:
+    with context.database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.page(session, campaign, after=after, limit=PAGE):
             found += [ExclusionOut.of(view).model_dump(mode="json") for view in page]
@@ -98,8 +99,8 @@ def _stored(campaign: str) -> list[dict[str, object]]:
 
 
 def _exclude(campaign: str, wanted: Exclusion, reason: str) -> bytes:
-    with _context.database() as database, database.transaction() as session:
-        view = service.exclude(session, campaign, wanted, reason=reason, actor=_context.actor())
+    with context.database() as database, database.transaction() as session:
+        view = service.exclude(session, campaign, wanted, reason=reason, actor=context.actor())
         return ExclusionOut.of(view).model_dump_json().encode()
 
 
@@ -109,11 +110,11 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
         return remote.write("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}
     with bar("ranking without it") as on_progress:
-        return _long.report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
+        return long_reports.report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
 def _effect(campaign: str, wanted: Exclusion, recipe: str) -> bytes:
-    with _context.database() as database:
+    with context.database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find(session, campaign, recipe, place=("--recipe",))
         effect = service.preview(database, campaign, wanted, recipe=chosen)

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli import _context, _remote
+from app.cli.kit import context
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle, exports
 
@@ -45,7 +46,7 @@ def export(
         if format != bundle.NAME:  # which holds `jsonl`, and so all
             _say(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
         return
-    with _context.database() as database:
+    with context.database() as database:
         lost = Counter[str]()
         if output is not None and exports.target(format).files and output.suffix != ".tar":
             fill(exports.tree(database, campaign, format, lost=lost), output)

@@ -17,10 +17,12 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from app.api._choices import moment
-from app.cli import FAILED, _context, _long, _remote
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
-from app.cli._show import plain_table
+from app.api.kit.choices import moment
+from app.cli import FAILED
+from app.cli.kit import context, long_reports
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.domain.errors import AppError
 from app.reports.kit import request, store
 from app.reports.kit.render.representations import render
@@ -124,7 +126,7 @@ def gate(
 
 def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), moment(as_of))
-    with _context.database() as database:
+    with context.database() as database:
         return store.find_or_compute(database, asking).body
 
 
@@ -135,7 +137,7 @@ def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: 
     until = time.monotonic() + wait
     while True:
         try:
-            return _long.report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
+            return long_reports.report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
         except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # of a job that is none
             raise _not_a_gate(remote) from error
         except (_remote.Refused, _remote.NotReached) as error:

@@ -10,9 +10,10 @@ import typer
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from app.cli import _context, _remote
-from app.cli._kinds import Csv, Json, kind_of, write
-from app.cli._show import plain_table
+from app.cli.kit import context
+from app.cli.kit.outputs import Csv, Json, kind_of, write
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services import hours
 from app.services.access.tokens import THE_OPERATOR
@@ -39,7 +40,7 @@ def payable(
     shape = kind_of(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
     remote = _remote.chosen(server)
     if remote is None:
-        with _context.database() as database, database.transaction(snapshot=True) as session:
+        with context.database() as database, database.transaction(snapshot=True) as session:
             found = hours.report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from app import formats
-from app.cli import _context
+from app.cli.kit import context
 from app.domain.errors import Invalid, Place
 from app.formats.base import Input
 from app.services.data import imports
@@ -43,7 +43,7 @@ def import_files(
     """Create or fill a campaign from files: all of it or nothing."""
     inputs = _inputs(files, by_path=formats.get(format).paths)
     console = Console(stderr=True)
-    with _context.database() as database, _progress(console) as progress:
+    with context.database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
         report = imports.run(
             database,
@@ -53,7 +53,7 @@ def import_files(
             options=_options(option or []),
             dry_run=dry_run,
             skip_bad_lines=skip_bad_lines,
-            actor=_context.actor(),
+            actor=context.actor(),
             progress=lambda n: progress.update(bar, completed=n),
         )
         progress.update(bar, total=progress.tasks[bar].completed, description="stored" if not dry_run else "checked")

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 
 from app.api.locks import out
-from app.cli import _context, _remote
-from app.cli._kinds import Json, write
-from app.cli._show import plain_table
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.campaigns import locks as service
 
@@ -31,7 +32,7 @@ def locks(
     if (remote := _remote.chosen(server)) is not None:
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
-        with _context.database() as database, database.transaction(snapshot=True) as session:
+        with context.database() as database, database.transaction(snapshot=True) as session:
             body = out(service.get(session, campaign)).model_dump_json().encode()
     if as_json:
         write([body])

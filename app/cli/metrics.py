@@ -11,8 +11,9 @@ from urllib.parse import quote
 import typer
 
 from app.api.metrics import MetricOut
-from app.cli import _context, _remote
-from app.cli._kinds import Json, write
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.client import remote as _remote
 from app.domain.errors import Invalid
 from app.services.data import metrics as service
 from app.services.data import metrics_files
@@ -46,8 +47,8 @@ def import_(
     if (remote := _remote.chosen(server)) is not None:
         body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
-        with _context.database() as database, database.transaction() as session:
-            found = service.put(session, campaign, metric, given, actor=_context.actor())
+        with context.database() as database, database.transaction() as session:
+            found = service.put(session, campaign, metric, given, actor=context.actor())
         body = MetricOut.model_validate(found).model_dump_json().encode()
     if as_json:
         write([body])
@@ -66,7 +67,7 @@ def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = No
     if (remote := _remote.chosen(server)) is not None:
         found = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:
-        with _context.database() as database, database.transaction(snapshot=True) as session:
+        with context.database() as database, database.transaction(snapshot=True) as session:
             found = [MetricOut.model_validate(one).model_dump() for one in service.every(session, campaign)]
     if as_json:
         write([json.dumps(found, ensure_ascii=False).encode()])

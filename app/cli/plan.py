@@ -14,8 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli import _context, _long, _remote
-from app.cli._bar import bar
+from app.cli.kit import context, long_reports
+from app.cli.kit.progress_bar import bar
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.plans import plans, replanning, staleness
 from app.web import strict_json
@@ -74,8 +75,8 @@ def _found(
     remote = _remote.chosen(server)
     if remote is not None:
         return _asked(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
-    actor = _context.actor()
-    with _context.database() as database, database.transaction() as session:
+    actor = context.actor()
+    with context.database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
@@ -97,7 +98,7 @@ def _asked(
     else:
         with bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
-            body = _long.made(remote, where, query, sent, on_progress=on_progress)
+            body = long_reports.made(remote, where, query, sent, on_progress=on_progress)
     found: dict[str, Any] = json.loads(body)
     return found
 

@@ -13,12 +13,14 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api._choices import moment
-from app.cli import _context, _long, _remote
-from app.cli._bar import bar
-from app.cli._show import ranking_table
+from app.api.kit.choices import moment
 from app.cli.export import write
+from app.cli.kit import context as _context
+from app.cli.kit import long_reports
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.terminal import ranking_table
 from app.cli.report import When
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
 from app.reports.kit.render import parquet
@@ -126,7 +128,7 @@ def _from_server(remote: _remote.Remote, asked: Asked) -> Iterator[bytes]:
     if asked.table == SEGMENTS:
         return remote.pieces(f"{path}/segments", query)
     with bar("ranking") as on_progress:
-        body = _long.report(remote, "GET", path, query, on_progress=on_progress)
+        body = long_reports.report(remote, "GET", path, query, on_progress=on_progress)
     if asked.kind in ("", "json"):
         return iter((body,))
     query["as_of"] = json.loads(body)["data_version"]  # stored by now

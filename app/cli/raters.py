@@ -11,10 +11,11 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from app.api._raters import RaterIn, RaterOut
-from app.cli import _context, _remote
-from app.cli._kinds import Json, write
-from app.cli._show import plain_table
+from app.api.models.raters import RaterIn, RaterOut
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
@@ -80,7 +81,7 @@ def add(
         team=team, capacity=capacity, capacity_unit=_unit(unit), person=person, contact=contact, attributes={}
     )
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         service.put(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
         told = idle_raters.of_enrolled(session, campaign, [key])
     _warn(told)
@@ -112,7 +113,7 @@ def change(
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
         remote.write("PUT", path, {}, {**body, **given}, if_match=etag)
         return
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         old = service.get(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
         wanted = _checked({**kept, **given}).enrolment()
@@ -141,7 +142,7 @@ def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server =
         made = remote.write("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         secret = links.renew(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
@@ -162,7 +163,7 @@ def erase(
         erased = json.loads(remote.write("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
-        with _context.database() as database, database.transaction() as session:
+        with context.database() as database, database.transaction() as session:
             found = erasure.erase(session, key, campaign=campaign, by=THE_OPERATOR)
         names = [(one.campaign, one.rater) for one in found]
     for where, rater in names:
@@ -173,11 +174,11 @@ def purge(campaign: Campaign, key: Key, yes: Yes = False) -> None:
     """Delete what an erased rater judged, as the schema's owner; the audit log keeps what each row hashed to."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with _context.database(), _context.owner_url() as url:
+    with context.database(), context.owner_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
-                rows = erasure.purge(session, campaign, key, actor=_context.actor())
+                rows = erasure.purge(session, campaign, key, actor=context.actor())
         finally:
             database.close()
     typer.echo(f"{campaign}: {rows} answers of {key} deleted")
@@ -189,7 +190,7 @@ def _path(campaign: str) -> str:
 
 def _stored(campaign: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
-    with _context.database() as database, database.transaction(snapshot=True) as session:
+    with context.database() as database, database.transaction(snapshot=True) as session:
         after: str | None = None
         while page := service.page(session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None):
             found += [RaterOut.model_validate(view).model_dump(mode="json") for view in page]

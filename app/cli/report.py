@@ -11,11 +11,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.api._choices import moment
-from app.cli import _context, _long, _rater_reports, _remote, side_by_side
-from app.cli._bar import bar
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
-from app.cli._show import plain_table
+from app.api.kit.choices import moment
+from app.cli import side_by_side
+from app.cli.kit import context, long_reports, rater_reports
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports import registry
@@ -94,9 +96,9 @@ def report(names: list[str], options: Options, how: How) -> None:
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
     campaign, name = names if names[1] in _there() or names[0] not in _there() else names[::-1]
-    for about in _rater_reports.KINDS:
+    for about in rater_reports.KINDS:
         if about == name:
-            return _rater_reports.report(about, campaign, options, _version(how.as_of), how.shape, how.remote)
+            return rater_reports.report(about, campaign, options, _version(how.as_of), how.shape, how.remote)
     if name == side_by_side.RECIPES:
         return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
     if name not in _there():
@@ -114,7 +116,7 @@ def compare(names: list[str], options: Options, how: How) -> None:
 def _there() -> tuple[str, ...]:
     """The kinds of report on one campaign."""
     of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
-    return tuple(sorted({*of_kinds, side_by_side.RECIPES, *_rater_reports.KINDS}))
+    return tuple(sorted({*of_kinds, side_by_side.RECIPES, *rater_reports.KINDS}))
 
 
 def _recipes(options: Options) -> list[str]:
@@ -168,11 +170,11 @@ class Wanted:
 def _answer(wanted: Wanted) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
-        with _context.database() as database, bar("computing") as on_progress:
+        with context.database() as database, bar("computing") as on_progress:
             body = store.find_or_compute(database, wanted.asking(), on_progress=on_progress).body
     else:
         with bar("computing") as on_progress:
-            body = _long.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
+            body = long_reports.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
     if shape:
         write([body if shape == "json" else render(wanted.kind, body, shape, wanted.how.picture)])
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli import _context
+from app.cli.kit import context
 from app.services.data import rescore as rescoring
 
 DIFFERENT = 1
@@ -25,11 +25,9 @@ def rescore(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         found = (
-            rescoring.check(session, campaign)
-            if check
-            else rescoring.rescore(session, campaign, actor=_context.actor())
+            rescoring.check(session, campaign) if check else rescoring.rescore(session, campaign, actor=context.actor())
         )
     if as_json:
         typer.echo(json.dumps({**asdict(found), "holds": found.holds}, ensure_ascii=False, indent=2))

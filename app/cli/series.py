@@ -17,11 +17,12 @@ import typer
 from rich.console import Console
 
 from app import formats
-from app.cli import _context, _remote
-from app.cli._kinds import Json
-from app.cli._series_desk import RemoteDesk
-from app.cli._show import plain_table
+from app.cli.kit import context
+from app.cli.kit.outputs import Json
+from app.cli.kit.series_steps import RemoteDesk
+from app.cli.kit.terminal import plain_table
 from app.cli.side_by_side import rank_series
+from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.formats.base import Input
@@ -97,10 +98,10 @@ def _desk(server: str | None) -> Iterator[Desk]:
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
-    with _context.database() as database:
+    with context.database() as database:
         yield DatabaseDesk(
             database,
-            actor=_context.actor(),
+            actor=context.actor(),
             by=THE_OPERATOR,
             address=lambda secret: f"{origin}/#{urlencode({'token': secret})}",
         )

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import logging.config
-import signal
-import socket
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from app.cli import _context, _supervisor
-from app.cli._parts import Limits, Part, Postgres, Process
-from app.cli._web import GRACE, LOGGING
+from app.cli.kit import context
+from app.cli.serving.service import announce, keep, listening, origin_of, prepare, stoppable
 from app.config import Settings
-from app.domain.errors import AppError
-from app.services.access import tokens
-from app.storage import embedded, migrate
-from app.storage.db import APP_ROLE, Database, Session
-from app.storage.server_checks import check_url
-
-LINK_FILE = "first-admin-link"
-ENDS = "It ends in a day. Make a token of your own by it, under Tokens; without one the next start makes a new link."
-BACKLOG = 2048
-
-
-class CannotListen(AppError):
-    """This address cannot be listened on."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,141 +25,9 @@ def serve(
 ) -> None:
     """Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again."""
     settings = Settings.load()
-    with stoppable(), _context.own_database() as (url, own):
+    with stoppable(), context.own_database() as (url, own):
         role = prepare(url, upgrade=not no_migrate)
         with listening(host or settings.host, settings.port if port is None else port) as server:
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
             keep(url, own, role, server, answering=workers or settings.workers, with_worker=not no_worker)
-
-
-def keep(
-    url: str,
-    own: embedded.Server | None,
-    role: str | None,
-    server: socket.socket,
-    *,
-    answering: int = 1,
-    with_worker: bool = True,
-) -> None:
-    """Serve a database on a listening socket until told to stop, and keep all that it takes running.
-
-    own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
-    """
-    parts: list[Part] = [Postgres(embedded.Tender(own.cluster))] if own else []
-    parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
-    run([*parts, *([_worker(url)] if with_worker else [])], server)
-
-
-def _worker(url: str) -> Process:
-    """One worker as a process of its own, so that background work never slows an answer; however we end, it ends."""
-    command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
-    # It waits for the database, and then does nothing: that is no sign of death.
-    return Process("worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=Limits(idle=None))
-
-
-def _web(url: str, role: str | None, server: socket.socket, name: str) -> Process:
-    command = [sys.executable, "-m", "app.cli._web", "{line}", str(server.fileno())]
-    environment = {"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""}
-    return Process(name, command, environment=environment, descriptors=[server.fileno()])
-
-
-def prepare(url: str, *, upgrade: bool) -> str | None:
-    """Have a database that can be served: durable, with the schema of this version; the role to serve under.
-
-    Raises NotDurable, TooOld, or SchemaBehind where the schema is not to be upgraded.
-    """
-    check_url(url)
-    role = APP_ROLE if embedded.prepare_roles(url) else None
-    check_url(url, serving_role=role)
-    if upgrade:
-        migrate.upgrade(url)
-    else:
-        migrate.check(url)
-    return role
-
-
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """Let SIGTERM end the process by way of every `finally`, so that what was started is stopped."""
-
-    def stop(*_: object) -> None:
-        raise SystemExit(0)
-
-    earlier = signal.signal(signal.SIGTERM, stop)
-    try:
-        with suppress(KeyboardInterrupt):
-            yield
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
-
-
-@contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A listening socket, so that whoever is told the address can come at once. Raises CannotListen."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    server = socket.socket(family, socket.SOCK_STREAM)
-    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    server.set_inheritable(True)
-    with server:
-        try:
-            server.bind((host, port))
-            server.listen(BACKLOG)
-        except OSError as error:
-            raise CannotListen(f"{host}:{port}: {error.strerror or error}") from error
-        yield server
-
-
-def origin_of(server: socket.socket) -> str:
-    """The address of a bound socket as a browser writes it."""
-    host, port = server.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)
-    return f"http://{shown}:{port}"
-
-
-def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
-    """Say where we are and, where there is no admin yet, how to become one.
-
-    The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
-    """
-    database = Database(url, size=2, role=role)
-    try:
-        with database.transaction() as session:
-            _forget_ended(session, data_dir / LINK_FILE)
-            issued = tokens.first_admin(session)
-            link = f"{origin}/#token={issued.secret}" if issued else None
-            # Within the transaction: a link that could not be handed over is no credential.
-            shown = _hand_over(link, data_dir) if link else None
-    finally:
-        database.close()
-    typer.echo(f"Plumbline at {origin} (documentation of the interface: {origin}/docs)")
-    if shown:
-        typer.echo(shown)
-
-
-def _forget_ended(session: Session, file: Path) -> None:
-    """Remove the file of a first admin's link that has ended."""
-    try:
-        tokens.authenticate(session, file.read_text().strip().partition("#token=")[2])
-    except tokens.BadCredential:
-        file.unlink(missing_ok=True)
-    except FileNotFoundError:
-        pass
-
-
-def _hand_over(link: str, data_dir: Path) -> str:
-    if sys.stdout.isatty():
-        return f"First admin: {link}\n{ENDS}"
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    embedded.write_private(data_dir / LINK_FILE, f"{link}\n")
-    return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
-
-
-def run(parts: Sequence[Part], server: socket.socket) -> None:
-    """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
-    logging.config.dictConfig(LOGGING)
-    try:
-        _supervisor.keep(parts)
-    finally:
-        server.close()
-        _supervisor.end(parts, GRACE + 1)

@@ -11,11 +11,12 @@ from urllib.parse import quote
 import typer
 from rich.console import Console, RenderableType
 
-from app.api._side_by_side import SideBySideOut
-from app.cli import _context, _long, _remote
-from app.cli._bar import bar
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
-from app.cli._show import plain_table
+from app.api.models.side_by_side import SideBySideOut
+from app.cli.kit import context, long_reports
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
@@ -62,7 +63,7 @@ def rank_series(
 
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
     if remote is None:
-        with _context.database() as database:
+        with context.database() as database:
             found = ask(database)
         told = kind in ("", "json")
         body = SideBySideOut.of(found).model_dump_json().encode() if told else render(found, kind)
@@ -82,7 +83,7 @@ def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | in
     told = kind in ("", "json")
     where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
     with bar("ranking") as on_progress:
-        return _long.report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
+        return long_reports.report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
 def _shown(found: dict[str, Any]) -> RenderableType:

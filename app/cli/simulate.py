@@ -16,14 +16,15 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from app.cli import _context, _remote
-from app.cli._managing import Managed
-from app.cli._raters_at_work import Pace, Tally, first_error, work
-from app.cli._serving import own_server
-from app.cli.serve import prepare, stoppable
+from app.cli.kit import context
+from app.cli.kit.raters_at_work import Pace, Tally, first_error, work
+from app.cli.serving.beside import own_server
+from app.cli.serving.service import prepare, stoppable
+from app.client import remote as _remote
+from app.client.managing import Managed
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
-from app.services.simulation import RaterModel, model_of, read_model, write_model
+from app.simulation import RaterModel, model_of, read_model, write_model
 from app.storage.db import Database
 
 TOKEN_LASTS = timedelta(days=2)
@@ -98,7 +99,7 @@ def managing(campaign: str | None, server: str | None) -> Iterator[Managed]:
     if remote is not None:
         yield Managed(remote, campaign or "")
         return
-    with _context.owner_url() as url:
+    with context.owner_url() as url:
         role = prepare(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from app.api._stability import StabilityIn
-from app.cli import _context, _long, _remote
-from app.cli._bar import bar
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of, write
-from app.cli._show import plain_table
+from app.api.models.stability import StabilityIn
+from app.cli.kit import context, long_reports
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.progress_bar import bar
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
 from app.services import stability as service
@@ -149,7 +150,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 
 def _here(campaign: str, asked: StabilityIn, workers: int) -> bytes:
-    with _context.database() as database, bar("simulating") as on_progress:
+    with context.database() as database, bar("simulating") as on_progress:
         execute = in_processes(workers or os.cpu_count() or 1)
         return service.report(database, campaign, asked.asked(), on_progress=on_progress, execute=execute).body
 
@@ -158,4 +159,4 @@ def _there(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
     with bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)
-        return _long.report(remote, "POST", path, {}, body=body, on_progress=on_progress)
+        return long_reports.report(remote, "POST", path, {}, body=body, on_progress=on_progress)

@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 
 from app.api.teams import TeamOut
-from app.cli import _context, _remote
-from app.cli._kinds import Json, write
-from app.cli._show import plain_table
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.cli.kit.terminal import plain_table
+from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import teams as service
@@ -50,14 +51,14 @@ def put(
     if (remote := _remote.chosen(server)) is not None:
         remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         service.put(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
 def _found(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.chosen(server)) is not None:
         return list(remote.items(_path(campaign)))
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         views = service.page(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
 

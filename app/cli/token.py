@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from app.api.tokens import TokenOut
-from app.cli import _context, _remote
+from app.cli.kit import context
+from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.access import tokens
 from app.services.access.tokens import GIVEN, Given
@@ -36,7 +37,7 @@ def create(
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
     """Make a token and print it: it is not stored and cannot be shown again."""
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         ends = None if days is None else clock.after(session, days)
         issued = tokens.issue(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
@@ -56,14 +57,14 @@ def list_(server: _remote.Server = None) -> None:
 
 def revoke(token: Annotated[str, typer.Argument(help="The part of it that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         tokens.revoke(session, token, by=None)
 
 
 def _listed(remote: _remote.Remote | None) -> list[TokenOut]:
     if remote is not None:
         return [TokenOut.model_validate(item) for item in remote.items("/v1/tokens")]
-    with _context.database() as database, database.transaction() as session:
+    with context.database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _all(session)]
 
 

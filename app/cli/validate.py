@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli import _remote
-from app.cli._kinds import Csv, Json, Latex, Markdown, Svg, kind_of
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of
 from app.cli.report import How, report
+from app.client import remote
 from app.reports.kit.render.representations import PICTURE
 
 
@@ -31,10 +31,10 @@ def validate(
     latex: Latex = False,
     markdown: Markdown = False,
     svg: Svg = False,
-    server: _remote.Server = None,
+    server: remote.Server = None,
 ) -> None:
     """Try a recipe on studies made of the campaign's own documents and raters, where the truth is known."""
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
     shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    report([campaign, "validation"], options, How(as_of, shape, PICTURE, _remote.chosen(server)))
+    report([campaign, "validation"], options, How(as_of, shape, PICTURE, remote.chosen(server)))

@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli import _context
-from app.cli._line import Line
+from app.cli.kit import context
+from app.cli.serving.line import Line
 from app.config import Settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
@@ -58,7 +58,7 @@ def worker(
     supervisor = None if line is None else Line(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
-    with _context.database(watched=True) as database:
+    with context.database(watched=True) as database:
         if once:
             sweep(database)
             return None

@@ -12,10 +12,10 @@ from app import protocols
 from app.design.design import Controls
 from app.protocols.base import CampaignOptions
 from app.services.access import tokens
-from app.services.simulation import Forms, HandIn, Judge, Mind, PlantedText, model_of, read_task, sitting
-from app.services.simulation.seen import SeenTask
-from app.services.simulation.sitting import Beat, Compare
-from app.services.simulation.template import About
+from app.simulation import Forms, HandIn, Judge, Mind, PlantedText, model_of, read_task, sitting
+from app.simulation.seen import SeenTask
+from app.simulation.sitting import Beat, Compare
+from app.simulation.template import About
 from app.storage.db import Database
 
 SYSTEMS = ("sysA", "sysB")

@@ -17,7 +17,7 @@ import pytest
 from fastapi import FastAPI
 from pydantic import TypeAdapter, ValidationError
 
-from app.api._times import TimeIn
+from app.api.models.times import TimeIn
 from app.web import bodies, strict_json
 from tests.patience import soon
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.api._design import DesignDescribed, DesignJson, PlanReport, ReportJson
+from app.api.models.design import DesignDescribed, DesignJson, PlanReport, ReportJson
 from app.design import reading
 from app.design.parse import parse_design
 from app.domain.errors import Invalid

@@ -14,8 +14,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from app.api._choices import Choices
-from app.api._ranking import PairOut, RankedSystemOut, RankingOut
+from app.api.kit.choices import Choices
+from app.api.models.ranking import PairOut, RankedSystemOut, RankingOut
 from app.domain.recipe import NAMED
 from app.main import create_app
 from app.storage.db import Database

@@ -19,7 +19,7 @@ from app.main import create_app
 from app.reports.kit import request, store
 from app.services.access import tokens
 from app.services.jobs import report_requests
-from app.services.simulation import About, PlantedText, model_of, write_model
+from app.simulation import About, PlantedText, model_of, write_model
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.collecting import TARGET, Collecting, collect

@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import _kinds, reports_kinds
+from app.api import reports
+from app.api.kit import report_routes
 from app.main import create_app
 from app.reports import registry
 from app.reports.kit.report import Report
@@ -59,8 +60,8 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
-    before, real = list(reports_kinds.router.routes), registry.ALL
-    _kinds.add_routes(reports_kinds.router, BOTH.values())
+    before, real = list(reports.router.routes), registry.ALL
+    report_routes.add_routes(reports.router, BOTH.values())
     registry.ALL = MappingProxyType(ALL)
     try:
         with fresh(postgres, migrated_template) as spine, draining(spine.database):
@@ -79,7 +80,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
                     assert made.status_code == 201, made.text
                 yield Asked(client, given)
     finally:
-        reports_kinds.router.routes[:] = before
+        reports.router.routes[:] = before
         registry.ALL = real
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-import app.api._jobs as waiting
+import app.api.kit.jobs as waiting
 from app.storage.db import Database
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import draining

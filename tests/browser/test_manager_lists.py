@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from app.api import _jobs, flags, raters, tokens
+from app.api import flags, raters, tokens
+from app.api.kit import jobs
 from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 
@@ -197,7 +198,7 @@ def test_progress_that_does_not_come_is_missed_and_then_shown(manager, ask):
 
 def test_more_jobs_that_do_not_come_are_missed_and_then_shown(manager, draft):
     page = manager.page
-    listing(page, f"/campaigns/{draft}/jobs", *many(_jobs.EXAMPLE, job="j_{:032x}".format, state=lambda _: "done"))
+    listing(page, f"/campaigns/{draft}/jobs", *many(jobs.EXAMPLE, job="j_{:032x}".format, state=lambda _: "done"))
     manager.open(f"/campaigns/{draft}/jobs")
     rows = page.get_by_role("region", name="Jobs", exact=True).locator("tbody tr")
     expect(rows).to_have_count(200)
@@ -213,7 +214,7 @@ def test_more_jobs_that_do_not_come_are_missed_and_then_shown(manager, draft):
 def test_jobs_are_asked_for_again_while_the_server_is_busy_and_no_more_once_it_refuses(manager, draft):
     page, told = manager.page, "There is too much to do."
     path = f"**/campaigns/{draft}/jobs?*"
-    listing(page, f"/campaigns/{draft}/jobs", _jobs.EXAMPLE.model_dump(mode="json"))
+    listing(page, f"/campaigns/{draft}/jobs", jobs.EXAMPLE.model_dump(mode="json"))
     page.clock.install()
     manager.open(f"/campaigns/{draft}/jobs")
     page.route(path, lambda route: route.fulfill(status=503, json={"detail": told}), times=1)

@@ -7,8 +7,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from app.api import _jobs
-from app.api._jobs import JobOut
+from app.api.kit import jobs
+from app.api.kit.jobs import JobOut
 from app.domain.recipe import NAMED, Exclusion
 from app.services import exclusions_jobs, rankings
 from app.services.plans import expected_time
@@ -97,7 +97,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
 
 def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, spine, monkeypatch):
     monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)  # as if the campaign were large
-    monkeypatch.setattr(_jobs, "WAIT", 0)
+    monkeypatch.setattr(jobs, "WAIT", 0)
     key = ask.draft("large")
     ask("PUT", f"/campaigns/{key}/raters/r1", {})
     page = manager.page

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.cli._raters_at_work import Pace
+from app.cli.kit.raters_at_work import Pace
 from app.cli.simulate import rehearse
-from app.services.simulation.template import model_of
+from app.simulation.template import model_of
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
 from tests.spine import SHARED, TED

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.services.demo import GUEST, PLANTED_ORDER
+from app.demo import GUEST, PLANTED_ORDER
 from tests.patience import soon
 from tests.spine import fresh
 from tests.working import LIMIT

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import _long
-from app.cli._remote import Remote
-from app.cli._series_desk import RemoteDesk
-from app.cli._serving import own_server
+from app.cli.kit import long_reports
+from app.cli.kit.series_steps import RemoteDesk
+from app.cli.serving.beside import own_server
+from app.client.remote import Remote
 from app.services.access import tokens
 from app.services.plans import expected_time
 from app.storage import embedded
@@ -51,7 +51,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
     command: Command, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
-    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     designs = {"once": {"overlap": None}, "cannot": {"ratings_per_item": 9}}
     files = {name: tmp_path / f"{name}.json" for name in designs}
     for name, design in designs.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli._parts import Limits, Process
+from app.cli.serving.parts import Limits, Process
 from app.storage.processes import is_stopped
 from tests.working import until
 

@@ -7,7 +7,7 @@ import json
 import psycopg
 import pytest
 
-from app.services.simulation import About, PlantedText, model_of, write_model
+from app.simulation import About, PlantedText, model_of, write_model
 from app.storage.db import Database
 from tests.collecting import collect
 from tests.load.server import serving

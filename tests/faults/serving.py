@@ -31,7 +31,7 @@ LOGIN = re.compile(rb"Plumbline at (http://[\d.]+:(\d+))")
 
 def web_process(service: int) -> int:
     """The process that answers for a service that has one."""
-    (found,) = [one for one in psutil.Process(service).children() if "app.cli._web" in one.cmdline()]
+    (found,) = [one for one in psutil.Process(service).children() if "app.cli.serving.web" in one.cmdline()]
     return found.pid
 
 

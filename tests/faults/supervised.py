@@ -60,7 +60,7 @@ class Supervised:
         return found.get("http") == 200 and all(part["state"] == "running" for part in found["parts"].values())
 
     def web(self) -> list[int]:
-        return self._children("app.cli._web")
+        return self._children("app.cli.serving.web")
 
     def worker(self) -> list[int]:
         return self._children("worker")

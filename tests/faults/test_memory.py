@@ -31,7 +31,7 @@ BINARY = {"Content-Type": "application/octet-stream"}
 SERVE = "from app.cli import main; main()"
 CARELESS = """
 import sys
-if "app.cli._web" in sys.orig_argv:
+if "app.cli.serving.web" in sys.orig_argv:
     import gzip
     from app.formats import _reading
     def careless(raw, name, limits, log):

@@ -93,7 +93,7 @@ def test_what_a_full_disk_ends_comes_back_once_there_is_space(small_disk: Path, 
 
 SLOW = """
 import os, signal, sys, time
-if any(word in " ".join(sys.orig_argv) for word in ("app.cli._web", "multiprocessing.spawn")):
+if any(word in " ".join(sys.orig_argv) for word in ("app.cli.serving.web", "multiprocessing.spawn")):
     import ctypes
     time.sleep({start})
     signal.signal(signal.SIGUSR1, lambda *_: ctypes.PyDLL(None).sleep({held}))  # nothing else of the process runs

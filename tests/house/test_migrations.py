@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from alembic.script import ScriptDirectory
 
-from app.services.demo import load_demo
+from app.demo import load_demo
 from app.storage import migrate
 from app.storage.db import Database
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from app.design.plan import Plan
 from app.protocols.base import Options, Shown, options_of
-from app.services.simulation import Forms, Mind, RaterModel, key_of
-from app.services.simulation.answers import Sheet, answer
-from app.services.simulation.seen import SeenSegment, SeenText
+from app.simulation import Forms, Mind, RaterModel, key_of
+from app.simulation.answers import Sheet, answer
+from app.simulation.seen import SeenSegment, SeenText
 from app.stats.ratings import Ratings
 
 Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, position): source and text

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import httpx
 import uvicorn
 
-from app.cli._managing import Managed
-from app.cli._remote import Remote
+from app.client.managing import Managed
+from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
 from app.storage.db import Database

@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from app import protocols
-from app.cli._managing import Managed
+from app.client.managing import Managed
 from app.main import create_app
 from app.protocols.base import CampaignOptions
-from app.services.simulation import Forms, HandIn, Judge, Mind, model_of, read_task, sitting
-from app.services.simulation.sitting import Beat, Compare
 from app.services.tasks import tasks
+from app.simulation import Forms, HandIn, Judge, Mind, model_of, read_task, sitting
+from app.simulation.sitting import Beat, Compare
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.load.server import Served, serving

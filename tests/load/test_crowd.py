@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli._managing import Managed
-from app.cli._raters_at_work import Pace, Tally, work
-from app.services.simulation import RaterModel, model_of, write_model
+from app.cli.kit.raters_at_work import Pace, Tally, work
+from app.client.managing import Managed
+from app.simulation import RaterModel, model_of, write_model
 from app.storage.db import Database
 from app.storage.leases import leases
 from tests.collecting import Collecting, collect

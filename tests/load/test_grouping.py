@@ -16,7 +16,7 @@ from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.recipe import NAMED
-from app.services.simulation import About, Components, PlantedText, Temper, model_of
+from app.simulation import About, Components, PlantedText, Temper, model_of
 from app.stats.ranking import rank
 from tests.load.on_paper import rate
 

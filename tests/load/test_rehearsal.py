@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli._managing import Managed
-from app.cli._raters_at_work import Pace, Tally, work
-from app.cli._serving import own_server
+from app.cli.kit.raters_at_work import Pace, Tally, work
+from app.cli.serving.beside import own_server
+from app.client.managing import Managed
 from app.services.access import tokens
-from app.services.simulation import RaterModel, model_of
+from app.simulation import RaterModel, model_of
 from app.storage.db import Database
 from tests.load.server import Made, Served, serving, set_up
 

@@ -10,8 +10,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli._raters_at_work import Pace, work
-from app.services.simulation import model_of
+from app.cli.kit.raters_at_work import Pace, work
+from app.simulation import model_of
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
 from tests.spine import fresh

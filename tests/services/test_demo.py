@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
+from app.demo import PLANTED_ORDER, load_demo
+from app.demo.campaign import SYSTEMS, records, translate
+from app.demo.phrases import DOMAINS, POOR_TERMS
 from app.domain.recipe import NAMED
 from app.formats.base import OutputRow, SegmentRow
 from app.services import reports
-from app.services.demo import PLANTED_ORDER, load_demo
-from app.services.demo.campaign import SYSTEMS, records, translate
-from app.services.demo.phrases import DOMAINS, POOR_TERMS
 from app.storage.db import Database
 from tests.judged_demo import judgments, load_judged
 

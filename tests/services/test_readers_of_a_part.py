@@ -14,7 +14,7 @@ from app.design.plan import Item, Plan
 from app.design.values import Document, Rater, System, TestSet
 from app.protocols import get
 from app.protocols.base import Shown, options_of
-from app.services.simulation import About, Forms, Judge, Mind, PlantedText, Temper, model_of, sitting
+from app.simulation import About, Forms, Judge, Mind, PlantedText, Temper, model_of, sitting
 from app.stats.quality.report import QualityReport
 from app.stats.ratings import Role
 from tests.services.test_simulated_quality import Given, reported, shown

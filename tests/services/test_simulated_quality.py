@@ -10,8 +10,8 @@ import pytest
 
 from app.protocols import get
 from app.protocols.base import Shown, options_of
-from app.services.simulation import About, Forms, Judge, Mind, PlantedText, RaterModel, Temper, model_of, sitting
-from app.services.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation import About, Forms, Judge, Mind, PlantedText, RaterModel, Temper, model_of, sitting
+from app.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import QualityReport, quality
 from app.stats.ratings import Ratings, Role, Scale
 from app.stats.side_tables import Events

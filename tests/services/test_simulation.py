@@ -14,7 +14,7 @@ from app import protocols
 from app.domain.errors import Invalid
 from app.protocols import check_answer, check_preference, levels_asked, payload_type, rater_form, screen_form
 from app.protocols.base import Shown, Span, options_of
-from app.services.simulation import (
+from app.simulation import (
     About,
     Forms,
     HandIn,
@@ -28,10 +28,10 @@ from app.services.simulation import (
     sitting,
     write_model,
 )
-from app.services.simulation.answers import Sheet, answer, compared
-from app.services.simulation.draws import Draws
-from app.services.simulation.minds import Opinion
-from app.services.simulation.seen import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.answers import Sheet, answer, compared
+from app.simulation.draws import Draws
+from app.simulation.minds import Opinion
+from app.simulation.seen import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 
 TEXTS = [
     PlantedText(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")

@@ -15,8 +15,8 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.services import side_by_side_renderings, stability_renderings
 from app.services.gate import GATE
-from app.ui.manager_forms import fields
-from app.ui.manager_stability import StabilityAsked
+from app.ui.manager.forms import fields
+from app.ui.manager.stability import StabilityAsked
 from app.ui.messages import WITH_WIDGETS
 
 KINDS = (*registry.ALL.values(), GATE)

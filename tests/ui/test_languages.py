@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from app.ui import messages
-from app.ui.manager_forms import answered
+from app.ui.manager.forms import answered
 from app.ui.messages import Words
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"}

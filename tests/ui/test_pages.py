@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.demo import PLANTED_ORDER
 from app.reports.registry import ALL as REPORTS
 from app.services import rankings
 from app.services.campaigns import locks, recipes
 from app.services.campaigns.campaigns import NewCampaign, create
-from app.services.demo import PLANTED_ORDER
 from app.ui import assets
-from app.ui.ranking import address
+from app.ui.manager.ranking import address
 from tests.services.data.test_imports import MQM
 from tests.spine import Spine
 from tests.ui.conftest import begin
@@ -110,7 +110,7 @@ def test_an_empty_list_says_what_to_do_next(sign_in):
 
 
 def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
-    monkeypatch.setattr("app.ui.campaigns.ON_A_PAGE", 2)
+    monkeypatch.setattr("app.ui.manager.campaigns.ON_A_PAGE", 2)
     with database.transaction() as session:
         for key in ("a", "b", "c"):
             create(session, NewCampaign(key=key, protocol="mqm"), actor="test")
@@ -126,7 +126,7 @@ def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
 
 
 def test_a_campaign_that_is_closed_between_two_pages_of_the_list_stands_on_the_second(sign_in, database, monkeypatch):
-    monkeypatch.setattr("app.ui.campaigns.ON_A_PAGE", 2)
+    monkeypatch.setattr("app.ui.manager.campaigns.ON_A_PAGE", 2)
     with database.transaction() as session:
         for key in ("a", "b+b", "c"):
             create(session, NewCampaign(key=key, protocol="mqm"), actor="test")

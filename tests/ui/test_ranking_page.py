@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.ui.ranking import together
+from app.ui.manager.ranking import together
 from tests.spine import Spine
 from tests.stats.stability.worlds import as_mqm, made_up
 

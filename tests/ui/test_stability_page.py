@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.ui.manager_stability import alike
+from app.ui.manager.stability import alike
 from tests.spine import Spine
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.ui.conftest import begin

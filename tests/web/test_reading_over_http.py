@@ -13,9 +13,10 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.cli import _long, bundle
-from app.cli._remote import Remote
+from app.cli import bundle
 from app.cli.export import fill
+from app.cli.kit import long_reports
+from app.client.remote import Remote
 from app.domain.recipe import Exclusion
 from app.main import create_app
 from app.services import rankings
@@ -119,7 +120,7 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
     with database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="manager", campaign="demo").secret)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     rank, beside = ("rank", "demo", "--seed", "3"), ("report", "demo", "recipes", "--recipes", "srp-paper,wmt22")
     asked = [(*rank, "--csv"), (*beside, "--csv"), ("rank-series", "wmt", "--recipe", "google-mqm", "--csv")]
     asked.append(("exclusions", "add", "demo", "document:d1", "--reason", "odd", "--dry-run", "--json"))
@@ -165,7 +166,7 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
 
     monkeypatch.setattr(Remote, "ask", ask_then_exclude)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-    monkeypatch.setattr(_long, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with draining(database):
         far = command(NOWHERE, *arguments, "--server", origin)
     assert (far.returncode, far.stdout) == (0, before), far.stderr

@@ -19,7 +19,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli.serve import GRACE
+from app.cli.serving.service import GRACE
 from tests.patience import soon
 from tests.working import LIMIT, until
 

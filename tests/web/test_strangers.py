@@ -18,7 +18,7 @@ import pytest
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.cli import _web
+from app.cli.serving import web
 from app.config import Settings
 from app.main import create_app, options
 from app.services.access import tokens
@@ -324,8 +324,8 @@ def proxied(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | N
     monkeypatch.delenv("PLUMBLINE_TRUSTED_PROXIES", raising=False)
     if trusted is not None:
         monkeypatch.setenv("PLUMBLINE_TRUSTED_PROXIES", trusted)
-    monkeypatch.setattr(_web, "_allow_files", lambda: None)
-    served = _web.config()
+    monkeypatch.setattr(web, "_allow_files", lambda: None)
+    served = web.config()
     app = make_app(strangers=Allowance(rate=1e-6, burst=3))
     if served.proxy_headers:
         app = ProxyHeadersMiddleware(app, trusted_hosts=served.forwarded_allow_ips or ())

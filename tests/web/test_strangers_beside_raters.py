@@ -21,7 +21,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from app.cli._serving import own_server
+from app.cli.serving.beside import own_server
 from app.storage.db import Database
 from app.web.admission import Place
 from app.web.by_address import Allowance

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from app.services.demo.campaign import records
+from app.demo.campaign import records
 from tests.formats.conftest import Read, Write
 from tests.formats.mqm_tsv.test_mqm_tsv import table, tables
 from tests.judged_demo import judgments

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.api import _ranking, _rater_reports
+from app.api.models import ranking as _ranking
+from app.api.models import rater_reports
 from app.reports import registry
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report
@@ -73,7 +74,7 @@ def test_no_ranking_and_no_quality_report_shows_a_p_of_nought(shape: str) -> Non
             cell for cell in cells if least.lstrip("<") in cell
         ]
         assert cells
-    quality = _rater_reports.QUALITY.model_dump(mode="json")
+    quality = rater_reports.QUALITY.model_dump(mode="json")
     bodies = [
         rater_renderings.QualityView.model_validate(with_p(quality, p)).model_dump_json().encode()
         for p in (0.4321, 0.0)

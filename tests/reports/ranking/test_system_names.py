@@ -9,8 +9,8 @@ import json
 import pytest
 from rich.console import Console
 
-from app.api._side_by_side import SideBySideOut
-from app.cli._show import ranking_table
+from app.api.models.side_by_side import SideBySideOut
+from app.cli.kit.terminal import ranking_table
 from app.reports.kit.render import markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from app.cli._show import ranking_table
+from app.cli.kit.terminal import ranking_table
 from app.domain.errors import Invalid
 from app.reports.kit import captions, table
 from app.reports.kit.render import csv_text, latex

@@ -1,0 +1,178 @@
+"""Jobs as they are shown, and waiting for one."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from anyio import to_thread
+from fastapi import Header, Request, Response
+from pydantic import BaseModel, Field
+
+from app.api.models.times import Time
+from app.reports.kit.report import StoredReport
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobView, State
+from app.storage.db import Database
+from app.web.admission import leave_place
+from app.web.live import STOPPING
+
+WAIT, LONGEST_WAIT = 5, 30  # seconds
+MOST_WAITING = 100  # of one process; who comes then is told at once that there is a job
+FIRST_LOOK, LAST_LOOK = 0.05, 0.5  # seconds between looks, longer each time
+RETRY_AFTER = 2  # seconds
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})")
+Found = TypeVar("Found")
+Prefer = Annotated[
+    str, Header(max_length=200, description="`wait=N`: seconds to wait for it, at most 30.", examples=["wait=10"])
+]
+
+
+class JobError(BaseModel):
+    """Why a job failed, as a problem says it."""
+
+    title: str
+    detail: str
+    errors: list[dict[str, Any]] = Field(description="What is wrong with the question, and where.")
+
+
+class JobOut(BaseModel):
+    """Work in the background."""
+
+    job: str
+    kind: str = Field(description="Of the report that it makes.")
+    campaigns: dict[str, int] = Field(description="What it reads, each at its data version.")
+    state: State
+    done: int = Field(description="Parts that have been computed.")
+    total: int | None = Field(description="Parts there are; null until the data have been read.")
+    seconds: float = Field(description="Since it was begun, to its end.")
+    created_at: Time
+    waiting: str | None = Field(description="Why nothing happens.")
+    report: str | None = Field(description="Where the report is, once it is done.")
+    error: JobError | None
+    workers: dict[str, int] = Field(description="Parts by worker, once it is done.")
+
+    @classmethod
+    def of(cls, view: JobView) -> JobOut:
+        """As it is shown."""
+        error = view.error
+        told = None
+        if error is not None:
+            errors = [{"loc": loc, "msg": msg} for loc, msg in error["errors"]]
+            told = JobError(title=error["title"], detail=error["detail"] or error["title"], errors=errors)
+        return cls(
+            job=view.job,
+            kind=view.kind.rpartition("/")[2],
+            campaigns=dict(view.campaigns),
+            state=view.state,
+            done=view.done,
+            total=view.total,
+            seconds=round(view.seconds, 1),
+            created_at=view.created_at,
+            waiting=view.waiting,
+            report=f"{address(view)}/report" if view.state == "done" else None,
+            error=told,
+            workers=dict(view.workers),
+        )
+
+
+EXAMPLE = JobOut(
+    job="j_" + "0" * 32,
+    kind="stability",
+    campaigns={"sxs-ende": 2},
+    state="running",
+    done=41,
+    total=108,
+    seconds=31.2,
+    created_at="2026-11-20T12:00:00Z",
+    waiting=None,
+    report=None,
+    error=None,
+    workers={},
+)
+LATER: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": JobOut,
+        "description": "It takes longer: the job that makes it.",
+        "content": {"application/json": {"example": EXAMPLE.model_dump(mode="json")}},
+        "headers": {
+            "Location": {"description": "The job.", "schema": {"type": "string"}},
+            "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}},
+        },
+    }
+}
+
+
+def address(view: JobView) -> str:
+    """Where a job is."""
+    return f"/v1/jobs/{view.job}"
+
+
+def accepted(view: JobView, status: int = 202) -> Response:
+    """The job as an answer; it says when to look again, or where the report is."""
+    headers = {"Cache-Control": "no-store"}
+    if status == 202:
+        headers["Location"] = address(view)
+    elif view.state == "done":
+        headers["Location"] = f"{address(view)}/report"
+    if not view.ended:
+        headers["Retry-After"] = str(RETRY_AFTER)
+    return Response(JobOut.of(view).model_dump_json(), status, headers=headers, media_type="application/json")
+
+
+def wait_of(prefer: str) -> int:
+    """Seconds to wait, from a `Prefer` header (RFC 7240).
+
+    >>> wait_of(""), wait_of("respond-async, wait=12"), wait_of("wait=900")
+    (5, 12, 30)
+    """
+    found = _WAIT.search(prefer)
+    return min(int(found[1]), LONGEST_WAIT) if found else WAIT
+
+
+async def ready(
+    request: Request, database: Database, prefer: str, ask: Callable[[], Found | JobView]
+) -> Found | StoredReport | JobView:
+    """The report, if it comes within the time that the client waits; else the job.
+
+    Whoever waits holds no thread, no connection and no place among the requests. Raises as `ask`, and what the job
+    failed for.
+    """
+    until = time.monotonic() + wait_of(prefer)
+    found = await to_thread.run_sync(ask)
+    if not isinstance(found, JobView) or not _let_wait(request):
+        return found
+    leave_place(request.scope)
+    stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()
+    pause = FIRST_LOOK
+    try:
+        while not found.ended and time.monotonic() + pause < until and not stopping.is_set():
+            await asyncio.sleep(pause)
+            pause = min(1.5 * pause, LAST_LOOK)
+            found = await to_thread.run_sync(partial(_seen, database, found.job))
+    finally:
+        request.app.state.waiting -= 1
+    return await to_thread.run_sync(partial(_made, database, found)) if found.ended else found
+
+
+def _let_wait(request: Request) -> bool:
+    state = request.app.state
+    waiting = getattr(state, "waiting", 0)
+    if waiting >= MOST_WAITING:
+        return False
+    state.waiting = waiting + 1
+    return True
+
+
+def _seen(database: Database, job: str) -> JobView:
+    with database.transaction() as session:
+        return jobs.seen(session, job)
+
+
+def _made(database: Database, view: JobView) -> StoredReport:
+    with database.transaction() as session:
+        return jobs.report(session, view)

@@ -1,0 +1,188 @@
+"""Routes of reports, one pair for each kind: what the OpenAPI document says of each is what its question is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field, StringConstraints, create_model
+
+from app.api.kit.choices import AsOf, moment
+from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.reports.kit import store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest, campaigns_of
+from app.reports.ranking.renderings import MEDIA_TYPES
+from app.services.access.tokens import Caller
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView
+from app.storage.db import Database
+from app.web.access import Manager, Viewer, all_seen
+from app.web.conditional import answer
+from app.web.deps import CampaignKey, DatabaseDep
+from app.web.examples import sends, shows
+from app.web.naming import check_naming
+from app.web.negotiation import preferred
+from app.web.remembering import remembers
+
+AnyKind = Report[Any, Any]
+Handler = Callable[..., Awaitable[Response]]
+Shape = Literal["csv", "tex", "md", "svg"]
+JSON = "application/json"
+SHAPES = {JSON: "json", **{media_type.partition(";")[0]: shape for shape, media_type in MEDIA_TYPES.items()}}
+PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
+UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "One of the campaigns is not there, or not yours."}}
+TEXTS = {
+    "csv": ("text/csv", "system,score\r\nref,0.9115\r\n"),
+    "tex": ("application/x-tex", "\\begin{tabular}{lr}\nref & 0.91 \\\\\n\\end{tabular}\n"),
+    "md": ("text/markdown", "| System | Score |\n| :-- | --: |\n| `ref` | 0.91 |\n"),
+    "svg": ("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+}
+ANY_REPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report.",
+        "content": {JSON: {"schema": {"type": "object"}, "example": {}}, **sends(200, "", **TEXTS)[200]["content"]},
+    },
+    **KNOWN,
+}
+KEYS = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19}$"
+WHO = {"viewer": Viewer, "manager": Manager}
+
+
+class Several(BaseModel):
+    """Which campaigns are compared."""
+
+    campaigns: Annotated[str, StringConstraints(pattern=KEYS)] = Field(
+        description="Keys with commas between, each once.", examples=["ende-2025,ende-2026"]
+    )
+
+    def keys(self) -> tuple[str, ...]:
+        """Each once, in the order given."""
+        return tuple(dict.fromkeys(self.campaigns.split(",")))
+
+
+def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
+    """A route by Accept and one by suffix for each kind."""
+    for kind in kinds:
+        query = _query(kind)
+        for by_suffix in (False, True):
+            handler = _handler(kind, query, by_suffix=by_suffix)
+            if _rests_on_one(kind):
+                remembers(handler)
+            router.add_api_route(
+                _path(kind) + (".{kind}" if by_suffix else ""),
+                handler,
+                methods=["GET"],
+                summary=kind.title + (", as a table or picture" if by_suffix else ""),
+                description=f"{kind.summary} As CSV, LaTeX, Markdown or SVG." if by_suffix else kind.summary,
+                response_class=Response,
+                responses=_responses(kind, by_suffix=by_suffix),
+            )
+
+
+def _rests_on_one(kind: AnyKind) -> bool:
+    """Whether its reports rest on one campaign alone, and on nothing that the mark of a campaign does not count."""
+    return kind.over == "campaign" and kind.other_campaigns is None and kind.extra_key is None
+
+
+def _path(kind: AnyKind) -> str:
+    return f"/campaigns/{{campaign}}/reports/{kind.name}" if kind.over == "campaign" else f"/comparisons/{kind.name}"
+
+
+def _query(kind: AnyKind) -> type[BaseModel]:
+    """The question of a kind as a query: which data, which campaigns and which picture beside it."""
+    bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.options)
+    names = representations.chart_names(kind)
+    picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
+    return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)
+
+
+def _camel(kind: AnyKind) -> str:
+    return "".join(part.capitalize() for part in f"{kind.over}_{kind.name}".replace("-", "_").split("_"))
+
+
+def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
+    texts = sends(200, kind.title, **TEXTS)
+    known = {**KNOWN, **LATER} if kind.long else KNOWN
+    if kind.over == "campaigns" or kind.other_campaigns is not None:
+        known = {**known, **UNKNOWN}
+    if by_suffix:
+        return {**texts, **known}
+    in_json = shows(200, kind.result.model_validate(kind.example), kind.title)[200]
+    return {200: {**in_json, "content": {**in_json["content"], **texts[200]["content"]}}, **known}
+
+
+def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handler:
+    """A handler whose signature says who may call it and what it is asked, as every other handler's does."""
+
+    async def get_report(
+        caller: Caller,
+        request: Request,
+        given: Any,
+        database: Database,
+        campaign: str = "",
+        shape: str = "",
+        prefer: str = "",
+    ) -> Response:
+        check_naming(caller, kind, given.model_fields_set)
+        named = (campaign,) if kind.over == "campaign" else given.keys()
+        campaigns = all_seen(caller, campaigns_of(kind, named, given))
+        ask = partial(report_requests.find_or_queue, database, _asking(kind, campaigns, given))
+        report = await ready(request, database, prefer, ask)
+        if isinstance(report, JobView):
+            return accepted(report)
+        return await to_thread.run_sync(for_caller, request, caller, kind, report, given.picture, shape)
+
+    get_report.__name__ = f"get_{kind.over}_{kind.name.replace('-', '_')}" + ("_as" if by_suffix else "")
+    get_report.__signature__ = _signature(kind, query, by_suffix=by_suffix)  # type: ignore[attr-defined]  # what FastAPI reads
+    return get_report
+
+
+def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Signature:
+    annotations: dict[str, Any] = {"caller": WHO[kind.role], "request": Request}
+    if kind.over == "campaign":
+        annotations["campaign"] = CampaignKey
+    if by_suffix:
+        annotations["shape"] = Annotated[Shape, Path(alias="kind", description="Suffix.")]
+    annotations |= {"given": Annotated[query, Query()], "database": DatabaseDep}
+    parameters = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in annotations.items()]
+    if kind.long:
+        parameters.append(Parameter("prefer", Parameter.KEYWORD_ONLY, default="", annotation=Prefer))
+    return Signature(parameters, return_annotation=Response)
+
+
+def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
+    ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
+    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), moment(given.as_of))
+
+
+def for_caller(
+    request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", shape: str = ""
+) -> Response:
+    """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
+    if kind.role == "viewer" and not caller.may("manager"):
+        report = store.without_raters(kind, report)
+    return shown(
+        request, kind, report, shape or SHAPES[preferred(request, tuple(SHAPES))], picture or representations.PICTURE
+    )
+
+
+def shown(request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str) -> Response:
+    """A representation, with an ETag of its own."""
+    if shape == "json":
+        return answer(request, report.body, JSON, report.etag)
+    headers = PICTURE if shape == "svg" else {}
+    tag = f"{report.etag}.svg.{picture}" if shape == "svg" else f"{report.etag}.{shape}"
+    return answer(
+        request,
+        lambda: representations.render(kind, report.body, shape, picture),
+        MEDIA_TYPES[shape],
+        tag,
+        headers,
+    )

@@ -1,0 +1,169 @@
+"""Hours on the wire."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api.models.times import Time
+from app.domain.keys import KEY_PATTERN
+from app.web.bodies import Input
+from app.web.lists import Number
+
+MOST_SECONDS = 10_000_000
+LARGEST_ID = 2**63 - 1
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+EntryId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Offset = Annotated[
+    int, Query(ge=-14 * 60, le=14 * 60, description="Minutes by which days are ahead of UTC.", examples=[60])
+]
+Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
+After = Number
+
+
+class Shape(BaseModel):
+    """Made from the value of the same fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class DayOut(Shape):
+    """One day, in seconds."""
+
+    day: date
+    active_seconds: float
+    adjusted_seconds: int
+
+
+class HoursOwn(Shape):
+    """A rater's own hours, in seconds."""
+
+    active_seconds: float = Field(description="Measured; `docs/hours-and-progress.md` has the rule.")
+    adjusted_seconds: int
+    payable_seconds: float = Field(description="Both together, never below 0.")
+    open_disputes: int
+    days: list[DayOut]
+
+
+class RaterHoursOut(HoursOwn):
+    """The same with whose they are."""
+
+    rater: str
+    team: str | None
+
+
+class TeamHoursOut(Shape):
+    """One team, or the raters of none."""
+
+    team: str | None
+    raters: int
+    active_seconds: float
+    adjusted_seconds: int
+    payable_seconds: float
+
+
+class HoursOut(Shape):
+    """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
+
+    campaign: str
+    utc_offset: int
+    pause_seconds: float
+    seconds_per_word: float
+    raters: list[RaterHoursOut]
+    teams: list[TeamHoursOut]
+
+
+class EntryOwn(Shape):
+    """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
+
+    id: int
+    kind: Literal["adjustment", "dispute", "refusal"]
+    seconds: int
+    reason: str
+    answers: int | None = Field(description="The dispute that it answers.")
+    answered: Literal["adjustment", "refusal"] | None = Field(description="What a dispute led to.")
+    at: Time
+
+
+class EntryOut(EntryOwn):
+    """The same with whose hours they are, and who said it."""
+
+    rater: str
+    actor: str
+
+
+class OwnHoursOut(Shape):
+    """A rater's own hours, with all that was said about them."""
+
+    hours: HoursOwn
+    entries: list[EntryOwn]
+
+
+class AdjustmentIn(Input):
+    """Seconds that are paid beside the measured ones, or fewer of them."""
+
+    rater: Key
+    seconds: Annotated[int, Field(ge=-MOST_SECONDS, le=MOST_SECONDS)]
+    reason: Reason
+    answers: EntryId | None = Field(None, description="The dispute of this rater that is accepted by it.")
+
+
+class RefusalIn(Input):
+    """Why nothing is paid for a dispute."""
+
+    dispute: EntryId
+    reason: Reason
+
+
+class DisputeIn(Input):
+    """Seconds that are missing, and why."""
+
+    seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)]
+    reason: Reason
+
+
+DAY = DayOut(day=date(2026, 11, 20), active_seconds=5400.0, adjusted_seconds=600)
+RATER = RaterHoursOut(
+    rater="r1",
+    team="bonn",
+    active_seconds=5400.0,
+    adjusted_seconds=600,
+    payable_seconds=6000.0,
+    open_disputes=0,
+    days=[DAY],
+)
+HOURS = HoursOut(
+    campaign="ted-ende",
+    utc_offset=0,
+    pause_seconds=30.0,
+    seconds_per_word=0.8,
+    raters=[RATER],
+    teams=[
+        TeamHoursOut(team="bonn", raters=1, active_seconds=5400.0, adjusted_seconds=600, payable_seconds=6000.0),
+    ],
+)
+ENTRY = EntryOut(
+    id=8,
+    kind="adjustment",
+    rater="r1",
+    seconds=600,
+    reason="a call about the guidelines",
+    answers=None,
+    answered=None,
+    actor="token:0f3a9c51d27e",
+    at="2026-11-20T12:00:00Z",
+)
+DISPUTE = EntryOwn(
+    id=7,
+    kind="dispute",
+    seconds=600,
+    reason="the page was closed while I looked a term up",
+    answers=None,
+    answered=None,
+    at="2026-11-20T11:00:00Z",
+)
+OWN = OwnHoursOut(hours=HoursOwn.model_validate(RATER), entries=[DISPUTE])

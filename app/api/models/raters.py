@@ -1,0 +1,164 @@
+"""Raters on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from app.api.models.times import Time
+from app.domain.keys import KEY_PATTERN, addressable
+from app.services.people.enrolment import MOST
+from app.services.people.raters import Contact, Enrolment, State, Unit
+from app.web.bodies import Input
+
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+RaterKey = Annotated[
+    str,
+    Path(alias="rater", pattern=KEY_PATTERN, description="Key of the rater: a pseudonym.", examples=["r1"]),
+    AfterValidator(addressable),
+]
+
+
+class ContactIn(Input):
+    """Personal data: kept apart from everything else, deleted by erasing the rater."""
+
+    name: Words | None = None
+    email: Annotated[str, StringConstraints(pattern=r"^[^@\s]+@[^@\s]+$", max_length=320)] | None = None
+    note: Annotated[str, StringConstraints(min_length=1, max_length=4000)] | None = None
+
+
+class RaterIn(Input):
+    """An enrolment. What is left out becomes as for a new one, but for `person` and `contact`, which stay."""
+
+    capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        None, description="The most that they will do; null for no bound."
+    )
+    capacity_unit: Unit = Field("items", description="What the capacity counts.")
+    team: Key | None = None
+    buckets: Annotated[list[Key], Field(max_length=1000)] | None = Field(
+        None, description="Names of the buckets that they are meant for; null for any."
+    )
+    state: State = "active"
+    languages: list[Language] = Field([], max_length=100)
+    attributes: dict[str, JsonValue] = Field(
+        {}, max_length=100, description="What reports may tell raters apart by; nothing that names a person."
+    )
+    person: Key | None = Field(None, description="Accounts of one person have the same; nobody judges an item twice.")
+    contact: ContactIn | None = None
+
+    def enrolment(self) -> Enrolment:
+        """As the service takes it."""
+        contact = None if self.contact is None else Contact(**self.contact.model_dump())
+        return Enrolment(
+            capacity=self.capacity,
+            capacity_unit=self.capacity_unit,
+            team=self.team,
+            buckets=None if self.buckets is None else tuple(self.buckets),
+            state=self.state,
+            languages=tuple(self.languages),
+            attributes=self.attributes,
+            person=self.person,
+            contact=contact,
+        )
+
+
+class EnrolIn(Input):
+    """Raters to be enrolled alike."""
+
+    keys: Annotated[list[Annotated[str, StringConstraints(max_length=1000)]], Field(min_length=1, max_length=MOST)] = (
+        Field(description="Keys of the raters: pseudonyms.")
+    )
+    capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        None, description="The most that each will do; null for no bound."
+    )
+    capacity_unit: Unit = Field("items", description="What the capacity counts.")
+    team: Key | None = None
+    languages: list[Language] = Field([], max_length=100)
+
+    def enrolment(self) -> Enrolment:
+        """As the service takes it."""
+        return Enrolment(
+            capacity=self.capacity,
+            capacity_unit=self.capacity_unit,
+            team=self.team,
+            languages=tuple(self.languages),
+            attributes={},
+        )
+
+
+class EnrolledOut(BaseModel):
+    """What became of a list."""
+
+    enrolled: list[str] = Field(description="Keys, in the order of the list.")
+    dry_run: bool = Field(description="Whether the list was only checked.")
+    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+
+
+class ContactOut(BaseModel):
+    """Personal data."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str | None
+    email: str | None
+    note: str | None
+
+
+class RaterOut(BaseModel):
+    """A rater."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str
+    state: str | None = Field(
+        description="active, paused, left or erased; null for one known from judgments only, who is not enrolled."
+    )
+    capacity: int | None
+    capacity_unit: Unit
+    team: str | None
+    buckets: list[str] | None
+    languages: list[str]
+    attributes: dict[str, JsonValue]
+    person: str | None = Field(description="Null for coordinators, who see one campaign's team.")
+    contact: ContactOut | None
+    external_id: str | None = Field(description="Who they are on a crowd platform.")
+    enrolled_at: Time | None
+    erased_at: Time | None
+    settings_version: int = Field(description="The ETag; 0 before enrolment.")
+
+
+class EnrolmentOut(RaterOut):
+    """A rater as they were enrolled or changed."""
+
+    warnings: list[str] = Field([], description="Whether they have nothing to judge in the plan that is under way.")
+
+
+NEW = {
+    "capacity": 400,
+    "capacity_unit": "segments",
+    "team": None,
+    "languages": ["de", "en"],
+    "attributes": {"translator": True},
+    "person": "p17",
+    "contact": {"name": "Ada", "email": "ada@example.org", "note": None},
+}
+LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
+ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
+EXAMPLE = RaterOut.model_validate(
+    {
+        **NEW,
+        "key": "r1",
+        "state": "active",
+        "buckets": None,
+        "external_id": None,
+        "enrolled_at": "2026-11-20T12:00:00Z",
+        "erased_at": None,
+        "settings_version": 1,
+    }
+)
+RECEIPT = EnrolmentOut(**EXAMPLE.model_dump())

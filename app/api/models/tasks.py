@@ -1,0 +1,263 @@
+"""Tasks on the wire, as raters and front-ends see them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from app.api.models.times import Time
+from app.services.tasks.judging import Receipt
+from app.services.tasks.leases import Leased
+from app.services.tasks.tasks import Given, ItemView, ScreenView, SegmentView, TaskView
+
+LARGEST = 2**31 - 1
+TaskId = Annotated[
+    str,
+    Path(alias="task", pattern="^[A-Za-z0-9_-]{1,64}$", description="The task.", examples=["t_" + "0" * 32]),
+]
+ItemNumber = Annotated[int, Path(alias="item", ge=1, le=LARGEST, description="Place of the item.", examples=[1])]
+SegmentNumber = Annotated[
+    int, Path(alias="segment", ge=1, le=LARGEST, description="Place of the segment in the item.", examples=[1])
+]
+ScreenNumber = Annotated[int, Path(alias="screen", ge=1, le=LARGEST, description="Number of the screen.", examples=[1])]
+
+
+class Shape(BaseModel):
+    """Made from the value of the same fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class GivenOut(Shape):
+    """Your own latest answer."""
+
+    revision: int
+    payload: dict[str, JsonValue]
+    hidden: bool = Field(
+        default=False,
+        description="Given before a coordinator made your link: it counts and is not shown; `payload` is {}.",
+    )
+
+
+class TextOut(Shape):
+    """A text as it is shown. side: what a marked span of it names; null where nothing can be marked by side."""
+
+    label: str
+    text: str | None
+    side: Literal["source", "target"] | None
+
+
+class ShownSegmentOut(BaseModel):
+    """A segment; what is not to be seen, or not to be told apart, is null, and `texts` has all there is in order."""
+
+    segment: int
+    source: str | None
+    text: str | None
+    sha256: str | None = Field(description="Of the text in UTF-8.")
+    references: list[str] | None
+    prefill: list[dict[str, JsonValue]] | None
+    alignment: str | None = Field(
+        None,
+        description="`0-0 1-2`: words of the source with words of the text, by their places between white space, "
+        "from 0; null where none is given.",
+    )
+    texts: list[TextOut]
+    judgment: GivenOut | None
+
+    @classmethod
+    def of(cls, view: SegmentView) -> ShownSegmentOut:
+        """From what the service shows."""
+        return cls(
+            segment=view.segment,
+            source=view.source,
+            text=view.text,
+            sha256=view.sha256,
+            references=None if view.references is None else list(view.references),
+            prefill=None if view.prefill is None else [dict(span) for span in view.prefill],
+            alignment=view.alignment,
+            texts=[TextOut.model_validate(text) for text in view.texts],
+            judgment=_given(view.judgment),
+        )
+
+
+class ItemOut(BaseModel):
+    """An item. judgment: of the document as a whole."""
+
+    item: int
+    segments: list[ShownSegmentOut]
+    judgment: GivenOut | None
+
+    @classmethod
+    def of(cls, view: ItemView) -> ItemOut:
+        """From what the service shows."""
+        segments = [ShownSegmentOut.of(one) for one in view.segments]
+        return cls(item=view.item, segments=segments, judgment=_given(view.judgment))
+
+
+class ContextOut(BaseModel):
+    """Sources around the stretch that is shown."""
+
+    before: list[str]
+    after: list[str]
+
+
+class ScreenOut(BaseModel):
+    """Items that are shown together, in the order of their columns. judgment: of the columns together."""
+
+    screen: int
+    items: list[int]
+    context: ContextOut
+    judgment: GivenOut | None
+
+    @classmethod
+    def of(cls, view: ScreenView) -> ScreenOut:
+        """From what the service shows."""
+        context = ContextOut(before=list(view.before), after=list(view.after))
+        return cls(screen=view.screen, items=list(view.items), context=context, judgment=_given(view.judgment))
+
+
+class ProtocolName(BaseModel):
+    """How is judged; `GET /v1/protocols/{protocol}` has the rest."""
+
+    name: str
+    version: int
+
+
+class MissingOut(BaseModel):
+    """Something that is still to be judged: a segment of an item, an item as a whole, or a screen."""
+
+    item: int | None = None
+    segment: int | None = None
+    screen: int | None = None
+    why: str
+
+
+class TaskOut(BaseModel):
+    """A task as its rater sees it."""
+
+    task: str
+    campaign: str
+    protocol: ProtocolName
+    basis: str
+    presentation: str
+    guidelines: int | None
+    state: Literal["leased", "lapsed", "handed_in", "surplus"] = Field(
+        description="lapsed: the lease ran out and nobody else has the task yet. surplus: somebody else has it now."
+    )
+    leased_until: Time | None
+    words: int | None
+    asked: list[str] = Field(description="What judgments are given of: segment, document, screen.")
+    screens: list[ScreenOut]
+    items: list[ItemOut]
+    missing: list[MissingOut]
+
+    @classmethod
+    def of(cls, view: TaskView) -> TaskOut:
+        """From what the service shows."""
+        return cls(
+            task=view.task,
+            campaign=view.campaign,
+            protocol=ProtocolName(name=view.protocol, version=view.protocol_version),
+            basis=view.basis,
+            presentation=view.presentation,
+            guidelines=view.guidelines,
+            state=view.state,
+            leased_until=view.leased_until,
+            words=view.words,
+            asked=list(view.asked),
+            screens=[ScreenOut.of(one) for one in view.screens],
+            items=[ItemOut.of(one) for one in view.items],
+            missing=[
+                MissingOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why) for one in view.missing
+            ],
+        )
+
+
+class LeaseOut(BaseModel):
+    """A task, or why there is none now."""
+
+    task: TaskOut | None
+    why: (
+        Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+        | None
+    ) = Field(None, description="`nothing_planned`: the plan gives this rater nothing, as where they came after it.")
+    retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
+
+    @classmethod
+    def of(cls, found: Leased) -> LeaseOut:
+        """From what the service found."""
+        task = TaskOut.of(found.task) if found.task is not None else None
+        return cls(task=task, why=found.why, retry_after=found.retry_after)
+
+
+class ReceiptOut(BaseModel):
+    """An answer that is on disk."""
+
+    score: float
+    revision: int
+    kept: Literal["surplus"] | None = Field(None, description="Where somebody else has the task now.")
+    leased_until: Time | None = None
+
+
+class ComparedOut(BaseModel):
+    """A comparison that is on disk: a receipt of the same form as that of a judgment."""
+
+    score: None = Field(None, description="A comparison has none.")
+    revision: int
+    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
+    leased_until: Time | None = None
+
+
+def receipt_of(receipt: Receipt) -> ReceiptOut | ComparedOut:
+    """From what the service stored."""
+    kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
+    if receipt.score is None:
+        return ComparedOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+    return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+
+
+def _given(given: Given | None) -> GivenOut | None:
+    return (
+        None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
+    )
+
+
+_SPAN: dict[str, Any] = {"side": "target", "start": 4, "end": 8, "severity": "minor"}
+EXAMPLE = TaskOut(
+    task="t_" + "0" * 32,
+    campaign="demo",
+    protocol=ProtocolName(name="esa", version=1),
+    basis="source",
+    presentation="document",
+    guidelines=3,
+    state="leased",
+    leased_until="2026-11-20T14:00:00Z",
+    words=5,
+    asked=["segment"],
+    screens=[ScreenOut(screen=1, items=[1], context=ContextOut(before=[], after=[]), judgment=None)],
+    items=[
+        ItemOut(
+            item=1,
+            segments=[
+                ShownSegmentOut(
+                    segment=1,
+                    source="The dog barked.",
+                    text="Der Hunt bellte.",
+                    sha256="8ad2fffca4153aedb70c0b4e6a3e35b9c1cfa31ec4d6a86c5ab2f1a6f1f8a3a4",
+                    references=None,
+                    prefill=None,
+                    texts=[
+                        TextOut(label="Source", text="The dog barked.", side="source"),
+                        TextOut(label="Text", text="Der Hunt bellte.", side="target"),
+                    ],
+                    judgment=GivenOut(revision=2, payload={"protocol": "esa", "errors": [_SPAN], "score": 72}),
+                )
+            ],
+            judgment=None,
+        )
+    ],
+    missing=[],
+)
+RECEIPT = ReceiptOut(score=72.0, revision=1, leased_until="2026-11-20T14:00:00Z")

@@ -1,0 +1,12 @@
+"""Reports of every kind, and comparisons of campaigns: JSON, CSV, LaTeX, Markdown and pictures."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.api.kit.report_routes import add_routes
+from app.reports import registry
+from app.web.remembering import Remembering
+
+router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
+add_routes(router, registry.ALL.values())

@@ -1,0 +1,75 @@
+"""Reports that take long, asked of a server: the job is looked at until its report is there."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+
+from app.client.remote import Query, Remote
+from app.domain.errors import Conflict
+
+LOOK_EVERY = 1.0  # seconds
+MOST_ASKED = 6  # times, while others go on with what a plan is compiled for
+Progress = Callable[[int, int], None]
+
+
+class ChangesTooFast(Conflict):
+    """The campaign changes faster than a plan of it is compiled; ask again when it rests, or pause it."""
+
+
+def report(
+    remote: Remote,
+    method: str,
+    path: str,
+    query: Query,
+    *,
+    body: Mapping[str, object] | None = None,
+    accept: str = "application/json",
+    on_progress: Progress,
+) -> bytes:
+    """The report, however long it takes. Raises Refused with what the job failed for, NotReached.
+
+    accept: its media type, where it is not JSON; the path must be one that answers with it.
+    """
+    answer = remote.ask(method, path, query, body, accept=accept)
+    if answer.status_code == 200:
+        return answer.content
+    _ended(remote, answer, on_progress)
+    return remote.ask("GET", f"{answer.headers['Location']}/report", accept=accept).content
+
+
+def made(remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress) -> bytes:
+    """What a POST makes, asked again once the job is done that it waits for.
+
+    Raises Refused with what the job failed for, NotReached, ChangesTooFast.
+    """
+    once = secrets.token_hex(16)
+    for _ in range(MOST_ASKED):
+        answer = remote.ask("POST", path, query, body, creates=once)
+        if answer.status_code != 202:
+            return answer.content
+        job = _ended(remote, answer, on_progress)
+        if job["state"] != "done":
+            remote.ask("GET", f"{answer.headers['Location']}/report")
+    raise ChangesTooFast
+
+
+def _ended(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
+    """The job of an answer, looked at until it has ended."""
+    address, told = answer.headers["Location"], ""
+    while True:
+        job: dict[str, Any] = answer.json()
+        if job["state"] not in ("queued", "running"):
+            return job
+        if job["total"]:
+            on_progress(job["done"], job["total"])
+        if job["waiting"] and job["waiting"] != told:
+            told = job["waiting"]
+            print(f"plumbline: {told}", file=sys.stderr)  # noqa: T201  (this is the command line)
+        time.sleep(LOOK_EVERY)
+        answer = remote.ask("GET", address)

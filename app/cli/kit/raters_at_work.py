@@ -1,0 +1,277 @@
+"""Simulated raters over HTTP: what their front-ends would send, and how long the answers took.
+
+They use what any front-end has: lease, look, judge, sign of life, hand in. All loops are bounded: a request is tried
+again at most `TRIES` times, and a rater who waits for work does so no longer than the patience that was given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from statistics import quantiles
+from urllib.parse import quote
+
+import httpx
+
+from app.domain.errors import AppError, Unavailable
+from app.simulation import (
+    Act,
+    Beat,
+    Compare,
+    Forms,
+    HandIn,
+    Judge,
+    Leave,
+    Mind,
+    Pause,
+    RaterModel,
+    SeenTask,
+    read_task,
+    sitting,
+)
+
+TRIES = 8
+SHORTEST_WAIT, LONGEST_WAIT = 0.05, 5.0  # seconds before a request is tried again
+ASK_AGAIN = 1.0  # seconds until a rater who waits asks again, whatever the server says
+MOST_ANSWERS = 2_000_000
+TIMEOUT = httpx.Timeout(30.0)
+Judged = Callable[[int], None]
+
+
+class NotServed(Unavailable):
+    """The server does not answer as it should."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened. seconds: each request's, in the order of the answers. ended: why each rater stopped."""
+
+    seconds: list[float] = field(default_factory=list)
+    by_status: Counter[int] = field(default_factory=Counter)
+    judgments: int = 0
+    revisions: int = 0
+    surplus: int = 0
+    tasks: int = 0
+    retries: int = 0
+    ended: dict[str, str] = field(default_factory=dict)
+    took: float = 0.0
+
+    def summary(self) -> dict[str, object]:
+        """As JSON: counts, requests a second, and the time that half and 99 in 100 of them took, in milliseconds."""
+        cut = quantiles(self.seconds, n=100, method="inclusive") if len(self.seconds) > 1 else [0.0] * 99
+        return {
+            "judgments": self.judgments,
+            "revisions": self.revisions,
+            "surplus": self.surplus,
+            "tasks_handed_in": self.tasks,
+            "requests": len(self.seconds),
+            "retries": self.retries,
+            "statuses": {str(status): n for status, n in sorted(self.by_status.items())},
+            "seconds": round(self.took, 2),
+            "requests_per_second": round(len(self.seconds) / self.took, 1) if self.took else 0.0,
+            "p50_ms": round(1000 * cut[49], 2),
+            "p99_ms": round(1000 * cut[98], 2),
+            "raters": dict(sorted(self.ended.items())),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How raters work. workers: how many at a time. speed: times as fast as people; 0 for no pauses at all.
+
+    patience: seconds that a rater waits for work before giving up.
+    """
+
+    workers: int = 8
+    speed: float = 0.0
+    patience: float = 30.0
+
+
+async def work(
+    server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: Pace, *, judged: Judged | None = None
+) -> Tally:
+    """Let the raters of a model judge until there is nothing left for them.
+
+    secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
+    answering, NotFound and Invalid where the model does not fit this version.
+    """
+    tally, forms, began = Tally(), Forms.of(model), time.monotonic()
+    room = asyncio.Semaphore(pace.workers)
+    async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
+        for rater in sorted(secrets_of.keys() & model.raters.keys()):
+            one = _Rater(Mind.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody)
+            group.create_task(one.work(room))
+    tally.took = time.monotonic() - began
+    return tally
+
+
+def _nobody(_: int) -> None:
+    """Nobody is told."""
+
+
+@asynccontextmanager
+async def _client(server: str, workers: int) -> AsyncIterator[httpx.AsyncClient]:
+    limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
+    async with httpx.AsyncClient(base_url=server, limits=limits, timeout=TIMEOUT) as client:
+        yield client
+
+
+@dataclass(slots=True)
+class _Rater:
+    """One rater and their front-end."""
+
+    mind: Mind
+    forms: Forms
+    client: httpx.AsyncClient
+    secret: str
+    pace: Pace
+    tally: Tally
+    judged: Judged
+    waited: float = 0.0
+
+    async def work(self, room: asyncio.Semaphore) -> None:
+        """Task after task, giving way to others between two of them."""
+        why: str | None = None
+        while why is None:
+            async with room:
+                why, pause = await self._turn()
+            if pause and self.waited >= self.pace.patience:
+                why = "wait"
+            elif pause:
+                self.waited += pause
+                await asyncio.sleep(pause)
+        self.tally.ended[self.mind.rater] = why
+
+    async def _turn(self) -> tuple[str | None, float]:
+        """A task, if there is one: why there will be no other, and how long to wait for one."""
+        path = f"/v1/campaigns/{quote(self.mind.model.campaign, safe='')}/lease"
+        told = (await self._send("POST", path, fine=(200,))).json()
+        if told["task"] is None:
+            if told["why"] == "consent" and await self._agree():
+                return None, 0.0
+            again = told["why"] == "wait" and told["retry_after"] is not None
+            return (None, min(float(told["retry_after"]), ASK_AGAIN)) if again else (told["why"], 0.0)
+        self.waited = 0.0
+        return ("left" if await self._sit(read_task(told["task"])) else None), 0.0
+
+    async def _agree(self) -> bool:
+        """Give the consent that is asked; whether that was it."""
+        asked = (await self._send("GET", "/v1/me/consent", fine=(200,))).json()["asked"]
+        if asked is None:
+            return False
+        body = {"version": asked["version"], "language": next(iter(asked["texts"]))}
+        return (await self._send("POST", "/v1/me/consent", body, fine=(200, 409))).status_code == 200
+
+    async def _sit(self, task: SeenTask) -> bool:
+        """Go through a task; whether the rater left in the middle."""
+        acts = sitting(self.mind, task, self.forms, page=secrets.token_hex(8))
+        came: int | None = None
+        for _ in itertools.count():
+            try:
+                act = acts.send(came)
+            except StopIteration:
+                return False
+            if isinstance(act, Leave):
+                return True
+            came, lost = await self._do(task, act)
+            if lost:
+                return False
+        return False
+
+    async def _do(self, task: SeenTask, act: Act) -> tuple[int | None, bool]:
+        """Send what is to be sent: the revision it got, and whether the task is somebody else's by now."""
+        path = f"/v1/tasks/{task.task}"
+        match act:
+            case Judge():
+                return await self._judge(path, act)
+            case Compare():
+                seen = {"If-Match": f'"{act.seen}"'}
+                await self._send("PUT", f"{path}/judgments/screens/{act.screen}", act.payload, seen, fine=(200, 412))
+            case Beat():
+                answer = await self._send("POST", f"{path}/heartbeat", {"events": list(act.events)}, fine=(200, 409))
+                return None, answer.status_code == 409
+            case Pause():
+                await asyncio.sleep(act.seconds)
+            case HandIn():
+                answer = await self._send("POST", f"{path}/submit", fine=(200, 409))
+                self.tally.tasks += answer.status_code == 200
+                return None, answer.status_code == 409
+        return None, False
+
+    async def _judge(self, path: str, act: Judge) -> tuple[int | None, bool]:
+        where = f"{path}/judgments/{act.item}" + ("" if act.segment is None else f"/{act.segment}")
+        if self.pace.speed:
+            await asyncio.sleep(act.seconds / self.pace.speed)
+        answer = await self._send("PUT", where, act.payload, {"If-Match": f'"{act.seen}"'}, fine=(200, 409, 412))
+        told = answer.json()
+        if answer.status_code == 412:
+            return int(told["stored"]["revision"]), False
+        if answer.status_code == 409:
+            return None, True
+        new = int(told["revision"]) > act.seen  # the same answer again is no revision
+        self.tally.judgments += new
+        self.tally.revisions += new and act.seen > 0
+        self.tally.surplus += told.get("kept") == "surplus"
+        self.judged(act.seen == 0)
+        return int(told["revision"]), told.get("kept") == "surplus"
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        fine: tuple[int, ...],
+    ) -> httpx.Response:
+        """One request, tried again while the server is not there or says that it is busy. Raises NotServed."""
+        given = {"Authorization": f"Bearer {self.secret}", **(headers or {})}
+        wait = SHORTEST_WAIT
+        said = ""
+        for _ in range(TRIES):
+            began = time.monotonic()
+            try:
+                answer = await self.client.request(method, path, json=body, headers=given)
+            except httpx.TransportError as error:
+                said = str(error) or type(error).__name__
+            else:
+                self._count(answer, time.monotonic() - began)
+                if answer.status_code in fine:
+                    return answer
+                if answer.status_code not in (429, 503):
+                    raise NotServed(f"{method} {path}: {_told(answer)}")
+                said = _told(answer)
+            self.tally.retries += 1
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+        raise NotServed(f"{method} {path}: {said}")
+
+    def _count(self, answer: httpx.Response, took: float) -> None:
+        self.tally.by_status[answer.status_code] += 1
+        if len(self.tally.seconds) < MOST_ANSWERS:
+            self.tally.seconds.append(took)
+
+
+def _told(answer: httpx.Response) -> str:
+    """What a problem says, in a line."""
+    try:
+        told = answer.json()
+        return f"{answer.status_code} {told['title']}: {told['detail']} {told['errors']}"
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.status_code}, and not as Plumbline says it"
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> AppError:
+    """What a group of raters ended on, as one error of ours; anything else is raised as it is."""
+    found = group.exceptions[0]
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    if isinstance(found, AppError):
+        return found
+    raise found

@@ -1,0 +1,115 @@
+"""The steps of a series over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from app.cli.kit import long_reports
+from app.cli.kit.progress_bar import bar
+from app.client.remote import Refused, Remote
+from app.domain.errors import Invalid, Place
+from app.domain.keys import is_key
+from app.formats.base import Input
+from app.services.data.import_options import usual_basis
+from app.services.series_manifest import CampaignOf, FilesOf, RaterOf
+from app.services.series_steps import Frozen, Known
+
+JSON = "application/json"
+
+
+class RemoteDesk:
+    """Does the steps with a token that is good for all campaigns."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def campaign(self, key: str) -> Known | None:
+        """A campaign, None where there is none."""
+        found = self._there(_path(key))
+        return None if found is None else Known(found["state"], found)
+
+    def create(self, series: str, wanted: CampaignOf) -> None:
+        """Make a campaign."""
+        body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
+        body |= {"series": series, "basis": wanted.basis or usual_basis(wanted.protocol)}
+        self._remote.write("POST", "/v1/campaigns", {}, body)
+
+    def take(self, campaign: str, files: FilesOf, inputs: Sequence[Input]) -> Mapping[str, object]:
+        """Announce an import, send its files and commit it; what was stored, by noun."""
+        names = {file.name.replace("/", ":"): file for file in inputs}
+        wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
+        if wrong:
+            raise Invalid("files have names that cannot be sent; call them otherwise", places=wrong)
+        path = f"{_path(campaign)}/imports"
+        announced = self._remote.write("POST", path, {}, {"format": files.format, "options": files.options})
+        path = f"{path}/{json.loads(announced)['import']}"
+        for name, file in names.items():
+            with file.open() as body:
+                self._remote.send(f"{path}/files/{quote(name, safe='')}", body)
+        query = {"skip_bad_lines": str(files.skip_bad_lines).lower()}
+        stored: Mapping[str, object] = json.loads(self._remote.write("POST", f"{path}/commit", query))["stored"]
+        return stored
+
+    def put_team(self, campaign: str, team: str) -> None:
+        """Make a team that there is not."""
+        path = f"{_path(campaign)}/teams/{quote(team, safe='')}"
+        if self._there(path) is None:
+            self._remote.write("PUT", path, {}, {"name": team})
+
+    def put_rater(self, campaign: str, rater: RaterOf) -> None:
+        """Enrol a rater; the same again changes nothing."""
+        left_out = {"key", *({"person", "contact"} - rater.given)}
+        body = rater.model_dump(mode="json", exclude=left_out)
+        self._remote.write("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
+
+    def plan(self, campaign: str) -> Frozen | None:
+        """The plan in force."""
+        found = self._there(f"{_path(campaign)}/plan")
+        return None if found is None else _short(found)
+
+    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
+        """Compile a design and freeze it, or only look at it."""
+        query = {"dry_run": str(dry_run).lower()}
+        with bar(f"compiling the plan of {campaign}") as on_progress:
+            made = long_reports.made(self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress)
+        return _short(json.loads(made))
+
+    def open(self, campaign: str) -> None:
+        """Open a campaign."""
+        self._remote.write("POST", f"{_path(campaign)}/open", {})
+
+    def linked(self, campaign: str) -> frozenset[str]:
+        """Raters who have a link or a token that works."""
+        tokens = self._remote.items("/v1/tokens")
+        return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
+
+    def link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
+        """A new link for a rater, and its end."""
+        path = f"{_path(campaign)}/raters/{quote(rater, safe='')}/link"
+        made = json.loads(self._remote.write("POST", path, {"days": days}))
+        return made["link"], made["expires_at"]
+
+    def progress(self, campaign: str) -> Mapping[str, object]:
+        """How far a campaign is."""
+        found: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
+        return found
+
+    def _there(self, path: str) -> Any:
+        """What is at an address, None where there is nothing."""
+        try:
+            return json.loads(self._remote.body(path, accept=JSON))
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+
+
+def _path(campaign: str) -> str:
+    return f"/v1/campaigns/{quote(campaign, safe='')}"
+
+
+def _short(found: Mapping[str, Any]) -> Frozen:
+    return Frozen(found["version"], found["hash"], found["seed"])

@@ -1,0 +1,94 @@
+"""A server of our own beside a command, on a loopback port, that ends with the command however that ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+
+import httpx
+
+from app.cli.serving import service, web
+from app.domain.errors import Unavailable
+
+ANSWER_WITHIN, LOOK_EVERY, SAY_EVERY = 2.0, 0.05, 10.0  # seconds
+END_WITHIN = 10.0
+
+
+class NotStarted(Unavailable):
+    """The server did not start."""
+
+
+@contextmanager
+def served(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
+    """Serve a database on a listening socket from a process of its own, from when it is ready until the block ends.
+
+    Raises NotStarted.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(url, role, listener), daemon=True)
+    process.start()
+    try:
+        _wait_until_ready(service.origin_of(listener), process)
+        yield process
+    finally:
+        process.terminate()
+        process.join(END_WITHIN)
+        if process.is_alive():
+            process.kill()
+
+
+@contextmanager
+def own_server(url: str, role: str | None) -> Iterator[str]:
+    """The origin of a server that is started on a free loopback port. Raises NotStarted."""
+    with service.listening("127.0.0.1", 0) as listener, served(url, role, listener):
+        yield service.origin_of(listener)
+
+
+def _serve(url: str, role: str | None, listener: socket.socket) -> None:
+    """In the child: quiet but for what goes wrong, since the command has its own things to say."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ["PLUMBLINE_DATABASE_URL"] = url
+    os.environ["PLUMBLINE_DATABASE_ROLE"] = role or ""
+    # Who is refused a credential has the answer; beside a command it is the command itself that tries.
+    web.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in web.LOGGING["loggers"].items()}
+    web.LOGGING["loggers"]["plumbline.access"] = {"level": "ERROR"}
+    web.answer(listener)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
+    """Wait as long as the machine needs, and say now and then what for. Raises NotStarted where the process ends."""
+    begun, say_at = time.monotonic(), SAY_EVERY
+    while process.is_alive():
+        why = _not_ready(origin)
+        if not why:
+            return
+        waited = time.monotonic() - begun
+        if waited >= say_at:
+            say_at += SAY_EVERY
+            print(f"plumbline: waiting for the server for {waited:.0f} s: {why}", file=sys.stderr)  # noqa: T201  (this is the command line)
+        time.sleep(LOOK_EVERY)
+    raise NotStarted(f"{origin}: its process ended with exit code {process.exitcode}")
+
+
+def _not_ready(origin: str) -> str:
+    """Why a server is not ready, as far as it says; nothing where it is."""
+    try:
+        answer = httpx.get(f"{origin}/readyz", timeout=ANSWER_WITHIN)
+        return "" if answer.status_code == httpx.codes.OK else str(answer.json()["title"])
+    except (httpx.TransportError, ValueError, KeyError):
+        return "its process is still starting"

@@ -1,0 +1,210 @@
+"""The parts of the service that the supervisor keeps: processes of ours, and the embedded Postgres."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.cli.serving.line import Kept, Told
+from app.storage.embedded import Condition, Tender
+from app.storage.embedded.tending import LOOK_EVERY
+from app.storage.processes import Stillness
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time
+STEADY = 60.0  # seconds after which an end is forgotten
+log = logging.getLogger("plumbline.serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a process is taken for dead, in seconds. None of them counts work: a ranking may take minutes.
+
+    start: until its first sign of life, however busy the machine is. silent: without a sign of life later, whatever it
+    does. idle: without one and without processor time, None where that may be. stopped: by a signal, until it is let go
+    on; as long again, and it is ended.
+    """
+
+    start: float = 900.0
+    silent: float = 300.0
+    idle: float | None = 20.0
+    stopped: float = 4.0
+
+
+class Part(Protocol):
+    """Something that the supervisor keeps running."""
+
+    name: str
+    condition: Condition
+
+    def look(self, seconds: float, *, may_start: bool) -> None:
+        """Look, so many seconds after the last look, and do what is needed."""
+
+    def tell(self, parts: Told) -> None:
+        """Say how all parts are."""
+
+    def stop(self) -> None:
+        """Tell it to stop; returns at once."""
+
+    def end(self, within: float) -> None:
+        """Wait until it has stopped, and end it after so many seconds."""
+
+
+class Process:
+    """A process of ours: started again whenever it ends, stands still, or gives no sign of life."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        descriptors: Sequence[int] = (),
+        limits: Limits = Limits(),
+    ) -> None:
+        self.name, self.condition = name, Condition("starting")
+        self.was_ready = False
+        self.failed: int | None = None  # exit code of a start that failed by itself, before there was any other
+        self._command, self._environment, self._descriptors = command, environment, descriptors
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._kept: Kept | None = None
+        self._still = Stillness(0)
+        self._silent = self._ran = self._waited = 0.0
+        self._pause = 0.0
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether it is there and has not given its first sign of life."""
+        return self._process is not None and self.condition.state != "running"
+
+    def look(self, seconds: float, *, may_start: bool) -> None:
+        """Start it where it is not there; end it where it is taken for dead."""
+        if self._process is None or self._kept is None:
+            self._waited += seconds
+            if may_start and self._waited >= self._pause:
+                self._start()
+            return
+        self._listen(self._kept, seconds)
+        if self._still.stopped >= self._limits.stopped:
+            log.warning("%s was stopped by a signal; it goes on", self.name)
+            self._process.send_signal(signal.SIGCONT)
+        code = self._process.poll()
+        if code is not None:
+            if code > 0 and not self.was_ready:
+                self.failed = code
+            self._gone(f"it ended by signal {-code}" if code < 0 else f"it ended with exit code {code}")
+        elif reason := self._dead():
+            self._process.kill()
+            self._process.wait()
+            self._gone(reason)
+
+    def _listen(self, kept: Kept, seconds: float) -> None:
+        self._ran += seconds
+        self._still.look(seconds)
+        self._silent += seconds
+        if kept.heard():
+            self._silent = 0.0
+            if self.condition.state != "running":
+                log.info("%s is ready after %.1f s", self.name, self._ran)
+                self.condition, self.was_ready, self._ran = Condition("running"), True, 0.0
+        if self.condition.state == "running" and self._ran >= STEADY:
+            self._pause = 0.0
+
+    def _dead(self) -> str:
+        """Why it is taken for dead; nothing where it is not."""
+        limits, still = self._limits, self._still
+        if still.stopped >= 2 * limits.stopped:
+            return "it was stopped by a signal"
+        if limits.idle is not None and min(self._silent, still.idle) >= limits.idle:
+            return "it gave no sign of life and did nothing"
+        if self._silent >= (limits.silent if self.condition.state == "running" else limits.start):
+            return "it gave no sign of life"
+        return ""
+
+    def _gone(self, reason: str) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        self._process = self._kept = None
+        self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
+        self.condition = Condition("restarting", reason)
+        log.warning("%s: %s; it is started again in %.1f s", self.name, reason, self._pause)
+
+    def _start(self) -> None:
+        self._kept = Kept()
+        try:
+            self._process = subprocess.Popen(
+                [part.replace("{line}", str(self._kept.theirs)) for part in self._command],
+                env={**os.environ, **self._environment},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(self._kept.theirs, *self._descriptors),
+            )
+        except OSError as error:  # no memory, no process, no file to be had now
+            self._gone(f"it cannot be started ({error.strerror})")
+            return
+        self._kept.passed()
+        self._still = Stillness(self._process.pid)
+        self._silent = self._ran = 0.0
+
+    def tell(self, parts: Told) -> None:
+        """Say how all parts are."""
+        if self._kept is not None:
+            self._kept.tell(parts)
+
+    def stop(self) -> None:
+        """Tell it to stop."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
+    def end(self, within: float) -> None:
+        """Wait for its end, and make it end after so many seconds."""
+        if self._process is None:
+            return
+        try:
+            self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._kept is not None:
+            self._kept.close()
+
+
+class Postgres:
+    """The embedded server, looked after by a thread of its own: a look may take seconds."""
+
+    name = "postgres"
+
+    def __init__(self, tender: Tender) -> None:
+        self.condition = Condition("running")
+        self._tender = tender
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._tend, name="postgres", daemon=True)
+        self._thread.start()
+
+    def _tend(self) -> None:
+        while not self._stopping.wait(LOOK_EVERY):
+            try:
+                self.condition = self._tender.look()
+            except (OSError, subprocess.SubprocessError) as error:
+                log.warning("postgres: it cannot be looked after now: %s", error)
+
+    def look(self, seconds: float, *, may_start: bool) -> None:
+        """Nothing: the thread does."""
+
+    def tell(self, parts: Told) -> None:
+        """Nothing: it is not ours."""
+
+    def stop(self) -> None:
+        """Look after it no longer; whoever started it stops it."""
+        self._stopping.set()
+
+    def end(self, within: float) -> None:
+        """Wait for the last look to end."""
+        self._thread.join(within)

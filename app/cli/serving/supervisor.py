@@ -1,0 +1,59 @@
+"""The supervisor: keeps every part of the service running, and says in the log and in each web process how they are.
+
+Parts are started one after another, so that none takes the processor from the one before it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+from app.cli.serving.line import Told
+from app.cli.serving.parts import Part, Process
+from app.domain.errors import Unavailable
+
+LOOK_EVERY = 0.2  # seconds
+TELL_EVERY = 5.0  # seconds, also where nothing has changed: somebody may have missed it
+log = logging.getLogger("plumbline.serve")
+
+
+class NotStarted(Unavailable):
+    """The server did not start."""
+
+
+def keep(parts: Sequence[Part]) -> NoReturn:
+    """Keep the parts running until told to stop, by an exception of a signal handler.
+
+    Raises NotStarted where the first start of a part fails by itself: another would fail alike.
+    """
+    looked = told = time.monotonic()
+    said: Told = {}
+    while True:
+        time.sleep(LOOK_EVERY)
+        now = time.monotonic()
+        seconds, looked = min(now - looked, 2 * LOOK_EVERY), now  # of a pause of our own nobody else is guilty
+        for part in parts:
+            part.look(seconds, may_start=not any(isinstance(one, Process) and one.is_starting for one in parts))
+            if isinstance(part, Process) and part.failed is not None:
+                raise NotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
+        current = conditions(parts)
+        if current != said or now - told >= TELL_EVERY:
+            said, told = current, now
+            for part in parts:
+                part.tell(current)
+
+
+def conditions(parts: Sequence[Part]) -> dict[str, dict[str, str]]:
+    """How each part is."""
+    return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
+
+
+def end(parts: Sequence[Part], within: float) -> None:
+    """Stop the parts, all at once; each has so many seconds."""
+    for part in parts:
+        part.stop()
+    until = time.monotonic() + within
+    for part in parts:
+        part.end(max(0.1, until - time.monotonic()))

@@ -1,0 +1,88 @@
+"""A web process: answers requests on a listening socket, under the supervisor's eyes or by itself.
+
+python -m app.cli.serving.web LINE LISTENER    # the descriptors of the line and of the listening socket
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+
+from app.cli.serving.line import Line
+from app.config import Settings
+from app.web.protocol import MOST_FILES, BoundedProtocol, files
+
+FACTORY = "app.main:from_environment"
+GRACE = 8  # seconds that requests under way have to finish
+BEAT_EVERY = 1  # seconds
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "app.web.logs.JsonLines"}},
+    "handlers": {"err": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+    "loggers": {name: {"handlers": ["err"], "level": "INFO"} for name in ("uvicorn", "plumbline")},
+}
+
+
+def config(**more: Any) -> uvicorn.Config:
+    """How requests are answered. more: what else uvicorn is told."""
+    _allow_files()
+    proxies = Settings.load().trusted_proxies
+    return uvicorn.Config(
+        FACTORY,
+        factory=True,
+        http=BoundedProtocol,
+        access_log=False,
+        log_config=LOGGING,
+        server_header=False,
+        ws="none",
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=GRACE,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        **more,
+    )
+
+
+def _allow_files() -> None:
+    """Have as many connections as the system allows, up to what is reckoned with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    BoundedProtocol.idle.most = files() // 2
+
+
+def answer(listener: socket.socket) -> None:
+    """Answer requests until told to stop, with nobody who looks after it."""
+    _server().run(sockets=[listener])
+
+
+def _server(**more: Any) -> uvicorn.Server:
+    """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
+    gc.disable()
+    return uvicorn.Server(config(**more))
+
+
+def main(line: int, listener: int) -> None:
+    """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
+    from app.web import parts
+
+    ends = Line(line, told=parts.hear, alone=lambda: os._exit(1))
+
+    async def beat() -> None:
+        ends.beat()
+
+    with socket.socket(fileno=listener) as ours:
+        _server(callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `app.cli.main` says
+    main(*map(int, sys.argv[1:3]))

@@ -1,0 +1,91 @@
+"""What a manager does over HTTP around a rehearsal: read what a campaign holds, give raters their links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+from app.client.remote import Remote
+from app.domain.errors import Conflict
+from app.simulation import About, PlantedText
+
+LINK_DAYS = 2
+
+
+class NoLink(Conflict):
+    """The server gave a link without a token in its fragment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """A campaign on a server, under the credential of its manager."""
+
+    remote: Remote
+    campaign: str
+
+    @property
+    def path(self) -> str:
+        """Of the campaign."""
+        return f"/v1/campaigns/{quote(self.campaign, safe='')}"
+
+    def settings(self) -> dict[str, Any]:
+        """The campaign as it is shown. Raises Refused, NotReached."""
+        found: dict[str, Any] = json.loads(self.remote.body(self.path, accept="application/json"))
+        return found
+
+    def about(self) -> About:
+        """What a model of raters says of it."""
+        told = self.settings()
+        return About(self.campaign, told["protocol"], told["options"], told["basis"])
+
+    def raters(self) -> list[str]:
+        """Keys of those who are enrolled and active."""
+        return [str(one["key"]) for one in self.remote.items(f"{self.path}/raters") if one["state"] == "active"]
+
+    def outputs(self) -> Iterator[PlantedText]:
+        """Every output, read from the export as it comes."""
+        sources: dict[tuple[str, int], str | None] = {}
+        for line in self._lines():
+            at = str(line.get("document")), int(line.get("position") or 0)
+            if line.get("type") == "segment":
+                sources[at] = line.get("source")
+            elif line.get("type") == "output":
+                yield PlantedText(line["system"], *at, line["text"], sources.get(at))
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        rest = b""
+        for piece in self.remote.pieces(f"{self.path}/exports/jsonl"):
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from map(json.loads, filter(None, whole))
+
+    def links(self, raters: Iterable[str]) -> dict[str, str]:
+        """A token for each rater, out of a new link; the links they had end."""
+        return {rater: self._token(rater) for rater in raters}
+
+    def _token(self, rater: str) -> str:
+        path = f"{self.path}/raters/{quote(rater, safe='')}/link"
+        link: str = json.loads(self.remote.write("POST", path, {"days": LINK_DAYS}))["link"]
+        found = parse_qs(urlsplit(link).fragment).get("token")
+        if not found:
+            raise NoLink
+        return found[0]
+
+    def left(self) -> int:
+        """Judgments of segments that tasks still ask for, as far as tasks are not handed in."""
+        tasks = self.remote.items(f"{self.path}/tasks")
+        return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
+
+    def enrol(self, rater: str, enrolment: Mapping[str, object]) -> None:
+        """Enrol a rater. Raises Refused, NotReached."""
+        self.remote.write("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
+
+    def plan(self, design: Mapping[str, object]) -> None:
+        """Compile a design and freeze it. Raises Refused, NotReached."""
+        self.remote.write("POST", f"{self.path}/plan", {}, design)
+
+    def step(self, step: str) -> None:
+        """Open, pause or close it. Raises Refused, NotReached."""
+        self.remote.write("POST", f"{self.path}/{step}", {})

@@ -1,0 +1,191 @@
+"""Whether a server keeps the contract of tasks and judgments: campaigns are made for it, judged, and closed again.
+
+It asks over HTTP only, with a manager's token that is good for all campaigns, and believes nothing that it can look at.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from app.client.managing import Managed
+from app.client.remote import Refused, Remote
+from app.conformance import session
+from app.conformance.checks import PLANTED, Check, Front, failed
+
+__all__ = ["Check", "failed", "run_checks"]
+
+TOLERANCE = 1e-9
+SYSTEM, DOCUMENT = PLANTED
+DESIGN: Mapping[str, object] = {"grouping": "psxs", "overlap": None, "seed": 1}
+PATIENCE = httpx.Timeout(30.0)
+Told = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An output to judge, and what is shown with it."""
+
+    source: str
+    output: str
+    prefill: Sequence[object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A campaign to make. raters: keys."""
+
+    protocol: str
+    options: Mapping[str, object]
+    basis: str
+    texts: Sequence[Sequence[Text]]
+    raters: Sequence[str] = ("r1",)
+
+
+@dataclass(slots=True)
+class Bench:
+    """Where campaigns are made. made: those to be closed at the end."""
+
+    remote: Remote
+    client: httpx.Client
+    made: list[Managed] = field(default_factory=list)
+
+    def campaign(self, setup: Setup) -> tuple[Managed, list[Front]]:
+        """Make and open a campaign: the manager's side, and the front-end of each rater. Raises Refused, NotReached."""
+        managed = Managed(self.remote, f"conformance-{secrets.token_hex(6)}")
+        body = {"key": managed.campaign, "protocol": setup.protocol, "options": setup.options, "basis": setup.basis}
+        about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
+        self.remote.write("POST", "/v1/campaigns", {}, {**body, **about})
+        self.made.append(managed)
+        self.remote.write("PUT", f"{managed.path}/systems/{SYSTEM}", {}, {})
+        for n, texts in enumerate(setup.texts, 1):
+            document = f"{DOCUMENT}-{n}"
+            segments = [{"source": one.source or None, "references": {"ref": one.source or "-"}} for one in texts]
+            self.remote.write("PUT", f"{managed.path}/documents/{document}", {}, {"position": n, "segments": segments})
+            outputs: dict[str, object] = {"segments": [one.output for one in texts]}
+            if any(one.prefill is not None for one in texts):
+                outputs["prefill"] = [one.prefill for one in texts]
+            self.remote.write("PUT", f"{managed.path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
+        for rater in setup.raters:
+            managed.enrol(rater, {})
+        managed.plan(DESIGN)
+        managed.step("open")
+        links = managed.links(setup.raters)
+        return managed, [Front(self.client, managed.path, links[rater]) for rater in setup.raters]
+
+    def close(self) -> None:
+        """Close what was made."""
+        for managed in self.made:
+            if managed.settings()["state"] == "open":
+                managed.step("close")
+
+
+def run_checks(remote: Remote, *, only: str | None = None) -> list[Check]:
+    """Every check, in order. only: the examples of one protocol. Raises Refused, NotReached where it cannot begin."""
+    with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
+        bench = Bench(remote, client)
+        listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]
+        told = [one for one in listed if only in (None, one["name"])]
+        try:
+            checks = [check for protocol in told for check in _examples(bench, protocol)]
+            fit = [one for one in told if _sits(one)] or [one for one in listed if _sits(one)]
+            if not fit:
+                return [*checks, Check("a protocol that judges segments", ok=False, detail="there is none to sit with")]
+            checks += _session(bench, min(fit, key=lambda one: (one["hides_source"], one["name"])))
+        finally:
+            bench.close()
+    return checks
+
+
+def _sits(protocol: Told) -> bool:
+    """Whether the rules of a sitting can be tried with a protocol: it asks something of each segment, and no more."""
+    return protocol["level"] == "segment" and protocol["ranks"] and not protocol["requires_prefill"]
+
+
+def _session(bench: Bench, protocol: Told) -> list[Check]:
+    """The rules of a sitting, by one protocol."""
+    first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
+    same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
+    other = next((one for one in same if one["payload"] != first["payload"]), first)
+    text = Text(first["source"], _longer(first["output"], other["output"]))
+    options, basis = _options(first, protocol), protocol["bases"][0]
+    setup = Setup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
+    managed, fronts = bench.campaign(setup)
+    return list(session.checks(managed, fronts, first["payload"], other["payload"]))
+
+
+def _longer(one: str, other: str) -> str:
+    """A text that the marks of both examples fit into."""
+    return max(one, other, key=len)
+
+
+def _examples(bench: Bench, protocol: Told) -> Iterator[Check]:
+    """Each worked example is posted and must score as it says."""
+    groups: dict[str, list[tuple[int, Told]]] = {}
+    for n, example in enumerate(protocol["examples"], 1):
+        groups.setdefault(_key(example, protocol), []).append((n, example))
+    for members in groups.values():
+        names = {n: f"{protocol['name']}: example {n} scores {example['score']:g}" for n, example in members}
+        try:
+            yield from _posted(bench, protocol, members, names)
+        except Refused as error:
+            yield from (Check(name, ok=False, detail=f"cannot be set up: {error}") for name in names.values())
+
+
+def _posted(
+    bench: Bench, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
+) -> Iterator[Check]:
+    texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
+    options = _options(members[0][1], protocol)
+    _, (front,) = bench.campaign(Setup(protocol["name"], options, protocol["bases"][0], texts))
+    left, found = dict(members), {}
+    while left:
+        task = front.lease()
+        if task is None:
+            break
+        for item in task["items"]:
+            n = _match(item, left)
+            if n is None:
+                continue
+            example = left.pop(n)
+            segment = None if protocol["level"] == "document" else 1
+            answer = front.judge(task, item["item"], segment, example["payload"], 0)
+            found[n] = _scored(names[n], answer, example["score"])
+        if front.submit(task).status_code != httpx.codes.OK:
+            break
+    for n, name in names.items():
+        yield found.get(n) or Check(name, ok=False, detail="its text is in no task")
+
+
+def _scored(name: str, answer: httpx.Response, score: float) -> Check:
+    if answer.status_code != httpx.codes.OK:
+        return Check(name, ok=False, detail=f"{answer.status_code}: {answer.text[:200]}")
+    came = answer.json()["score"]
+    return Check(name, ok=abs(came - score) <= TOLERANCE, detail=f"it scores {came:g}")
+
+
+def _match(item: Told, left: Mapping[int, Told]) -> int | None:
+    """The example whose text an item shows."""
+    segment = item["segments"][0]
+    shown = {one["text"] for one in segment["texts"]} | {segment["text"]}
+    fits = (n for n, one in left.items() if one["output"] in shown and (one["prefill"] or None) == _plain(segment))
+    return next(fits, next((n for n, one in left.items() if one["output"] in shown), None))
+
+
+def _plain(segment: Told) -> object:
+    return segment["prefill"] or None
+
+
+def _options(example: Told, protocol: Told) -> dict[str, object]:
+    """The options under which an example holds; its profile is one where the protocol knows weights."""
+    weighs = "weights" in protocol["options"].get("properties", {})
+    return {**example["options"], **({"weights": example["profile"]} if weighs else {})}
+
+
+def _key(example: Told, protocol: Told) -> str:
+    return json.dumps(_options(example, protocol), sort_keys=True)

@@ -1,0 +1,65 @@
+"""A synthetic MQM campaign that the project makes itself: texts, systems of known quality, and who judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from app.demo.campaign import (
+    BASIS,
+    DESIGN,
+    PLANTED_ORDER,
+    PROTOCOL,
+    STABILITY,
+    TITLE,
+    rater_model,
+    records,
+)
+from app.demo.people import GUEST, TEMPERS
+from app.domain.errors import NotFound
+from app.formats.base import ReadLog, Record
+from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.data.intake import Intake, take_in
+from app.storage.db import Database
+
+__all__ = [
+    "DEMO_SEED",
+    "DESIGN",
+    "GUEST",
+    "PLANTED_ORDER",
+    "PROTOCOL",
+    "RATERS",
+    "STABILITY",
+    "load_demo",
+    "rater_model",
+]
+
+DEMO_SEED = 20261120
+RATERS = (*TEMPERS, GUEST)
+_ACTOR = "demo"
+_TELL_EVERY = 50
+Progress = Callable[[int, int], None]
+
+
+def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress | None = None) -> str:
+    """Load the texts of the demo campaign, once; its key. Another seed is another campaign.
+
+    The order planted is `PLANTED_ORDER`, best first. progress: called with the number of records so far, and of
+    all.
+    """
+    key = "demo" if seed == DEMO_SEED else f"demo-{seed}"
+    with database.transaction() as session:
+        try:
+            campaign = get(session, key)
+        except NotFound:
+            campaign = create(session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR)
+        if campaign.data_version == 0:
+            intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign")
+            take_in(intake, _counted(list(records(seed)), progress), ReadLog())
+    return key
+
+
+def _counted(found: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
+    for n, record in enumerate(found, start=1):
+        yield record
+        if progress and (n % _TELL_EVERY == 0 or n == len(found)):
+            progress(n, len(found))

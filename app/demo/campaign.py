@@ -1,0 +1,154 @@
+"""The demo campaign: eight systems of known quality, twenty-four documents, and the design by which they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from app.demo.mistakes import Mistake, Severity, Translation, plant
+from app.demo.people import TEMPERS
+from app.demo.texts import Document, documents
+from app.formats.base import (
+    At,
+    CampaignRow,
+    DocumentRow,
+    OutputRow,
+    Record,
+    SegmentRow,
+    SystemRow,
+)
+from app.protocols.base import Span
+from app.services.stability import Asked
+from app.simulation import About, PlantedText, RaterModel, model_of
+from app.simulation.minds import POINTS_A_WEIGHT
+from app.stats.stability.request import Assignment, Request, StudyDesign
+
+TITLE = "Demo: German from English, three domains"
+N_DOCUMENTS = 24
+# All systems of a document go to one rater; half of the documents to two, so that raters can be compared and studies
+# simulated; and in every task stand degraded outputs, so that those who do not read can be found.
+DESIGN: Mapping[str, object] = {
+    "grouping": "psxs",
+    "balance": "full",
+    "ratings_per_item": 1,
+    "overlap": {"share": 0.5, "ratings_per_item": 2},
+    "task": {"max_segments": 80},
+    "controls": {"bad_reference": {"rate": 0.1}},
+    "seed": 20261119,
+}
+# Eight documents are rated twice by simulated raters, who leave the guest's to the guest. Each study draws its own, so
+# that what is found again is found on other documents, too.
+STABILITY = Asked(
+    Request(
+        designs=(StudyDesign(Assignment("psxs")), StudyDesign(Assignment("none"))),
+        documents=(6, 7, 8),
+        per_set=1,
+        pairs="all",
+    )
+)
+_HERE = At("demo", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSystem:
+    """A system and its planted errors a segment."""
+
+    key: str
+    major: float
+    minor: float
+    human: bool = False
+
+
+# Best first. Neighbours of 2 and 3, 4 and 5, and 6 and 7 are close, so that clusters hold more than one system.
+SYSTEMS = (
+    DemoSystem("human-A", major=0.04, minor=0.15, human=True),
+    DemoSystem("Linde", major=0.16, minor=0.30),
+    DemoSystem("Ahorn", major=0.19, minor=0.35),
+    DemoSystem("Ulme", major=0.34, minor=0.50),
+    DemoSystem("Birke", major=0.38, minor=0.55),
+    DemoSystem("Fichte", major=0.58, minor=0.70),
+    DemoSystem("Kiefer", major=0.63, minor=0.75),
+    DemoSystem("Eibe", major=0.95, minor=0.95),
+)
+PLANTED_ORDER = tuple(system.key for system in SYSTEMS)
+QUALITIES = {system.key: 100.0 - POINTS_A_WEIGHT * (5 * system.major + system.minor) for system in SYSTEMS}
+PROTOCOL, BASIS = "mqm", "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Every system's translations by (system, document): one a segment."""
+
+    documents: tuple[Document, ...]
+    translations: dict[tuple[str, str], tuple[Translation, ...]]
+
+
+def translate(seed: int) -> Outputs:
+    """Documents and translations with their planted errors; the same seed gives the same."""
+    rng = np.random.default_rng(seed)
+    made = tuple(documents(N_DOCUMENTS, rng))
+    n_segments = sum(len(document.segments) for document in made)
+    translations: dict[tuple[str, str], tuple[Translation, ...]] = {}
+    for system in SYSTEMS:
+        severities = iter(_severities(system, n_segments, rng))
+        for document in made:
+            translations[system.key, document.key] = tuple(
+                plant(segment, document.domain, int(rng.integers(2)), next(severities), rng)
+                for segment in document.segments
+            )
+    return Outputs(made, translations)
+
+
+def records(seed: int) -> Iterator[Record]:
+    """The campaign as records of an import, in a fixed order."""
+    outputs = translate(seed)
+    yield CampaignRow(_HERE, protocol=PROTOCOL, source_language="en", target_language="de", basis=BASIS, name=TITLE)
+    for system in SYSTEMS:
+        yield SystemRow(_HERE, system.key, system.key, kind="human" if system.human else "mt")
+    for position, document in enumerate(outputs.documents, start=1):
+        yield DocumentRow(_HERE, document.key, document.key, domain=document.domain.name, position=position)
+        yield from _texts(outputs, document)
+
+
+def rater_model(campaign: str, seed: int) -> RaterModel:
+    """The raters of the demo: they look for the errors that were planted."""
+    found = translate(seed)
+    sources = {(one.key, n): segment.source for one in found.documents for n, segment in enumerate(one.segments, 1)}
+    texts = (
+        PlantedText(
+            system,
+            document,
+            position,
+            translation.text,
+            sources[document, position],
+            tuple(map(_span, translation.mistakes)),
+        )
+        for (system, document), translations in found.translations.items()
+        for position, translation in enumerate(translations, start=1)
+    )
+    drawn = model_of(About(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES)
+    return drawn.model_copy(update={"raters": dict(TEMPERS)})
+
+
+def _span(mistake: Mistake) -> Span:
+    return Span(**asdict(mistake))
+
+
+def _severities(system: DemoSystem, n: int, rng: np.random.Generator) -> list[list[Severity]]:
+    """The errors of each of n segments: as many in all as the system's rates say, dealt at random."""
+    dealt: list[list[Severity]] = [[] for _ in range(n)]
+    kinds: tuple[tuple[Severity, float], ...] = (("major", system.major), ("minor", system.minor))
+    for severity, rate in kinds:
+        for i in rng.permutation(n)[: round(rate * n)]:
+            dealt[i].append(severity)
+    return dealt
+
+
+def _texts(outputs: Outputs, document: Document) -> Iterator[Record]:
+    for position, segment in enumerate(document.segments, start=1):
+        yield SegmentRow(_HERE, document.key, position, source=segment.source)
+        for system in SYSTEMS:
+            text = outputs.translations[system.key, document.key][position - 1].text
+            yield OutputRow(_HERE, system.key, document.key, position, text)

@@ -1,0 +1,198 @@
+"""Errors planted into translations: what is changed in the text, and where it then stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from app.demo.grammar import Domain
+from app.demo.phrases import POOR_TERMS
+from app.demo.texts import Piece, Segment, pick
+
+Severity = Literal["major", "minor"]
+_LONG_WORD = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An error that a translation really has: code point offsets, half open, on one side."""
+
+    severity: Severity
+    category: str
+    side: Literal["source", "target"]
+    start: int
+    end: int
+    omission: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Pieces first … last become `text`. omitted: the English words that the text then lacks."""
+
+    first: int
+    last: int
+    text: str
+    category: str
+    omitted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A text and the errors planted in it."""
+
+    text: str
+    mistakes: tuple[Mistake, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What an edit may look at: the segment, its pieces, and which of them are still untouched."""
+
+    segment: Segment
+    domain: Domain
+    pieces: Sequence[Piece]
+    free: frozenset[int]
+
+    def slots(self) -> list[tuple[int, str]]:
+        """Untouched slots: piece and name."""
+        return [(i, p.slot) for i, p in enumerate(self.pieces) if p.slot is not None and i in self.free]
+
+    def words(self, longer_than: int = 1) -> list[int]:
+        """Untouched words."""
+        return [i for i, p in enumerate(self.pieces) if p.is_word and len(p.text) > longer_than and i in self.free]
+
+
+Maker = Callable[[_Place, np.random.Generator], Edit | None]
+
+
+def plant(
+    segment: Segment, domain: Domain, variant: int, severities: Sequence[Severity], rng: np.random.Generator
+) -> Translation:
+    """A translation with one error of each given severity, as many as the sentence has room for."""
+    pieces = segment.pieces(variant)
+    edits: dict[int, tuple[Severity, Edit]] = {}
+    free = set(range(len(pieces)))
+    for severity in severities:
+        edit = _edit(_Place(segment, domain, pieces, frozenset(free)), severity, rng)
+        if edit is not None:
+            edits[edit.first] = (severity, edit)
+            free -= set(range(edit.first - 1, edit.last + 2))
+    return _assemble(segment, pieces, edits)
+
+
+def _edit(place: _Place, severity: Severity, rng: np.random.Generator) -> Edit | None:
+    makers = MAKERS[severity]
+    for i in rng.permutation(len(makers)):
+        edit: Edit | None = makers[int(i)](place, rng)
+        if edit is not None:
+            return edit
+    return None
+
+
+def _assemble(segment: Segment, pieces: Sequence[Piece], edits: dict[int, tuple[Severity, Edit]]) -> Translation:
+    text, mistakes, i = "", [], 0
+    while i < len(pieces):
+        if i not in edits:
+            text += pieces[i].text
+            i += 1
+            continue
+        severity, edit = edits[i]
+        if edit.omitted is not None:
+            start = segment.source.index(edit.omitted)
+            end = start + len(edit.omitted)
+            mistakes.append(Mistake(severity, edit.category, "source", start, end, omission=True))
+        else:
+            mistakes.append(Mistake(severity, edit.category, "target", len(text), len(text) + len(edit.text)))
+        text += edit.text
+        i = edit.last + 1
+    return Translation(text, tuple(mistakes))
+
+
+def _wrong_phrase(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """Another filling of the slot: fluent, and wrong."""
+    slots = place.slots()
+    if not slots:
+        return None
+    at, name = pick(rng, slots)
+    others = [german for english, german in place.domain.slots[name] if german != place.pieces[at].text]
+    return Edit(at, at, pick(rng, others), "Accuracy/Mistranslation")
+
+
+def _untranslated(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """The English words left standing."""
+    slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
+    if not slots:
+        return None
+    at, name = pick(rng, slots)
+    return Edit(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
+
+
+def _omission(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """An adverbial lost, with the space before it."""
+    slots = [(i, n) for i, n in place.slots() if n in place.domain.omissible and i - 1 in place.free]
+    slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
+    if not slots:
+        return None
+    at, name = pick(rng, slots)
+    return Edit(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
+
+
+def _poor_term(place: _Place, rng: np.random.Generator) -> Edit | None:
+    words = [i for i in place.words() if place.pieces[i].text in POOR_TERMS]
+    if not words:
+        return None
+    at = pick(rng, words)
+    return Edit(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
+
+
+def _word_order(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """Two neighbouring words the wrong way round; never the first, whose capital would give it away."""
+    words = set(place.words(0))
+    pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
+    if not pairs:
+        return None
+    at = pick(rng, sorted(pairs))
+    return Edit(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
+
+
+def _spelling(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """Two letters inside a long word exchanged."""
+    words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
+    if not words:
+        return None
+    at = pick(rng, words)
+    word = place.pieces[at].text
+    j = pick(rng, _swappable(word))
+    return Edit(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
+
+
+def _swappable(word: str) -> list[int]:
+    return [j for j in range(2, len(word) - 2) if word[j] != word[j + 1]]
+
+
+def _addition(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """A short word said twice."""
+    words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
+    if not words:
+        return None
+    at = pick(rng, words)
+    return Edit(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
+
+
+def _punctuation(place: _Place, rng: np.random.Generator) -> Edit | None:
+    """A comma lost: marked at the word before it."""
+    words = set(place.words(0))
+    commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
+    if not commas:
+        return None
+    at = pick(rng, commas)
+    return Edit(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
+
+
+MAKERS: dict[Severity, tuple[Maker, ...]] = {
+    "major": (_wrong_phrase, _wrong_phrase, _untranslated, _omission),
+    "minor": (_poor_term, _word_order, _spelling, _addition, _punctuation),
+}

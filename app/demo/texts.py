@@ -1,0 +1,84 @@
+"""Documents and their translations from the phrase grammar, as pieces that errors can be planted into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from app.demo.grammar import Domain, Sentence
+from app.demo.phrases import DOMAINS
+
+FEWEST_SEGMENTS, MOST_SEGMENTS = 5, 9
+_PIECE = re.compile(r"\{(\w+)\}|(\w+)|(\s+)|([^\w\s{])")
+
+T = TypeVar("T")
+Filling = Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A word, white space, a mark, or the German filling of a slot (then with its name)."""
+
+    text: str
+    is_word: bool = False
+    slot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One source sentence; `filling` says what stands in the slots, (English, German) by name."""
+
+    source: str
+    sentence: Sentence
+    filling: Filling
+
+    def pieces(self, variant: int) -> list[Piece]:
+        """One of the two German translations, without errors."""
+        return _pieces(self.sentence.german[variant], self.filling)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of one domain; its segments share what fills their slots."""
+
+    key: str
+    domain: Domain
+    segments: tuple[Segment, ...]
+
+
+def documents(n: int, rng: np.random.Generator) -> list[Document]:
+    """`n` documents of 5 to 9 segments, their domains in turn."""
+    made = []
+    for i in range(n):
+        domain = DOMAINS[i % len(DOMAINS)]
+        filling = {name: pick(rng, options) for name, options in domain.slots.items()}
+        length = int(rng.integers(FEWEST_SEGMENTS, MOST_SEGMENTS + 1))
+        chosen = sorted(rng.choice(len(domain.sentences), size=length, replace=False))
+        segments = tuple(_segment(domain.sentences[j], filling) for j in chosen)
+        made.append(Document(f"{domain.name}-{i // len(DOMAINS) + 1:02}", domain, segments))
+    return made
+
+
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+    """One of the options, each as likely."""
+    return options[int(rng.integers(len(options)))]
+
+
+def _segment(sentence: Sentence, filling: Filling) -> Segment:
+    english = sentence.english.format_map({name: pair[0] for name, pair in filling.items()})
+    return Segment(english, sentence, filling)
+
+
+def _pieces(template: str, filling: Filling) -> list[Piece]:
+    pieces = []
+    for match in _PIECE.finditer(template):
+        slot, word, _, _ = match.groups()
+        if slot is not None:
+            pieces.append(Piece(filling[slot][1], slot=slot))
+        else:
+            pieces.append(Piece(match[0], is_word=word is not None))
+    return pieces

@@ -1,0 +1,37 @@
+"""Simulated raters: what they think of a text, how they answer, and how they sit through a task. Pure and seeded.
+
+Nobody here does any input or output: `sitting` says what a front-end would send next, and whoever drives it sends it.
+"""
+
+from __future__ import annotations
+
+from app.simulation.minds import Mind
+from app.simulation.model import Components, RaterModel, Temper, TextTruth, key_of, read_model, write_model
+from app.simulation.seen import SeenTask, read_task
+from app.simulation.sitting import Act, Beat, Compare, Forms, HandIn, Judge, Leave, Pause, sitting
+from app.simulation.template import About, PlantedText, model_of
+
+__all__ = [
+    "About",
+    "Act",
+    "Beat",
+    "Compare",
+    "Components",
+    "Forms",
+    "HandIn",
+    "Judge",
+    "Leave",
+    "Mind",
+    "Pause",
+    "PlantedText",
+    "RaterModel",
+    "SeenTask",
+    "Temper",
+    "TextTruth",
+    "key_of",
+    "model_of",
+    "read_model",
+    "read_task",
+    "sitting",
+    "write_model",
+]

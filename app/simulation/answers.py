@@ -1,0 +1,165 @@
+"""Answers: an opinion put into a form, one way for each kind of widget, whatever the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.protocols import RaterForm
+from app.protocols.base import (
+    Choice,
+    Count,
+    Criteria,
+    CriterionScale,
+    Link,
+    Preference,
+    Slider,
+    Span,
+    Spans,
+    TextEdit,
+    Widget,
+)
+from app.simulation.draws import Draws
+from app.simulation.minds import POINTS_A_WEIGHT, WEIGHTS, Opinion
+from app.simulation.seen import SeenSegment
+
+MAJOR = WEIGHTS["major"]
+POINTS_A_CRITICAL = 20.0  # below the middle of the scale, for each critical error that is counted
+WRONG = "xxx"  # what takes the place of a word that is edited
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What an answer is made from. lower: names of criteria, or of fields, of which less is better. taste: how often a
+    mark is made that nothing asks for."""
+
+    shown: SeenSegment
+    opinion: Opinion
+    draws: Draws
+    taste: float = 0.0
+    lower: frozenset[str] = frozenset()
+
+    def toward(self, name: str) -> float:
+        """The opinion from 0 to 1, in the direction of a field or criterion."""
+        value = self.opinion.value / 100.0
+        return 1.0 - value if name in self.lower else value
+
+
+def answer(protocol: str, form: RaterForm, sheet: Sheet) -> dict[str, object]:
+    """The payload: every question of the form has its answer."""
+    payload: dict[str, object] = {"protocol": protocol}
+    for widget in form.widgets:
+        payload.update(_filled(widget, sheet))
+    return payload
+
+
+def compared(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
+    """Columns by what is thought of each, best first. values: 0 to 100, one a column."""
+    groups = [
+        [column for column, value in enumerate(values, 1) if value == wanted]
+        for wanted in sorted(set(values), reverse=True)
+    ]
+    if widget.mode == "best" and len(groups) > 1:
+        groups = [groups[0], sorted(column for group in groups[1:] for column in group)]
+    return {"protocol": protocol, widget.field: groups}
+
+
+def _filled(widget: Widget, sheet: Sheet) -> Mapping[str, object]:
+    match widget:
+        case Slider():
+            return {widget.field: _on_scale(sheet.toward(widget.field), widget.minimum, widget.maximum, widget.step)}
+        case Choice():
+            points = [value for value, _ in sorted(widget.points)]
+            return {widget.field: points[min(int(sheet.toward(widget.field) * len(points)), len(points) - 1)]}
+        case Criteria():
+            return {widget.field: {one.name: _criterion(one, sheet) for one in widget.criteria}}
+        case Count():
+            below = max(50.0 - sheet.opinion.value, 0.0) / POINTS_A_CRITICAL
+            return {widget.field: min(_rounded(below, sheet, "count"), widget.most)}
+        case Spans():
+            return _marked(widget, sheet)
+        case TextEdit():
+            return {widget.field: _edited(widget, sheet)[: widget.most]}
+        case Link():
+            return {widget.field: None}
+        case Preference():
+            return {}
+
+
+def _on_scale(value: float, minimum: float, maximum: float, step: float | None) -> float:
+    """A place between 0 and 1 on a scale."""
+    if step is None:
+        return minimum + value * (maximum - minimum)
+    steps = round((maximum - minimum) / step)
+    return minimum + min(round(value * steps), steps) * step
+
+
+def _criterion(scale: CriterionScale, sheet: Sheet) -> float:
+    """One criterion: mostly the opinion, a little of its own."""
+    own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
+    value = min(max(sheet.toward(scale.name) + own, 0.0), 1.0)
+    return _on_scale(value, scale.minimum, scale.maximum, scale.step)
+
+
+def _rounded(value: float, sheet: Sheet, what: str) -> int:
+    """A whole number whose mean is the value."""
+    whole = int(value)
+    return whole + sheet.draws.happens(value - whole, *sheet.opinion.key, what)
+
+
+def _marked(widget: Spans, sheet: Sheet) -> Mapping[str, object]:
+    """Errors: those that are seen, or as many as the opinion weighs; and each that was shown ready made is kept."""
+    ready = sheet.shown.prefill or ()
+    kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
+    room = None if widget.most is None else max(widget.most - len(kept), 0)
+    errors = [*kept, *[span for span in _found(widget, sheet) if _offered(widget, span)][:room]]
+    out: dict[str, object] = {widget.field: [span.model_dump(mode="json", exclude_defaults=True) for span in errors]}
+    if widget.deleted is not None:
+        out[widget.deleted] = [span.prefill for span in ready if span not in kept and span.prefill is not None]
+    return out
+
+
+def _found(widget: Spans, sheet: Sheet) -> Iterator[Span]:
+    known = sheet.opinion.errors
+    if known is None:
+        weight = (100.0 - sheet.opinion.value) / POINTS_A_WEIGHT
+        if sheet.shown.prefill:
+            weight /= 2
+        majors = int(weight // MAJOR)
+        minors = _rounded(weight - majors * MAJOR, sheet, "minors")
+        for n, severity in enumerate(["major"] * majors + ["minor"] * minors):
+            yield _mark(widget, sheet, severity, n)
+        return
+    yield from known
+    if sheet.draws.happens(sheet.taste, *sheet.opinion.key, "taste"):
+        yield _mark(widget, sheet, "minor", len(known))
+
+
+def _offered(widget: Spans, span: Span) -> bool:
+    """Whether the form has room for what a mark says."""
+    side = span.side == "target" or widget.source_side
+    return side and span.severity in widget.severities and (widget.omission or not span.omission)
+
+
+def _mark(widget: Spans, sheet: Sheet, severity: str, n: int) -> Span:
+    """A mark on a word of the text; an omission without a place where there is no text."""
+    chosen = severity if severity in widget.severities else widget.severities[0]
+    upper, lower = widget.categories[0] if widget.categories else (None, ())
+    category = None if upper is None else f"{upper}/{lower[0]}" if lower else upper
+    text = sheet.shown.of("target")
+    words = text.split()
+    if not words:
+        return Span(severity=chosen, category=category, omission=widget.omission)
+    word = words[sheet.draws.below(len(words), *sheet.opinion.key, "word", n)]
+    start = text.index(word)
+    return Span(start=start, end=start + len(word), severity=chosen, category=category)
+
+
+def _edited(widget: TextEdit, sheet: Sheet) -> str:
+    """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
+    words = sheet.shown.judged.split()
+    if widget.start == "empty":
+        return " ".join([WRONG] * max(len(words), 1))
+    wrong = _rounded((1.0 - sheet.opinion.value / 100.0) * len(words), sheet, "edits")
+    places = sorted(range(len(words)), key=lambda n: sheet.draws.uniform(*sheet.opinion.key, "edit", n))[:wrong]
+    return " ".join(WRONG if n in set(places) else word for n, word in enumerate(words))

@@ -1,0 +1,119 @@
+"""What a simulated rater thinks of a text: a mixed model with planted effects, on a scale of 0 to 100.
+
+    y = mean + spread · (q − mean) + leniency + drift · n / 100 + rater effects + noise · residual
+    q = planted quality of the system + document + segment + document × system + segment × system
+
+Sources: Riley et al. 2024 (documents, raters and their interactions as what moves a ranking); the variance components
+are those of the forecast of stability.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from statistics import fmean
+
+from app.protocols.base import Span
+from app.simulation.draws import Draws
+from app.simulation.model import RaterModel, Temper, TextTruth
+
+POINTS_A_WEIGHT = 10.0  # of the scale, lost for each unit of MQM weight
+WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a rater thinks of one text. value: 0 to 100, more is better. errors: those they see; None where the model
+    does not say which there are. key: what further draws about this answer hang on."""
+
+    value: float
+    errors: tuple[Span, ...] | None
+    key: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Mind:
+    """One rater at work. judged: answers so far. met: how often each text was met."""
+
+    model: RaterModel
+    rater: str
+    draws: Draws
+    judged: int = 0
+    met: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, model: RaterModel, rater: str) -> Mind:
+        """A rater of the model, at the start of their work."""
+        return cls(model, rater, Draws(model.seed))
+
+    @property
+    def temper(self) -> Temper:
+        """How they judge and work."""
+        return self.model.raters[self.rater]
+
+    def opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
+        """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
+        if self.temper.copies is not None:
+            return replace(self, rater=self.temper.copies).opinion(sha256)
+        self.met[sha256] += 1
+        key = ("opinion", self.rater, sha256, str(self.met[sha256]))
+        if self.temper.always is not None:
+            return Opinion(self.temper.always, None, key)
+        if unread or self.temper.careless or self.draws.happens(self.temper.mistakes, *key, "slip"):
+            return Opinion(100.0 * self.draws.uniform(*key, "whim"), None, key)
+        truth = self.model.texts.get(sha256)
+        mean = fmean(self.model.systems.values())
+        planted = self._quality(sha256, truth)
+        value = mean + self.temper.spread * (planted - mean) + self.temper.leniency
+        value += self.temper.drift * self.judged / 100 + self._moods(truth)
+        value += self.temper.noise * self._effect("residual", *key)
+        errors = None if truth is None or truth.errors is None else self._seen(truth.errors, key)
+        return Opinion(min(max(value, 0.0), 100.0), errors, key)
+
+    def _quality(self, sha256: str, truth: TextTruth | None) -> float:
+        """What is planted in a text, the same for all raters."""
+        if truth is None:
+            return self.model.unknown + self._effect("segment_system", "unknown", sha256)
+        if truth.errors is not None:
+            return 100.0 - POINTS_A_WEIGHT * sum(WEIGHTS.get(error.severity, 0.0) for error in truth.errors)
+        document, segment, system = truth.document, truth.segment, truth.systems[0]
+        return (
+            fmean(self.model.systems[key] for key in truth.systems)
+            + self._effect("document", document)
+            + self._effect("segment", document, segment)
+            + self._effect("document_system", document, system)
+            + self._effect("segment_system", document, segment, system)
+        )
+
+    def _moods(self, truth: TextTruth | None) -> float:
+        """What is this rater's own in judging this text; leniency is in the temper."""
+        if truth is None:
+            return 0.0
+        rater, document, system = self.rater, truth.document, truth.systems[0]
+        return (
+            self._effect("rater_system", rater, system)
+            + self._effect("rater_document", rater, document)
+            + self._effect("rater_segment", rater, document, truth.segment)
+            + self._effect("rater_document_system", rater, document, system)
+        )
+
+    def _effect(self, component: str, *key: str | int) -> float:
+        return sqrt(getattr(self.model.components, component)) * self.draws.normal(component, *key)
+
+    def _seen(self, errors: tuple[Span, ...], key: tuple[str, ...]) -> tuple[Span, ...]:
+        return tuple(
+            self._weighed(error, (*key, str(n))) for n, error in enumerate(errors) if self._sees(error, (*key, str(n)))
+        )
+
+    def _sees(self, error: Span, key: tuple[str, ...]) -> bool:
+        missed = 1 - self.temper.attention
+        return not self.draws.happens(missed if error.severity == "minor" else missed / 2, *key, "missed")
+
+    def _weighed(self, error: Span, key: tuple[str, ...]) -> Span:
+        """The error as they call it: strict raters call some minor ones major, lenient ones the other way round."""
+        other = {"minor": "major", "major": "minor"}.get(error.severity)
+        against = -self.temper.leniency if error.severity == "minor" else self.temper.leniency
+        if other is None or not self.draws.happens(min(max(against / 100, 0.0), 0.3), *key, "weighed"):
+            return error
+        return error.model_copy(update={"severity": other})

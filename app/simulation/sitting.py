@@ -1,0 +1,237 @@
+"""A sitting: how a rater goes through a task, as the requests that their front-end would send, one after another.
+
+`sitting` is a generator: it says what is to be sent, and is told the revision that came back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from app.protocols import RaterForm, get, levels_asked, rater_form
+from app.protocols.base import Level, Preference, Protocol, options_of
+from app.simulation.answers import Sheet, answer, compared
+from app.simulation.minds import Mind, Opinion
+from app.simulation.model import RaterModel, key_of
+from app.simulation.seen import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
+
+BEATS_EVERY = 60_000  # milliseconds of the rater's clock
+WORDS_A_SEGMENT = 20.0
+LONG_AGO = 1_767_225_600_000  # the rater's clock begins at the start of 2026
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Send an answer. segment None: for the item as a whole. seconds: that the rater took for it."""
+
+    item: int
+    segment: int | None
+    payload: Mapping[str, object]
+    seen: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Send what is thought of the columns of a screen."""
+
+    screen: int
+    payload: Mapping[str, object]
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Send a sign of life with what was done since."""
+
+    events: tuple[Mapping[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """Hand the task in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave in the middle, without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Sit still, with the task in hand. seconds: of real time."""
+
+    seconds: float
+
+
+Act = Judge | Compare | Beat | HandIn | Leave | Pause
+Sitting = Generator[Act, int | None, None]
+
+
+@dataclass(slots=True)
+class Forms:
+    """The forms of a campaign, made once. lower: fields and criteria of which less is better."""
+
+    protocol: Protocol[Any]
+    at: Mapping[Level, RaterForm]
+    lower: frozenset[str]
+
+    @classmethod
+    def of(cls, model: RaterModel) -> Forms:
+        """As the model names protocol, options and basis. Raises NotFound, Invalid."""
+        protocol = get(model.protocol)
+        options = options_of(protocol, model.options)
+        at = {
+            level: rater_form(protocol, options, basis=model.basis, level=level)
+            for level in levels_asked(protocol, options)
+        }
+        lower = {one.name for one in protocol.measures_under(options) if not one.higher_is_better}
+        return cls(protocol, at, frozenset(lower))
+
+
+@dataclass(slots=True)
+class _Desk:
+    """The rater at one task. clock: of their page, in milliseconds. values: by item, what was thought of its parts."""
+
+    mind: Mind
+    task: SeenTask
+    forms: Forms
+    page: str
+    clock: int
+    events: list[Mapping[str, object]] = field(default_factory=list)
+    sequence: int = 0
+    beaten: int = 0
+    values: dict[int, list[float]] = field(default_factory=dict)
+
+    def note(self, kind: str, item: int | None = None, segment: int | None = None) -> None:
+        where = {"item": item, "segment": segment} if item is not None else {}
+        event = {"session": self.page, "seq": self.sequence, "kind": kind, "at_ms": self.clock, **where}
+        self.events.append(event)
+        self.sequence += 1
+
+    def beat(self) -> Beat:
+        events, self.events, self.beaten = tuple(self.events), [], self.clock
+        return Beat(events)
+
+
+def sitting(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> Sitting:
+    """What a rater sends while they go through a task; send it the revision that each answer got.
+
+    What has an answer already is not judged again, so that a sitting can be taken up where it was left; what was set
+    aside and is asked once more is. page: a name that no other sitting has. Ends with HandIn, or with Leave where the
+    rater stops in the middle.
+    """
+    desk = _Desk(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
+    desk.note("open")
+    for item in task.items:
+        if (yield from _item(desk, item)):
+            yield Leave()
+            return
+    for screen in task.screens:
+        yield from _screen(desk, screen)
+    desk.note("submit")
+    yield desk.beat()
+    yield HandIn()
+
+
+def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
+    """Judge an item; whether the rater leaves."""
+    given: list[tuple[SeenSegment, int, Opinion]] = []
+    asked = {one.segment for one in desk.task.missing if one.item == item.item}
+    for segment in item.segments:
+        if segment.segment not in asked:
+            continue
+        if _tired(desk):
+            return True
+        if desk.mind.judged == desk.mind.temper.pauses_after:
+            yield Pause(desk.mind.temper.pause_seconds)
+        opinion = _opinion(desk, item.item, segment)
+        desk.values.setdefault(item.item, []).append(opinion.value)
+        revision = yield from _judge(desk, item.item, segment, opinion, _seen(segment.judgment))
+        given.append((segment, revision, opinion))
+    if None in asked:
+        yield from _document(desk, item)
+    if desk.task.presentation != "segment":
+        yield from _reconsidered(desk, item.item, given)
+    return False
+
+
+def _seen(given: SeenAnswer | None) -> int:
+    """The revision that an answer builds on; of one that was set aside, its own."""
+    return given.revision if given is not None else 0
+
+
+def _tired(desk: _Desk) -> bool:
+    stops = desk.mind.temper.stops_after
+    return stops is not None and desk.mind.judged >= stops
+
+
+def _unread(desk: _Desk, item: int, segment: int) -> bool:
+    """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
+    places = [(one.item, part.segment) for one in desk.task.items for part in one.segments]
+    return desk.mind.temper.careless or places.index((item, segment)) >= desk.mind.temper.reads * len(places)
+
+
+def _opinion(desk: _Desk, item: int, segment: SeenSegment) -> Opinion:
+    """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
+    texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
+    others = [one.text for one in segment.texts if one.text is not None]
+    pairs = (key_of(text, other) for text in texts for other in others)
+    alone = (key_of(text) for text in texts)
+    known = (key for key in (*pairs, *alone) if key in desk.mind.model.texts)
+    unread = _unread(desk, item, segment.segment)
+    return desk.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
+
+
+def _judge(
+    desk: _Desk, item: int, segment: SeenSegment, opinion: Opinion, seen: int
+) -> Generator[Act, int | None, int]:
+    desk.note("focus", item, segment.segment)
+    seconds = desk.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
+    desk.clock += round(1000 * (0.1 * seconds if _unread(desk, item, segment.segment) else seconds))
+    payload = _payload(desk, "segment", segment, opinion)
+    revision = yield Judge(item, segment.segment, payload, seen, seconds)
+    desk.mind.judged += 1
+    desk.note("judge", item, segment.segment)
+    if desk.clock - desk.beaten >= BEATS_EVERY:
+        yield desk.beat()
+    return revision or seen + 1
+
+
+def _payload(desk: _Desk, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
+    sheet = Sheet(segment, opinion, desk.mind.draws, desk.mind.temper.taste, desk.forms.lower)
+    return answer(desk.forms.protocol.name, desk.forms.at[level], sheet)
+
+
+def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
+    """The whole of an item: what was thought of its parts, or is thought of them now."""
+    values = desk.values.get(item.item) or [_opinion(desk, item.item, one).value for one in item.segments]
+    desk.values[item.item] = values
+    opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
+    payload = _payload(desk, "document", item.segments[0], opinion)
+    yield Judge(item.item, None, payload, _seen(item.judgment), desk.mind.temper.seconds)
+    desk.mind.judged += 1
+
+
+def _reconsidered(
+    desk: _Desk, item: int, given: list[tuple[SeenSegment, int, Opinion]]
+) -> Generator[Act, int | None, None]:
+    """Some answers are changed before the next item: the rater looks again, and thinks anew."""
+    for segment, revision, opinion in given:
+        if desk.mind.draws.happens(desk.mind.temper.revisions, *opinion.key, "again"):
+            yield from _judge(desk, item, segment, _opinion(desk, item, segment), revision)
+
+
+def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]:
+    if not any(one.screen == screen.screen for one in desk.task.missing if one.screen is not None):
+        return
+    asked = next((one for one in desk.forms.at["screen"].widgets if isinstance(one, Preference)), None)
+    if asked is None:
+        return
+    parts = {one.item: one for one in desk.task.items}
+    values = [
+        fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
+    ]
+    yield Compare(screen.screen, compared(desk.forms.protocol.name, asked, values), _seen(screen.judgment))

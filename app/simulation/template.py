@@ -1,0 +1,112 @@
+"""A model of raters for a campaign, from what its manager knows: whose text is whose, and who is enrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from app.domain.errors import Conflict
+from app.protocols.base import Span
+from app.simulation.draws import Draws
+from app.simulation.model import Components, RaterModel, Temper, TextTruth, key_of
+
+MEAN_QUALITY = 75.0
+
+
+class NothingPlanted(Conflict):
+    """There are no outputs whose quality could be planted, or no raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedText:
+    """One output. errors: those that it really has, where somebody knows. source: of what it is a translation."""
+
+    system: str
+    document: str
+    segment: int
+    text: str
+    source: str | None = None
+    errors: tuple[Span, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a model says of its campaign."""
+
+    campaign: str
+    protocol: str
+    options: Mapping[str, object]
+    basis: str
+
+
+def model_of(
+    about: About,
+    outputs: Iterable[PlantedText],
+    raters: Iterable[str],
+    *,
+    seed: int,
+    qualities: Mapping[str, float] | None = None,
+    components: Components | None = None,
+) -> RaterModel:
+    """A model in which systems have the given qualities, those without one drawn, and raters drawn tempers.
+
+    Raises NothingPlanted, Invalid.
+    """
+    draws, variances, given = Draws(seed), components or Components(), qualities or {}
+    texts = _texts(outputs)
+    systems = sorted({system for truth in texts.values() for system in truth.systems})
+    people = sorted(raters)
+    if not systems or not people:
+        raise NothingPlanted
+    spread = sqrt(variances.system)
+    drawn = {key: round(MEAN_QUALITY + spread * draws.normal("system", key), 2) for key in systems}
+    return RaterModel(
+        seed=seed,
+        campaign=about.campaign,
+        protocol=about.protocol,
+        options=about.options,
+        basis=about.basis,  # type: ignore[arg-type]  # checked by the model
+        components=variances,
+        systems={key: float(given.get(key, drawn[key])) for key in systems},
+        raters={key: _temper(draws, variances, key) for key in people},
+        texts=texts,
+    )
+
+
+def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
+    """Truths by hash. Where a text stands in several places, each of them by the hash of source and text together, and
+    the first also by that of the text alone."""
+    there: dict[str, dict[tuple[str, int], list[PlantedText]]] = {}
+    for one in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
+        places = there.setdefault(one.text, {})
+        places.setdefault((one.document, one.segment), []).append(one)
+    found: dict[str, TextTruth] = {}
+    for text, places in there.items():
+        for same in places.values():
+            key = key_of(text) if len(places) == 1 else key_of(text, same[0].source)
+            found.setdefault(key, _truth(same))
+        found.setdefault(key_of(text), _truth(next(iter(places.values()))))
+    return found
+
+
+def _truth(same: list[PlantedText]) -> TextTruth:
+    first = same[0]
+    systems = tuple(dict.fromkeys(one.system for one in same))
+    return TextTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
+
+
+def _temper(draws: Draws, variances: Components, rater: str) -> Temper:
+    """Some are milder, some spread more, some are quicker."""
+
+    def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:
+        return round(min(max(mean + deviation * draws.normal("temper", what, rater), least), most), 2)
+
+    return Temper(
+        leniency=round(sqrt(variances.rater) * draws.normal("rater", rater), 2),
+        spread=drawn("spread", 1.0, 0.15, 0.5, 1.5),
+        noise=drawn("noise", 1.0, 0.15, 0.5, 1.5),
+        drift=drawn("drift", 0.0, 0.3, -1.0, 1.0),
+        seconds=drawn("seconds", 20.0, 5.0, 8.0, 40.0),
+        attention=drawn("attention", 0.88, 0.06, 0.6, 0.99),
+    )

@@ -1,0 +1,49 @@
+"""The list of campaigns."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.reports.source.campaign import CampaignView
+from app.services.campaigns import campaigns
+from app.ui.manager.pages import Onlooker
+from app.ui.pages import PageRoute, page
+from app.web import lists
+from app.web.deps import DatabaseDep
+
+ON_A_PAGE = 50
+CLOSED, OTHER = "closed", "other"
+
+Cursor = Annotated[
+    str | None,
+    Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + lists.DIGITS}}}$"),
+    lists.Key,
+]
+"""The last one seen: the part of the list that it was in, and its key."""
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns")
+def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
+    """The campaigns that this reader may see, those that are closed at the end."""
+    part, _, key = (cursor or "").partition(":")
+    after = (part == CLOSED, key) if cursor else None
+    with database.transaction(snapshot=True) as session:
+        found = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
+    shown = lists.page_of(found, ON_A_PAGE, _place)
+    values = {
+        "campaigns": shown.items,
+        "next": shown.next,
+        "first": cursor is None,
+        "end": "" if reader.may("viewer") else "/overview",
+        "makes": reader.may("manager") and reader.campaign is None,
+        "manages": reader.may("manager"),
+    }
+    return page(request, "manager/campaigns.html", values)
+
+
+def _place(campaign: CampaignView) -> str:
+    return f"{CLOSED if campaign.state == 'closed' else OTHER}:{campaign.key}"

@@ -1,0 +1,134 @@
+"""Comparisons of a campaign with others: the kinds there are, and one of them with its tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.errors import Conflict, Invalid
+from app.domain.keys import is_key
+from app.reports import registry
+from app.reports.kit import request, store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest
+from app.reports.source.campaign import CampaignView
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.report_requests import MOST_CAMPAIGNS
+from app.storage.db import Database, Session
+from app.ui.access import Reader
+from app.ui.manager.forms import answered, fields
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.manager.reports import SHAPES, words
+from app.ui.pages import PageRoute
+from app.web.access import BoundToCampaign, RoleLacksIt
+from app.web.deps import CampaignKey, DatabaseDep
+
+AnyKind = Report[Any, Any]
+MOST_OFFERED = 300
+Beside = Annotated[list[str], Query(alias="with", max_length=MOST_CAMPAIGNS - 1)]
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}/comparisons")
+def comparisons(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+    """Every kind of comparison that the reader may see, with what it answers."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+    offered = [kind for kind in registry.ALL.values() if kind.over == "campaigns" and caller.may(kind.role)]
+    return desk(request, "manager/comparisons.html", about, caller, {"kinds": offered})
+
+
+@router.get("/campaigns/{campaign}/comparisons/{kind}")
+def comparison(
+    request: Request,
+    caller: Reader,
+    campaign: CampaignKey,
+    kind: str,
+    database: DatabaseDep,
+    beside: Beside = [],  # noqa: B006  (pydantic copies it)
+) -> Response:
+    """One comparison, or the job that makes it; nothing is worked out before it is asked for.
+
+    Raises NoSuchReport, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
+    """
+    found = report_requests.report_of(kind, "campaigns")
+    if not caller.may(found.role):
+        raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
+    if caller.campaign is not None:
+        raise BoundToCampaign
+    chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
+    given = answered(found.options, request.query_params)
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+        others = _others(session, campaign, chosen)
+    begun = bool(chosen or given)
+    values = {
+        "kind": found,
+        "others": others,
+        "chosen": chosen,
+        "fields": fields(found.options, given),
+        "open": not begun,
+        "job": None,
+        "view": None,
+        "why": "",
+    }
+    if begun:
+        values |= _answered(database, caller, found, (campaign, *chosen), given)
+    return desk(request, "manager/comparison.html", about, caller, values, status=422 if values["why"] else 200)
+
+
+def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignView]:
+    """The campaigns that can be ticked. Raises CampaignNotFound for one that was ticked and is not there."""
+    found = {one.key: one for one in campaigns.page(session, after=None, limit=MOST_OFFERED, only=None)}
+    found |= {key: campaigns.get(session, key) for key in chosen if key not in found}
+    return [one for key, one in sorted(found.items()) if key != campaign]
+
+
+def _answered(
+    database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
+) -> dict[str, object]:
+    try:
+        found = report_requests.find_or_queue(
+            database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=under_way
+        )
+    except NotBegun:
+        return start(_address(kind, "", keys, given))
+    except (Invalid, Conflict) as error:
+        return {"why": words(error), "open": True}
+    if isinstance(found, JobView):
+        return {"job": found, "script": "job"}
+    return _shown(caller, kind, found, keys, given)
+
+
+def _shown(
+    caller: Caller, kind: AnyKind, found: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
+) -> dict[str, object]:
+    """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
+    if not caller.may("manager"):
+        found = store.without_raters(kind, found)
+    view = kind.result.model_validate_json(found.body)
+    return {
+        "view": view,
+        "warnings": view.warnings,
+        "tables": kind.tables(view),
+        "caption": kind.caption(view),
+        "pictures": [
+            ("" if name == representations.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
+            for name in representations.chart_names(kind)
+        ],
+        "links": [(name, _address(kind, suffix, keys, given)) for name, suffix in SHAPES],
+    }
+
+
+def _address(kind: AnyKind, suffix: str, keys: tuple[str, ...], given: Mapping[str, str]) -> str:
+    query = urlencode({"campaigns": ",".join(keys), **given})
+    return f"/v1/comparisons/{quote(kind.name)}{suffix}?{query}"

@@ -1,0 +1,91 @@
+"""One printable page of a campaign: its ranking, its pairs, the card and the spread of scores."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.errors import Invalid
+from app.domain.recipe import NAMED, Recipe
+from app.reports import registry
+from app.reports.kit import captions, store
+from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.request import ReportRequest
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
+from app.reports.source import named_recipes
+from app.services import rankings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.storage.db import Database
+from app.ui.access import Reader
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.manager.ranking import DEFAULT_RECIPE, address, matrix, view_for
+from app.ui.manager.reports import words
+from app.ui.pages import PageRoute
+from app.web.deps import CampaignKey, DatabaseDep
+
+PARTS = ("card", "distributions")
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}/print")
+def printable(
+    request: Request,
+    caller: Reader,
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
+) -> Response:
+    """The ranking under a recipe with all that is to be known of it, on one page."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+        try:
+            wanted = named_recipes.find(session, campaign, recipe)
+        except named_recipes.NoSuchRecipe:
+            recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
+    values: dict[str, object] = {
+        "captions": captions,
+        "ranking_captions": ranking_captions,
+        "view": None,
+        "why": "",
+        "job": None,
+    }
+    values |= {"picture": address(campaign, ".svg", recipe), "matrix": matrix(campaign, recipe)}
+    values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
+    try:
+        values |= _ranked(database, campaign, caller, wanted)
+    except NotBegun:
+        values |= start(address(campaign, "", recipe))
+    except Invalid as error:
+        values["why"] = words(error)
+    return desk(request, "manager/print.html", about, caller, values)
+
+
+def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
+    found = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
+    if isinstance(found, JobView):
+        return {"job": found, "script": "job"}
+    view = view_for(caller, found)
+    return {"view": view, "systems": ranking_tables.systems_table(view), "pairs": ranking_tables.pairs_table(view)}
+
+
+def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[str, object]:
+    """A report of a kind: its title, tables and picture, or why there is none."""
+    kind = registry.ALL[f"campaign/{name}"]
+    part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
+    try:
+        found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))
+    except Invalid as error:
+        return {**part, "why": words(error), "picture": ""}
+    if not caller.may("manager"):
+        found = store.without_raters(kind, found)
+    view: ReportHead = kind.result.model_validate_json(found.body)
+    shown: list[Section] = list(kind.tables(view))
+    at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
+    return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

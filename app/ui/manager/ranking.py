@@ -1,0 +1,137 @@
+"""A campaign's ranking: table, picture, pairs, and where to fetch them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.errors import Invalid
+from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
+from app.reports.kit import captions
+from app.reports.kit.redact import without_raters
+from app.reports.kit.report import StoredReport
+from app.reports.ranking import captions as ranking_captions
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking import view as ranking_view
+from app.reports.ranking.view import RankingView
+from app.reports.source import named_recipes
+from app.reports.source.campaign import CampaignView
+from app.services import rankings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns, recipes
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.storage.db import Session
+from app.ui.access import Reader
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.messages import message
+from app.ui.pages import PageRoute
+from app.web.deps import CampaignKey, DatabaseDep
+
+DEFAULT_RECIPE = "recommended"
+OWN = message("nothing, being of this campaign")
+MOST_OWN = 200
+MIXED = "raters are not comparable: use the mixed model"
+"""The warning for which there is a report."""
+OF_DOCUMENTS = re.compile(r"\d[\d,]* documents?: ")
+SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}")
+def ranking(
+    request: Request,
+    reader: Reader,
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
+) -> Response:
+    """The ranking under a recipe by name, own ones too, the job that makes it, or the button that begins one.
+
+    Where the recipe does not fit the campaign the page says why.
+    """
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+        own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
+        chosen, wanted = _meant(session, campaign, recipe)
+    offered = tuple(dict.fromkeys((*own, *NAMED, chosen)))
+    shared = {
+        "recipes": offered,
+        "chosen": chosen,
+        "checked": CHECKED_AGAINST.get(chosen, OWN),
+        "job": None,
+        "view": None,
+    }
+    try:
+        found = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
+    except NotBegun:
+        begin = start(address(about.key, "", chosen))
+        return desk(request, "manager/ranking.html", about, reader, {**shared, **begin})
+    except Invalid as error:
+        failed = {**shared, "why": error.detail or error.title()}
+        return desk(request, "manager/ranking.html", about, reader, failed, status=422)
+    if isinstance(found, JobView):
+        return desk(request, "manager/ranking.html", about, reader, {**shared, "job": found, "script": "job"})
+    shown = _shown(view_for(reader, found), about, chosen)
+    return desk(request, "manager/ranking.html", about, reader, {**shared, **shown})
+
+
+def address(campaign: str, suffix: str, recipe: str, **more: str) -> str:
+    """Where a representation of the ranking is fetched; more: which table or picture, if not the usual one."""
+    asked = urlencode({"recipe": recipe, **more})
+    return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{asked}"
+
+
+def matrix(campaign: str, recipe: str) -> str:
+    """Where the picture of all pairs is."""
+    return address(campaign, ".svg", recipe, picture="pairs")
+
+
+def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
+    """The recipe that a name means in the campaign, `locked` included; the default where it means nothing."""
+    try:
+        return name, named_recipes.find(session, campaign, name)
+    except named_recipes.NoSuchRecipe:
+        return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
+
+
+def view_for(reader: Caller, found: StoredReport) -> RankingView:
+    """A ranking as a reader sees it: who only views learns nothing of the raters."""
+    return ranking_view.read(found.body if reader.may("manager") else without_raters(found).body)
+
+
+def together(warnings: Iterable[str]) -> list[str]:
+    """Warnings, with all that the number of documents is to blame for as one, where the first of them stands.
+
+    >>> together(["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"])
+    ['5 documents: too few for BCa; too few for rank sets', 'no pair is tested']
+    """
+    found: dict[str, list[str]] = {}
+    for text in warnings:
+        head = OF_DOCUMENTS.match(text)
+        found.setdefault(head[0] if head else text, []).append(text)
+    return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in found.items()]
+
+
+def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:
+    return {
+        "view": view,
+        "captions": captions,
+        "ranking_captions": ranking_captions,
+        "warnings": together(view.warnings),
+        "mixed": MIXED,
+        "systems": ranking_tables.systems_table(view),
+        "pairs": ranking_tables.pairs_table(view),
+        "links": [(name, address(about.key, suffix, recipe)) for name, suffix in SHAPES],
+        "picture": address(about.key, ".svg", recipe),
+        "matrix": matrix(about.key, recipe),
+        "pair_links": [
+            ("CSV", address(about.key, ".csv", recipe, table="pairs")),
+            ("SVG", matrix(about.key, recipe)),
+        ],
+    }

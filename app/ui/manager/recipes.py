@@ -1,0 +1,71 @@
+"""A campaign under several recipes beside each other, and the pairs that they do not agree on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.recipe import NAMED
+from app.reports.kit.redact import hidden
+from app.services import side_by_side_jobs, side_by_side_renderings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns, recipes
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.side_by_side import SideBySide
+from app.ui.access import Reader
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.pages import PageRoute
+from app.web.deps import CampaignKey, DatabaseDep
+
+MOST = 12
+MOST_OWN = 200
+SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}/recipes")
+def recipes_page(
+    request: Request,
+    caller: Reader,
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    recipe: Annotated[list[str], Query()] = [],  # noqa: B006  (pydantic copies it)
+) -> Response:
+    """The recipes that were ticked, else those that come with the service."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+        own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
+    offered = tuple(dict.fromkeys((*own, *NAMED)))
+    chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
+    values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
+    try:
+        found = side_by_side_jobs.long_answer(database, campaign, chosen, ask=under_way)
+    except NotBegun:
+        return desk(request, "manager/recipes.html", about, caller, {**values, **start(_address(campaign, "", chosen))})
+    if isinstance(found, JobView):
+        return desk(request, "manager/recipes.html", about, caller, {**values, "job": found, "script": "job"})
+    return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, found)})
+
+
+def _shown(caller: Caller, campaign: str, chosen: list[str], found: SideBySide) -> dict[str, object]:
+    """The table with its picture. Who only views learns nothing of raters."""
+    why = [f"{one.name}: {one.why}" for one in found.columns if one.why]
+    return {
+        "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
+        "ranked": bool(found.ranked),
+        "table": side_by_side_renderings.table(found),
+        "flips": found.flips(),
+        "names": [one.name for one in found.ranked],
+        "caption": side_by_side_renderings.caption(found),
+        "picture": _address(campaign, ".svg", chosen),
+        "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
+    }
+
+
+def _address(campaign: str, suffix: str, chosen: list[str]) -> str:
+    query = urlencode({"recipes": ",".join(chosen)})
+    return f"/v1/campaigns/{quote(campaign, safe='')}/reports/recipes{suffix}?{query}"

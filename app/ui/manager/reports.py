@@ -1,0 +1,140 @@
+"""Reports of a campaign: one page for every kind, and for the gate; long ones show the job that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request, Response
+
+from app.domain.errors import AppError, Conflict, Invalid
+from app.reports import registry
+from app.reports.kit import store
+from app.reports.kit.render import representations
+from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.gate import GATE
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.storage.campaigns import CampaignNotFound
+from app.storage.db import Database
+from app.ui.access import Reader
+from app.ui.manager.forms import answered, fields
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.messages import language_of
+from app.ui.pages import PageRoute
+from app.web.access import RoleLacksIt, all_seen
+from app.web.deps import CampaignKey, DatabaseDep
+from app.web.naming import check_naming
+
+AnyKind = Report[Any, Any]
+SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}/reports")
+def reports_list(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+    """Every kind of report that the reader may see, with what it answers."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+    offered = [kind for kind in registry.ALL.values() if kind.over == "campaign" and caller.may(kind.role)]
+    return desk(request, "manager/reports.html", about, caller, {"kinds": offered})
+
+
+@router.get("/campaigns/{campaign}/reports/{kind}")
+def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
+    """One report, the job that makes it, or the button that begins one."""
+    found = report_requests.report_of(kind)
+    if not caller.may(found.role):
+        raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
+    address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
+    return _page(request, caller, campaign, database, found, address, begun=True)
+
+
+@router.get("/campaigns/{campaign}/gate")
+def gate(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+    """One claim about two systems; nothing is worked out before they are named."""
+    begun = "candidate" in request.query_params
+    address = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
+    return _page(request, caller, campaign, database, GATE, address, begun=begun)
+
+
+def _page(
+    request: Request,
+    caller: Caller,
+    campaign: str,
+    database: Database,
+    kind: AnyKind,
+    address: str,
+    *,
+    begun: bool,
+) -> Response:
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+    given = answered(kind.options, request.query_params, language_of(request))
+    check_naming(caller, kind, given)
+    values = {
+        "heading": kind.title,
+        "kind": kind,
+        "fields": fields(kind.options, given),
+        "open": bool(given) or not begun,
+        "job": None,
+        "view": None,
+        "why": "",
+    }
+    if not begun:
+        return desk(request, "manager/report.html", about, caller, values)
+    try:
+        question = parse_options(kind, given)
+        read = all_seen(caller, campaigns_of(kind, (campaign,), question))
+        found = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
+    except NotBegun:
+        return desk(request, "manager/report.html", about, caller, {**values, **start(_at(address, "", given))})
+    except (CampaignNotFound, Conflict, Invalid) as error:
+        failed = {**values, "why": words(error), "open": True}
+        return desk(request, "manager/report.html", about, caller, failed, status=422)
+    if isinstance(found, JobView):
+        return desk(request, "manager/report.html", about, caller, {**values, "job": found, "script": "job"})
+    return desk(
+        request, "manager/report.html", about, caller, {**values, **_shown(caller, kind, found, address, given)}
+    )
+
+
+def words(error: AppError) -> str:
+    """What an error says, with every place that it names."""
+    places = "; ".join(f"{' › '.join(map(str, one.loc))}: {one.msg}" for one in error.places)
+    return f"{error.detail or error.title()}{': ' if places else ''}{places}"
+
+
+def _shown(
+    caller: Caller,
+    kind: AnyKind,
+    found: StoredReport,
+    address: str,
+    given: Mapping[str, str],
+) -> dict[str, object]:
+    """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
+    if not caller.may("manager"):
+        found = store.without_raters(kind, found)
+    view = kind.result.model_validate_json(found.body)
+    drawn = [
+        (name, _at(address, ".svg", {**given, **({"picture": name} if kind is not GATE else {})}))
+        for name in representations.chart_names(kind)
+    ]
+    return {
+        "view": view,
+        "warnings": view.warnings,
+        "tables": kind.tables(view),
+        "caption": kind.caption(view),
+        "pictures": [("" if name == representations.PICTURE else name, there) for name, there in drawn],
+        "links": [(name, _at(address, suffix, given)) for name, suffix in SHAPES],
+    }
+
+
+def _at(address: str, suffix: str, given: Mapping[str, str]) -> str:
+    return address + suffix + (f"?{urlencode(given)}" if given else "")

@@ -1,0 +1,72 @@
+"""The series of a campaign: the campaigns that are run as one, such as language pairs, ranked in one table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.domain.errors import Invalid
+from app.reports.kit.redact import hidden
+from app.services import side_by_side_jobs, side_by_side_renderings
+from app.services.access.tokens import Caller
+from app.services.campaigns import campaigns
+from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.storage.db import Database
+from app.ui.access import Reader
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.manager.reports import SHAPES, words
+from app.ui.manager.shell import recipe_names
+from app.ui.pages import PageRoute
+from app.web.deps import CampaignKey, DatabaseDep
+
+DEFAULT_RECIPE = "recommended"
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/campaigns/{campaign}/series")
+def series_page(
+    request: Request,
+    caller: Reader,
+    campaign: CampaignKey,
+    database: DatabaseDep,
+    recipe: Annotated[str, Query(max_length=128)] = DEFAULT_RECIPE,
+) -> Response:
+    """Rank and cluster of each system in each campaign of the series that the reader may see, or the job for that."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+        offered = recipe_names(session, campaign)
+    chosen = recipe if recipe in offered else DEFAULT_RECIPE
+    values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
+    if about.series is not None:
+        try:
+            values |= _ranked(database, about.series, chosen, caller)
+        except NotBegun:
+            values |= start(_address(about.series, "", chosen))
+        except Invalid as error:
+            values["why"] = words(error)
+    return desk(request, "manager/series.html", about, caller, values)
+
+
+def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
+    """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
+    found = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
+    if isinstance(found, JobView):
+        return {"job": found, "script": "job"}
+    why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in found.columns if one.why]
+    return {
+        "table": side_by_side_renderings.table(found),
+        "members": [(one.name, bool(one.view)) for one in found.columns],
+        "notes": [*found.notes],
+        "left_out": why,
+        "caption": side_by_side_renderings.caption(found),
+        "picture": _address(name, ".svg", recipe),
+        "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
+    }
+
+
+def _address(name: str, suffix: str, recipe: str) -> str:
+    return f"/v1/series/{quote(name, safe='')}/ranking{suffix}?{urlencode({'recipe': recipe})}"

@@ -1,0 +1,200 @@
+"""Stability of a campaign's ranking: what is asked, the job that simulates it, curves and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import Field as Asks
+
+from app.domain.errors import Conflict, Invalid
+from app.domain.keys import KEY_PATTERN
+from app.reports.ranking import renderings
+from app.services import stability, stability_renderings
+from app.services.campaigns import campaigns
+from app.services.jobs.jobs import JobView, NotBegun, NotDone, under_way
+from app.services.stability import Asked
+from app.services.stability_view import StabilityView
+from app.stats.stability import request as limits
+from app.stats.stability.extraction import NotMultiplyRated
+from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDesign, paper_designs
+from app.ui.access import Reader
+from app.ui.manager.forms import answered, fields
+from app.ui.manager.long import start
+from app.ui.manager.pages import desk
+from app.ui.manager.reports import words
+from app.ui.messages import language_of, message
+from app.ui.pages import PageRoute
+from app.web.conditional import answer
+from app.web.deps import CampaignKey, DatabaseDep
+
+Shape = Literal["csv", "tex", "md", "svg", "json"]
+PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+PICTURES: tuple[tuple[Literal["documents", "power"], str], ...] = (
+    ("documents", message("Stable Ranking Probability against the number of documents, one line a design")),
+    ("power", message("Stable Ranking Probability against the number of significant pairs")),
+)
+SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ".json"))
+FEWEST = 6
+"""Documents with which a difference can be significant: of 5, the smallest p of both sides is 0.0625."""
+STEP = 5  # between the numbers of documents that are simulated where none are named
+FIGURE = re.compile(r"\d[\d.,]*")
+NUMBERS = r"^\d{1,6}(,\d{1,6}){0,199}$"
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+class StabilityAsked(BaseModel):
+    """The simulations that are asked for."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    designs: Literal["by grouping", "by normalization", "paper"] = Asks(
+        "by grouping", description="By grouping: who rates what. By normalization: with pSxS. Paper: all 36 designs."
+    )
+    recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Asks(
+        "srp-paper", description="Which ratings and scores are read."
+    )
+    documents: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Asks(
+        None, description="Of a study, with commas between; by default in steps up to what there is."
+    )
+    studies: Annotated[int, Asks(ge=2, le=limits.MOST_STUDIES)] = Asks(
+        limits.STUDIES, description="Simulated for each point."
+    )
+    studies_per_document_set: Annotated[int, Asks(ge=1, le=limits.MOST_STUDIES)] = Asks(
+        limits.STUDIES_PER_SET, description="1 draws documents anew for every study."
+    )
+    pairs: Literal["same_documents", "all"] = Asks(
+        "same_documents",
+        description="Which studies are compared: those of the same documents, or each with every other.",
+    )
+    permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
+    seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
+
+    def asked(self) -> Asked:
+        """As the service takes it."""
+        request = limits.Request(
+            designs=self._designs(),
+            documents=None if self.documents is None else tuple(map(int, self.documents.split(","))),
+            studies=self.studies,
+            per_set=self.studies_per_document_set,
+            pairs=self.pairs,
+            permutations=self.permutations,
+            seed=self.seed,
+            lenient=self.designs == "paper",
+        )
+        return Asked(request, self.recipe)
+
+    def body(self) -> dict[str, object]:
+        """As the interface takes it."""
+        alone = {"designs", "documents"}
+        one_each = [{"grouping": one.assignment.grouping, "normalize": one.normalize} for one in self._designs()]
+        documents = None if self.documents is None else [int(count) for count in self.documents.split(",")]
+        designs = self.designs if self.designs == "paper" else one_each
+        return {**self.model_dump(mode="json", exclude=alone), "designs": designs, "documents": documents}
+
+    def _designs(self) -> tuple[StudyDesign, ...]:
+        if self.designs == "paper":
+            return paper_designs()
+        if self.designs == "by normalization":
+            return tuple(StudyDesign(normalize=method) for method in METHODS)
+        return tuple(StudyDesign(Assignment(grouping)) for grouping in GROUPINGS)
+
+
+@router.get("/campaigns/{campaign}/stability")
+def stability_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+    """The question; once it was asked, the job, the report, or the button that begins the job."""
+    with database.transaction(snapshot=True) as session:
+        about = campaigns.get(session, campaign)
+    given = answered(StabilityAsked, request.query_params, language_of(request))
+    begun = "designs" in request.query_params
+    values = {"fields": fields(StabilityAsked, given), "open": not begun}
+    values |= {"job": None, "view": None, "why": "", "single": False}
+    if not begun:
+        return desk(request, "manager/stability.html", about, caller, values)
+    try:
+        question = read(given)
+        found = stability.long_answer(database, campaign, question.asked(), ask=under_way)
+    except NotBegun:
+        begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
+        return desk(request, "manager/stability.html", about, caller, {**values, **begin})
+    except (Invalid, Conflict) as error:
+        # Of a refusal that a job has kept, its name is what is left of its class.
+        single = type(error).__name__ == NotMultiplyRated.__name__
+        failed = {
+            **values,
+            "why": words(error),
+            "single": single,
+            "open": True,
+        }
+        return desk(request, "manager/stability.html", about, caller, failed, status=422)
+    if isinstance(found, JobView):
+        return desk(request, "manager/stability.html", about, caller, {**values, "job": found, "script": "job"})
+    view = StabilityView.model_validate_json(found.body)
+    address = f"/campaigns/{quote(campaign, safe='')}/stability-report"
+    shown = {
+        "view": view,
+        "table": stability_renderings.table(view),
+        "caption": stability_renderings.caption(view),
+        "warnings": alike(stability_renderings.warnings(view)),
+        "more": _more(view, given, request.url.path),
+        "pictures": [(text, f"{address}.svg?{urlencode({**given, 'picture': picture})}") for picture, text in PICTURES],
+        "links": [(name, f"{address}{suffix}?{urlencode(given)}") for name, suffix in SHAPES],
+    }
+    return desk(request, "manager/stability.html", about, caller, {**values, **shown})
+
+
+@router.get("/campaigns/{campaign}/stability-report.{shape}")
+def stability_report(
+    request: Request,
+    caller: Reader,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    shape: Shape,
+    database: DatabaseDep,
+    picture: Annotated[Literal["documents", "power"], Query()] = "documents",
+) -> Response:
+    """What the page shows, by address. Raises NotDone where it was not worked out yet."""
+    asked = read(answered(StabilityAsked, request.query_params)).asked()
+    key, _, _, body = stability.located(database, campaign, asked)
+    if body is None:
+        raise NotDone
+    tag = f"{key.recipe_hash}.{key.data_version}.{shape}.{picture}"
+    if shape == "json":
+        return answer(request, body, "application/json", tag)
+    view = StabilityView.model_validate_json(body)
+    media_type = renderings.MEDIA_TYPES[shape]
+    headers = PICTURE if shape == "svg" else {}
+    return answer(request, lambda: stability_renderings.render(view, shape, picture), media_type, tag, headers)
+
+
+def alike(warnings: Iterable[str]) -> list[list[str]]:
+    """Warnings by what they say, whatever the design and the figures in it.
+
+    >>> alike(["psxs, 5 documents: the smallest p is 0.1", "pool", "none, 4 documents: the smallest p is 0.2"])
+    [['psxs, 5 documents: the smallest p is 0.1', 'none, 4 documents: the smallest p is 0.2'], ['pool']]
+    """
+    found: dict[str, list[str]] = {}
+    for text in warnings:
+        found.setdefault(FIGURE.sub("#", text.partition(" documents: ")[2] or text), []).append(text)
+    return list(found.values())
+
+
+def _more(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str, str] | None:
+    """Numbers of documents that tell more than those that were left open, and where they are asked for."""
+    if "documents" in given or max(view.request.documents) >= FEWEST or view.documents_available < FEWEST:
+        return None
+    counts = [str(count) for count in range(FEWEST, min(view.documents_available, 2 * STEP - 1) + 1)]
+    return ", ".join(counts), f"{path}?{urlencode({**given, 'documents': ','.join(counts)})}"
+
+
+def read(given: dict[str, str]) -> StabilityAsked:
+    """The question. Raises Invalid, naming the first field that is wrong."""
+    try:
+        return StabilityAsked.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(f"{' '.join(map(str, first['loc']))}: {first['msg']}") from None
