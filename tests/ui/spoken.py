@@ -27,7 +27,7 @@ PAGES = sorted(
 )
 # Modules that a page runs under another name than its own.
 RUNS = {"manager/all_audit": "manager/audit", "manager/campaigns": "manager/list"}
-PYTHON = sorted(Path(messages.__file__).parent.glob("*.py"))
+PYTHON = sorted(Path(messages.__file__).parent.rglob("*.py"))
 MODULES = [FOLDER / "session.js", *sorted((FOLDER / "shared").glob("*.js")), *sorted((FOLDER / "manager").glob("*.js"))]
 
 SAID = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
