@@ -30,16 +30,16 @@ from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import rare_failures
 from app.services.gate_caveats import told_of_documents
 from app.services.gate_looks import Looks
-from app.stats import caveats
 from app.stats.aggregate import panel, segment_scores
-from app.stats.design_checks import connected_systems
-from app.stats.gate import Rule, decide
+from app.stats.gate.gate import Rule, decide
 from app.stats.inference.by_document import precision
 from app.stats.quality.flags import CHECKS
 from app.stats.quality.report import quality
-from app.stats.ranking import rank
+from app.stats.ranking import caveats
+from app.stats.ranking.design_checks import connected_systems
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
-from app.stats.result import Ranking
 from app.stats.side_tables import Documents
 from app.stats.validation.designs import Design
 from app.stats.validation.found import Truth, found_in

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from app.domain.errors import AppError
 from app.services.access import readiness
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.web import parts
 from app.web.access import Public
 from app.web.deps import DatabaseDep

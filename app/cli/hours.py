@@ -18,7 +18,7 @@ from app.reports.kit.table import Table
 from app.services import hours
 from app.services.access.tokens import THE_OPERATOR
 from app.services.hours import Hours
-from app.stats.timing import in_clock
+from app.stats.timing.timing import in_clock
 
 HOURS = TypeAdapter(Hours)
 

@@ -21,7 +21,7 @@ from app.services.campaigns.exclusions import Both, Effect
 from app.services.exclusions_stability import Stabilities, Stability, forecasts
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView, Request
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database
 from app.storage.imports.staging import json_text

@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source import recipe_ratings, snapshot
 from app.reports.source.registration import applied, registered
-from app.stats.planning_pilot import forecast_bootstrap, pilot
+from app.stats.planning.pilot import forecast_bootstrap, pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select
 from app.storage.db import Database

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.stats.pair_tests import DRAWN_TESTS, draws
-from app.stats.rank_sets import number_of_draws
+from app.stats.ranking.rank_sets import number_of_draws
+from app.stats.testing.pair_tests import DRAWN_TESTS, draws
 from app.storage import test_sets
 from app.storage.db import Session
 

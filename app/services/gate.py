@@ -29,17 +29,17 @@ from app.services.gate_view import (
     picture,
     tables,
 )
-from app.stats import gate_replication
-from app.stats.gate import Apart, Claim, Decision, Rule, decide, difference_by_document, no_data
-from app.stats.pair_rows import on_common_segments
-from app.stats.ranking import rank
+from app.stats.gate import replication as gate_replication
+from app.stats.gate.gate import Apart, Claim, Decision, Rule, decide, difference_by_document, no_data
+from app.stats.ranking.pair_rows import on_common_segments
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
 from app.stats.replication import Replication
-from app.stats.result import Ranking
 from app.stats.robustness.reranking import laid_out
 from app.stats.selection import select
-from app.stats.significance import shared_data
 from app.stats.stability.curves import Point
+from app.stats.testing.significance import shared_data
 from app.storage.db import Session
 
 SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]

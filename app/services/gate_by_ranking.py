@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.services.gate_view import ByRecipe
-from app.stats.result import PairRow, Ranking
+from app.stats.ranking.result import PairRow, Ranking
 
 
 def row_of(ranking: Ranking, candidate: str, baseline: str) -> PairRow | None:

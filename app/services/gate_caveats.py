@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.design_checks import connected_systems
-from app.stats.gate import Decision, Rule
+from app.stats.gate.gate import Decision, Rule
+from app.stats.gate.skewness import documents_needed
+from app.stats.gate.tail import RARE, documents_to_see, missed
+from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select
-from app.stats.skewness import documents_needed
-from app.stats.tail import RARE, documents_to_see, missed
 
 
 def told_of_documents(found: Decision, rule: Rule) -> list[str]:

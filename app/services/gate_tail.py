@@ -11,10 +11,10 @@ from app.domain.recipe import Recipe
 from app.protocols.base import Spans
 from app.reports.source.recipe_input import RecipeInput
 from app.services.gate_view import FailuresView, TailView
-from app.stats.gate import Decision
+from app.stats.gate.gate import Decision
+from app.stats.gate.tail import tail
 from app.stats.ratings import Bools
 from app.stats.selection import select
-from app.stats.tail import tail
 from app.storage import side_tables
 from app.storage.db import Session
 

@@ -13,8 +13,8 @@ from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
 from app.services.gate_looks import Promise
 from app.services.pictures.gate import GatePicture, gate_picture
-from app.stats.gate import Claim, Verdict
-from app.stats.tail import Tail
+from app.stats.gate.gate import Claim, Verdict
+from app.stats.gate.tail import Tail
 
 Two = Annotated[list[float], Field(min_length=2, max_length=2)]
 

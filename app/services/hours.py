@@ -17,8 +17,8 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.people.raters import ActingRater
-from app.stats.active_time import actions
-from app.stats.timing import PAUSE, PER_WORD, payable
+from app.stats.timing.active_time import actions
+from app.stats.timing.timing import PAUSE, PER_WORD, payable
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
 from app.storage.hours import Spacing

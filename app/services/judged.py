@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from app.reports.kit.report import StoredReport
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports
 from app.storage.db import Database, Session
 

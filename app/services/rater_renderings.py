@@ -14,7 +14,7 @@ from app.services.pictures.timing import rater_bars
 from app.services.quality import QualityView
 from app.services.timing_report import RevisionsView, TimingView
 from app.stats.quality.report import RaterQuality
-from app.stats.timing import in_clock
+from app.stats.timing.timing import in_clock
 
 About = Literal["quality", "timing", "revisions"]
 View = QualityView | TimingView | RevisionsView

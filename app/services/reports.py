@@ -17,13 +17,13 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load_marked
 from app.reports.source.registration import Registration, against_lock, applied, as_asked, registered
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.stats.pair_tests import DRAWN_TESTS
-from app.stats.ranking import rank
+from app.stats.ranking.errors_without_weight import Unweighed
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import METHOD_VERSION, Ranking
 from app.stats.selection import without
 from app.stats.side_tables import Documents
-from app.stats.unweighed import Unweighed
+from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, side_tables, texts
 from app.storage.db import Database, Session
 

@@ -21,7 +21,7 @@ from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView, Request
 from app.services.reports import Wanted
 from app.services.side_by_side import Column, SideBySide
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
 from app.storage.imports.staging import json_text

@@ -16,7 +16,7 @@ from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Codes, Floats, Kind, Ratings
 from app.stats.side_tables import Events
-from app.stats.timing import Revisions, Trimmed, pace_slope, revisions, trimmed, words_per_hour
+from app.stats.timing.timing import Revisions, Trimmed, pace_slope, revisions, trimmed, words_per_hour
 from app.storage.db import Database, Session
 
 SHORT, LONG = 10, 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.result import Interval
+Interval = tuple[float, float]
 
 
 def between(low: float, high: float) -> Interval | None:

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
-from app.stats.adjust import adjust
 from app.stats.inference.by_document import precision
-from app.stats.permutation import Block, flip_signs, number_of_permutations
 from app.stats.ratings import Codes, Floats
+from app.stats.testing.adjust import adjust
+from app.stats.testing.permutation import Block, flip_signs, number_of_permutations
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import numpy as np
 from sqlalchemy import text
 
 from app.domain.spans import SEVERITIES
+from app.stats.ranking.errors_without_weight import Unweighed
 from app.stats.ratings import Codes
 from app.stats.scoring import WeightProfile, unknown, weight
-from app.stats.unweighed import Unweighed
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 

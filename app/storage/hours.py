@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from app.domain.errors import NotFound
-from app.stats.active_time import Log, Screens
+from app.stats.timing.active_time import Log, Screens
 from app.storage.db import Session, driver
 from app.storage.optional_filters import given
 from app.storage.packed_columns import column, micros, packed

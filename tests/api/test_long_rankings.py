@@ -18,7 +18,7 @@ from app.services import rankings, reports, side_by_side, side_by_side_jobs
 from app.services.access import tokens
 from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.jobs import jobs
-from app.stats.pair_tests import draws
+from app.stats.testing.pair_tests import draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM

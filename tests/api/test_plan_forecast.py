@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from app.cli import build
 from app.domain.errors import Invalid
-from app.stats.planning import DEFAULTS
+from app.stats.planning.planning import DEFAULTS
 from tests.api.test_plans import LIVE, _ok, _plan, ready
 
 __all__ = ["ready"]  # the fixture of the neighbouring tests

@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.data import bundle, bundle_check, metrics
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command

@@ -16,7 +16,7 @@ import pytest
 from app.services import reports
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
-from app.stats.result import SegmentTable
+from app.stats.ranking.result import SegmentTable
 from tests.spine import TED, Spine, chosen, expected, plumbline, shared
 
 pytestmark = pytest.mark.golden

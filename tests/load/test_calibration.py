@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.gate import Rule
+from app.stats.gate.gate import Rule
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import ABOUT, OURS, Cell, by_gate, cells, claimants, is_about
 from benchmarks.calibration_page import PAGE, PICTURE, page, read

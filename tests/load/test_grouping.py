@@ -17,7 +17,7 @@ from app.design.parse import parse_design
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.recipe import NAMED
 from app.simulation import About, Components, PlantedText, Temper, model_of
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
 from tests.load.on_paper import rate
 
 SYSTEMS = tuple(f"S{n}" for n in range(8))

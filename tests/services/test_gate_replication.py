@@ -11,10 +11,10 @@ import pytest
 from app.domain.recipe import NAMED, Aggregate
 from app.reports.source.recipe_input import RecipeInput
 from app.services import gate
-from app.stats.gate import Rule, decide, difference_by_document
+from app.stats.gate.gate import Rule, decide, difference_by_document
 from app.stats.robustness.reranking import laid_out
 from tests.stats.components.worlds import crossed
-from tests.stats.test_gate import with_a_contrary_rater
+from tests.stats.gate.test_gate import with_a_contrary_rater
 
 
 @pytest.mark.parametrize(("aggregate", "method"), [("mean", "simulated"), ("macro_domain", "forecast")])

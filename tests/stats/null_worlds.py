@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import Ranking
 from app.stats.side_tables import Documents
 
 LETTERS = "ABCDEF"

@@ -17,9 +17,9 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.normalize import per_rater
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Ratings, Role
-from app.stats.result import Ranking
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 WMT_DA = NAMED["wmt-da"]

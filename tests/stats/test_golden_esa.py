@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from app.domain.recipe import NAMED, from_options
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import Ranking
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 PROTOCOLS = ["ESA-1", "ESA-2", "ESAAI-1", "ESAAI-2"]

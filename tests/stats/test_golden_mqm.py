@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import Ranking
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 

@@ -18,11 +18,11 @@ import pytest
 from app.domain.recipe import Recipe
 from app.stats.aggregate import panel, segment_scores
 from app.stats.normalize import normalize, per_rater
-from app.stats.permutation import flip_signs
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, penalty, weight
-from app.stats.significance import pairs_of, shared_data
+from app.stats.testing.permutation import flip_signs
+from app.stats.testing.significance import pairs_of, shared_data
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 

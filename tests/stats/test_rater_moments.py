@@ -9,9 +9,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings, Role
-from app.stats.result import Ranking
 from app.stats.robustness.reranking import normalized_rows
 
 BASE = replace(NAMED["recommended"], normalize="center", moments="calibration", test="none", clusters="none")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, JsonValue
 
 from app.domain.recipe import NAMED
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 
 Two = Annotated[list[float], Field(min_length=2, max_length=2)]
 TwoWhole = Annotated[list[int], Field(min_length=2, max_length=2)]

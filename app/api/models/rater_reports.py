@@ -11,8 +11,8 @@ from app.stats.quality.repeats import Repeats
 from app.stats.quality.report import Choices, RaterQuality
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
-from app.stats.result import METHOD_VERSION
-from app.stats.timing import Revisions, Trimmed
+from app.stats.ranking.result import METHOD_VERSION
+from app.stats.timing.timing import Revisions, Trimmed
 
 _HASH = "sha256:" + "5e" * 32
 _TIMES = Trimmed(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)

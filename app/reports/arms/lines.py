@@ -19,7 +19,7 @@ from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Kind
 from app.stats.side_tables import Events
-from app.stats.timing import change, in_clock, revisions, trimmed, words_per_hour
+from app.stats.timing.timing import change, in_clock, revisions, trimmed, words_per_hour
 
 Times = Sequence[Mapping[tuple[str, str], Measured]]
 KINDS = {

@@ -16,7 +16,6 @@ from app.reports.components.view import (
     SeverityLine,
     TendencyLine,
 )
-from app.stats.adjust import holm
 from app.stats.aggregate import panel, rounded, segment_scores
 from app.stats.components import degrees
 from app.stats.components.bootstrap import interval
@@ -31,6 +30,7 @@ from app.stats.components.generalizability import (
 )
 from app.stats.components.terms import NAMES, RESIDUAL, TERMS
 from app.stats.ratings import Floats, Ratings
+from app.stats.testing.adjust import holm
 
 
 def components(fitted: Fit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:

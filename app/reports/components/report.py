@@ -20,7 +20,7 @@ from app.stats.aggregate import rounded
 from app.stats.components.fit import Fit
 from app.stats.components.generalizability import decisions, ratings_per_item, system_variance
 from app.stats.components.terms import NAMES
-from app.stats.design_checks import connected_systems
+from app.stats.ranking.design_checks import connected_systems
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 

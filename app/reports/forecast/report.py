@@ -19,18 +19,18 @@ from app.reports.power.work import Planner
 from app.reports.source.model_ratings import Modelled, modelled
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats import caveats
 from app.stats.aggregate import Panel, panel, rounded, segment_scores
 from app.stats.components.bootstrap import Redraw
 from app.stats.components.generalizability import of_contrasts, planned, ratings_per_item
-from app.stats.design_checks import comparable, unpaired
-from app.stats.gate import difference_by_document
-from app.stats.planning import Components, Layout
-from app.stats.planning_pilot import forecast_bootstrap, pilot
-from app.stats.planning_studies import WORLDS, Pool, StudyForecast, forecast_srp
+from app.stats.gate.gate import difference_by_document
+from app.stats.gate.tail import RARE, documents_to_see, missed
+from app.stats.planning.pilot import forecast_bootstrap, pilot
+from app.stats.planning.planning import Components, Layout
+from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
+from app.stats.ranking import caveats
+from app.stats.ranking.design_checks import comparable, unpaired
 from app.stats.ratings import Bools, Floats
 from app.stats.replication import bootstrapped, replication
-from app.stats.tail import RARE, documents_to_see, missed
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit.table import Cell, Table
 from app.reports.source.snapshot import Snapshot
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Session
 
 Options = TypeVar("Options", bound=BaseModel)

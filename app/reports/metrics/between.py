@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
 from app.reports.metrics.work import Comparison, Metric, scores_of
-from app.stats.adjust import holm
 from app.stats.metrics.swaps import MEASURES, Common, compare
 from app.stats.plain import number
+from app.stats.testing.adjust import holm
 
 MOST_METRICS = 12
 """Metrics that are tested against one another; the pairs grow with their square."""

@@ -21,9 +21,10 @@ from app.reports.source.campaign import protocol_of
 from app.reports.source.registration import applied, registered
 from app.reports.source.scores import Reading
 from app.reports.source.snapshot import Snapshot
-from app.stats import mqm2, scoring
-from app.stats.mqm2 import Threshold
-from app.stats.mqm2_systems import OfSystem, known_words, of_systems
+from app.stats import scoring
+from app.stats.mqm2 import mqm2
+from app.stats.mqm2.mqm2 import Threshold
+from app.stats.mqm2.systems import OfSystem, known_words, of_systems
 from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
 from app.stats.selection import matching, without

@@ -27,8 +27,8 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.multiverse.branches import Branch, Missing, Scored, branch
 from app.stats.multiverse.shares import PairShare, shares
 from app.stats.multiverse.space import Excluding, Space
-from app.stats.ranking import rank
-from app.stats.result import Ranking
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.storage.db import Session
 
 

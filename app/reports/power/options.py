@@ -13,8 +13,8 @@ from app.reports.source.model_ratings import MOST_DRAWS
 from app.reports.source.recipe_input import RecipeOptions
 from app.stats.components.generalizability import planned
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning import GROUPINGS, Components, Grouping
-from app.stats.planning_scores import Scores
+from app.stats.planning.planning import GROUPINGS, Components, Grouping
+from app.stats.planning.scores import Scores
 
 MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
 _PLANNED = tuple(term for term in (*TERMS, RESIDUAL) if term not in {"doc", "segment"})

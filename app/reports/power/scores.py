@@ -9,10 +9,10 @@ import numpy as np
 
 from app.reports.power.options import PowerAsked
 from app.reports.source.model_ratings import Modelled
-from app.stats.planning import Components, Layout
-from app.stats.planning_drawn import drawn_power, expected_clusters, normal_draw, shaped_draw
-from app.stats.planning_scores import Drawn, Marginal, NoSuchScores, drawn, marginal
-from app.stats.planning_studies import TooLarge, simulated_power
+from app.stats.planning.drawn_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning.planning import Components, Layout
+from app.stats.planning.scores import Drawn, Marginal, NoSuchScores, drawn, marginal
+from app.stats.planning.studies import TooLarge, simulated_power
 from app.stats.ratings import Floats
 
 Shares = dict[str, float | None]

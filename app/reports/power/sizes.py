@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.power.options import PowerAsked
 from app.reports.source.model_ratings import Modelled
-from app.stats.planning import Prices
+from app.stats.planning.planning import Prices
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
 """Of a campaign that says nothing of them."""

@@ -12,8 +12,8 @@ from app.reports.kit import captions
 from app.reports.kit.plain_tables import aligned
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Alignment, Cell, Table
-from app.stats.planning import Grouping
-from app.stats.planning_scores import Scores
+from app.stats.planning.planning import Grouping
+from app.stats.planning.scores import Scores
 
 GROUPED: dict[Grouping, str] = {
     "psxs": "pSxS",

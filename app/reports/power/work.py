@@ -16,12 +16,12 @@ from app.reports.power.scores import Shaped, shaped
 from app.reports.power.sizes import Sized
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
 from app.reports.source.model_ratings import Draw, drawn
-from app.stats import planning
 from app.stats.components.generalizability import components_of, of_contrasts, planned, system_variance
-from app.stats.planning import Components, Grouping, Layout, NoComponents
-from app.stats.planning_pilot import Pilot, pilot, resampled_power
-from app.stats.planning_raters import raters_at_least, raters_needed
-from app.stats.planning_studies import ByRecipe, TooLarge, forecast_srp
+from app.stats.planning import planning
+from app.stats.planning.pilot import Pilot, pilot, resampled_power
+from app.stats.planning.planning import Components, Grouping, Layout, NoComponents
+from app.stats.planning.raters import raters_at_least, raters_needed
+from app.stats.planning.studies import ByRecipe, TooLarge, forecast_srp
 from app.stats.ratings import Floats
 
 FEWEST_FOR_SIZE = 1_000

@@ -47,7 +47,7 @@ from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
-from app.stats.timing import trimmed
+from app.stats.timing.timing import trimmed
 from app.storage.db import Session
 
 MOST_POINTS = 101

@@ -8,7 +8,7 @@ from app.reports.kit import captions
 from app.reports.kit.render.csv_text import as_csv
 from app.reports.kit.table import Cell
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
-from app.stats.result import SegmentTable
+from app.stats.ranking.result import SegmentTable
 
 _CSV_BATCH = 5_000
 

@@ -14,7 +14,7 @@ from app.reports.ranking import view as ranking_view
 from app.reports.ranking.forest import forest_plot
 from app.reports.ranking.pair_matrix import pair_matrix
 from app.reports.ranking.view import RankingView
-from app.stats.result import Ranking
+from app.stats.ranking.result import Ranking
 
 MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
     {

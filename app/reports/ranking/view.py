@@ -17,7 +17,7 @@ class _Part(BaseModel):
 
 
 class SystemLine(_Part):
-    """One ranked system; the fields are those of `app.stats.result.SystemRow`. name: any text; shown, never run."""
+    """One ranked system; fields as in `app.stats.ranking.result.SystemRow`. name: any text; shown, never run."""
 
     system: str
     name: str | None = None
@@ -40,7 +40,7 @@ class SystemLine(_Part):
 
 
 class PairLine(_Part):
-    """One pair of systems; the fields are those of `app.stats.result.PairRow`."""
+    """One pair of systems; the fields are those of `app.stats.ranking.result.PairRow`."""
 
     better: str
     worse: str

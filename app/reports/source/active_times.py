@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from app.domain.languages import has_spaces
 from app.reports.source.snapshot import Snapshot
-from app.stats.active_time import Spent, spent
 from app.stats.side_tables import EPOCH_UNKNOWN, Events
+from app.stats.timing.active_time import Spent, spent
 from app.storage import hours
 from app.storage.db import Session
 from app.storage.hours import Recorded, Spacing

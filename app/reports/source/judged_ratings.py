@@ -15,8 +15,8 @@ from app.reports.source.active_times import timed
 from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Floats, Ratings
-from app.stats.result import METHOD_VERSION
 from app.stats.side_tables import Documents, Events
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session

@@ -16,10 +16,10 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import MarkedRatings, load_marked
 from app.reports.source.registration import applied, registered
 from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.errors_without_weight import Unweighed
 from app.stats.ratings import Ratings
 from app.stats.selection import Dropped, without
 from app.stats.side_tables import Documents
-from app.stats.unweighed import Unweighed
 from app.storage import side_tables, texts
 from app.storage.db import Session
 

@@ -10,8 +10,8 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.errors_without_weight import Unweighed
 from app.stats.ratings import Kind, Ratings
-from app.stats.unweighed import Unweighed
 from app.storage import errors_without_weight as unweighed
 from app.storage import ratings
 from app.storage.db import Session

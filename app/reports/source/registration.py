@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.recipe import Exclusion, Recipe, from_json
-from app.stats.result import Ranking
+from app.stats.ranking.result import Ranking
 from app.stats.selection import Dropped
 from app.storage import exclusions, locks
 from app.storage.db import Session

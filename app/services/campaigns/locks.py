@@ -13,7 +13,7 @@ from app.reports.kit.redact import unnamed
 from app.reports.source import named_recipes, recipe_ratings, snapshot
 from app.reports.source.registration import applied, named, registered, stored_recipe
 from app.services.campaigns import audit
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
 from app.storage import campaigns, locks, raters
 from app.storage.db import Session
 from app.storage.imports.staging import json_text

@@ -27,7 +27,7 @@ from app.services import reports
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import tar
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database, Session
 
 VERSION = 1

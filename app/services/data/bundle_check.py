@@ -18,7 +18,7 @@ from app.formats.base import Input
 from app.services.data import bundle, imports
 from app.services.data.archives import BLOCK, tar
 from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION
-from app.stats.result import METHOD_VERSION
+from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database
 
 MOST_FILES, MOST_BYTES, MOST_ABOUT = 100_000, 1 << 37, 64 << 20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
-from app.stats.timing import in_clock
+from app.stats.timing.timing import in_clock
 
 if TYPE_CHECKING:
     from app.services.timing_report import RevisionsView, TimingView

@@ -16,7 +16,7 @@ from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.components.fit import NothingToModel, fit
 from app.stats.components.generalizability import components_of, planned, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning import BETWEEN, Components, NoComponents, default_components
+from app.stats.planning.planning import BETWEEN, Components, NoComponents, default_components
 from app.stats.ratings import Ratings
 from app.stats.selection import select
 from app.storage import profiles

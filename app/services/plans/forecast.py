@@ -12,9 +12,9 @@ from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plans.components import Known
-from app.stats.planning import Forecast, Layout, fewest_documents, forecast
-from app.stats.planning_pilot import pilot, resampled_power
-from app.stats.planning_studies import ByRecipe, Panel, StudyForecast, forecast_srp, raters_of
+from app.stats.planning.pilot import pilot, resampled_power
+from app.stats.planning.planning import Forecast, Layout, fewest_documents, forecast
+from app.stats.planning.studies import ByRecipe, Panel, StudyForecast, forecast_srp, raters_of
 
 ALPHA = 0.05
 WORLDS = 6

@@ -16,7 +16,7 @@ from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, R
 from app.services.plans.components import Known
 from app.services.plans.forecast import ahead, impossible
 from app.services.plans.plan_input import Material
-from app.stats.planning import Prices
+from app.stats.planning.planning import Prices
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}

@@ -23,8 +23,8 @@ from app.services.tasks.progress_view import (
     Pace,
     Sight,
 )
-from app.stats.pace import Workload, forecast_end
-from app.stats.pace import pace as usual_pace
+from app.stats.timing.pace import Workload, forecast_end
+from app.stats.timing.pace import pace as usual_pace
 from app.storage import progress
 
 DAY = timedelta(days=1)

@@ -19,9 +19,8 @@ from scipy import special
 from app.stats.aggregate import Indices
 from app.stats.arms.times import coded
 from app.stats.components.crossed import Mixed, TooManyLevels, fit_crossed, independent
-from app.stats.plain import between
+from app.stats.plain import Interval, between
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.result import Interval
 from app.stats.side_tables import Micros
 
 COVARIATES: Final = ("words", "errors", "position", "practice")

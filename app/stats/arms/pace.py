@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import between
+from app.stats.plain import Interval, between
 from app.stats.ratings import Codes, Floats
-from app.stats.result import Interval
 from app.stats.side_tables import Micros
 
 HUNDRED = 100.0

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import between
+from app.stats.plain import Interval, between
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Floats, Kind, Ratings
-from app.stats.result import Interval
 from app.stats.side_tables import Micros
 
 SHORT, LONG = 10, 20

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.stats.components.fit import Fit
 from app.stats.components.terms import RESIDUAL, LeftOut
-from app.stats.planning import Components, Layout, contrast_variance
+from app.stats.planning.planning import Components, Layout, contrast_variance
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATIO
     >>> round(float(degrees_of_freedom(np.full(8, 5))), 6)
     7.0
     >>> round(float(degrees_of_freedom(np.array([60] + [3] * 19))), 2)
-    3.05
+    2.47
     """
     model = _Model.of(counts, correlation)
     with np.errstate(invalid="ignore", divide="ignore"):

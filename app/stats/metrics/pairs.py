@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from app.stats.aggregate import Indices
-from app.stats.permutation import Block, flip_signs
 from app.stats.ratings import Bools, Floats
+from app.stats.testing.permutation import Block, flip_signs
 
 PERMUTATIONS = 1_000
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.metrics.pairs import PERMUTATIONS
-from app.stats.permutation import drawn_patterns
 from app.stats.ratings import Bools, Floats
+from app.stats.testing.permutation import drawn_patterns
 
 Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from app.domain.errors import Invalid
 from app.domain.recipe import STRATIFIED_TESTS, Normalize, Recipe
-from app.stats import design_checks
 from app.stats.aggregate import Panel, rounded
 from app.stats.multiverse.space import Excluding, Space, TestOf
-from app.stats.pair_tests import PAIRED_TESTS, PairTests, compare_pairs
+from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import laid_out
-from app.stats.significance import Shared, pairs_of, shared_data
-from app.stats.verdict import decide
+from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, compare_pairs
+from app.stats.testing.significance import Shared, pairs_of, shared_data
+from app.stats.testing.verdict import decide
 
 Marks = npt.NDArray[np.int8]
 UNTESTED: np.int8 = np.int8(2)

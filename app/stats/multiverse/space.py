@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, Exclusion, Normalize, Recipe, Test, Unit
-from app.stats.permutation import number_of_permutations
+from app.stats.testing.permutation import number_of_permutations
 
 Dimension = Literal["scoring", "exclusion", "normalize", "test", "adjust"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = ("scoring", "exclusion", "normalize", "test", "adjust")

@@ -9,9 +9,9 @@ import numpy as np
 
 from app.stats.inference.by_document import precision
 from app.stats.intervals import half_widths
+from app.stats.plain import Interval
 from app.stats.postediting.compare import EXTERNAL, Compared, Own
 from app.stats.ratings import Floats
-from app.stats.result import Interval
 
 CLOSE = 1e-12
 

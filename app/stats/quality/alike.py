@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.adjust import bh
 from app.stats.quality.levels import meetings
 from app.stats.quality.panel import Cells
 from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Codes, Floats
+from app.stats.testing.adjust import bh
 
 MIN_CELLS = 20
 MIN_DOCUMENTS = 3

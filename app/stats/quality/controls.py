@@ -9,14 +9,14 @@ import numpy as np
 from scipy import special
 
 from app.domain.errors import Invalid, Place
-from app.stats.adjust import adjust as adjusted
 from app.stats.aggregate import rounded
-from app.stats.paired import signed_rank
 from app.stats.plain import number
 from app.stats.quality.pairing import Pairs, pairs_of
 from app.stats.ratings import Floats, Ratings, Role
 from app.stats.side_tables import Links
-from app.stats.unpaired import rank_sum
+from app.stats.testing.adjust import adjust as adjusted
+from app.stats.testing.paired import signed_rank
+from app.stats.testing.unpaired import rank_sum
 
 ControlTestName = Literal["signed_rank", "paired_t", "rank_sum"]
 ControlAdjust = Literal["bh", "holm", "none"]

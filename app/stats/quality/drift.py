@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from app.stats.adjust import bh
 from app.stats.plain import number
 from app.stats.quality.levels import levels
 from app.stats.quality.panel import Cells
 from app.stats.ratings import Bools, Codes, Floats
+from app.stats.testing.adjust import bh
 
 REFERENCE = 0.5
 DECISION = 5.0

@@ -8,7 +8,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.stats.adjust import bh
 from app.stats.quality.alike import Alike
 from app.stats.quality.drift import CHANCE, Drift
 from app.stats.quality.panel import Against
@@ -16,6 +15,7 @@ from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.quality.within import WithinTasks
+from app.stats.testing.adjust import bh
 
 Check = Literal["controls", "habits", "speed", "panel", "repeats", "drift", "within_tasks", "alike"]
 CHECKS: tuple[Check, ...] = get_args(Check)

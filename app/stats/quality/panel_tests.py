@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.stats.adjust import bh
 from app.stats.quality.levels import Levels
 from app.stats.quality.outlying import MIN_RATERS, NORMAL, TINY, outlying
 from app.stats.quality.panel import MIN_ITEMS, Against, Cells, spearman
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.ratings import Bools, Floats, Ratings
+from app.stats.testing.adjust import bh
 
 RUN_SPREAD = 0.35
 ROUND_SPREAD = 0.5

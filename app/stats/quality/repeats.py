@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.stats.adjust import bh
 from app.stats.plain import number
 from app.stats.quality.pairing import Pairs, pairs_of
 from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Links
+from app.stats.testing.adjust import bh
 
 SLACK = 1e-9
 """|a − b| ≤ t + SLACK counts as within t (decisions §9)."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.adjust import bh
 from app.stats.quality.simulated import Tally, refined
 from app.stats.ratings import Bools, Codes, Floats
+from app.stats.testing.adjust import bh
 
 CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 MIN_JUDGMENTS = 20

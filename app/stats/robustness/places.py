@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from app.stats.result import Ranking
+from app.stats.ranking.result import Ranking
 
 
 @dataclass(frozen=True, slots=True)

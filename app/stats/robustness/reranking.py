@@ -10,10 +10,10 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Panel, apart, panel, rounded, segment_scores
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.rater_moments import normalized
 from app.stats.ratings import Codes, Ratings, Role
-from app.stats.result import Ranking
 from app.stats.robustness.changes import Change, Group, Known, applied, changes, why_none
 from app.stats.robustness.places import Difference, Places, difference, places_of
 from app.stats.selection import Dropped, Selection, select

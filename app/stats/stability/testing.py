@@ -9,8 +9,8 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.permutation import all_patterns
 from app.stats.ratings import Floats
+from app.stats.testing.permutation import all_patterns
 
 Claims = npt.NDArray[np.int8]
 Tallies = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from app.stats.result import PairRow, Ranking
+from app.stats.ranking.result import PairRow, Ranking
 
 LEVELS: Final = (0.01, 0.05, 0.1, 0.5)
 Pair = tuple[str, str]

@@ -10,10 +10,10 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.gate import Rule, decide
-from app.stats.ranking import rank
+from app.stats.gate.gate import Rule, decide
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
-from app.stats.result import Ranking
 from app.stats.validation.counted import Counted
 from app.stats.validation.found import Truth, found_in
 from app.stats.validation.worlds import World, campaign, campaigns

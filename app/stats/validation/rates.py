@@ -10,10 +10,10 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.design_checks import share_with_same_raters
-from app.stats.ranking import rank
+from app.stats.ranking.design_checks import share_with_same_raters
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import Ranking
 from app.stats.side_tables import Documents
 from app.stats.validation.counted import Counted
 from app.stats.validation.found import LEVELS, Truth, found_in

@@ -19,7 +19,7 @@ from app.reports.power.work import Planner
 from app.reports.source.model_ratings import Modelled, drawn
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
-from app.stats.planning import DEFAULTS
+from app.stats.planning.planning import DEFAULTS
 from app.stats.ratings import Ratings, Scale
 from app.stats.side_tables import Documents
 from app.stats.validation.worlds import WORLDS, WorldName, campaign

@@ -20,7 +20,7 @@ from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
-from app.stats.result import SegmentTable
+from app.stats.ranking.result import SegmentTable
 
 WIDER = (-0.25, 1.5)
 FORMULAS = ["=cmd()", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]

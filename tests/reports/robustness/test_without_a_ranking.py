@@ -17,7 +17,7 @@ from app.reports.multiverse.choices import different
 from app.reports.robustness import report as robustness
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.multiverse.space import Excluding, Space
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import Experiments
 from app.stats.validation.rates import MEANING, WORLDS, KeptRate, Validation

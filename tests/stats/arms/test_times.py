@@ -16,7 +16,7 @@ from scipy import stats
 from app.stats.arms.pace import Paced, fatigue, learning
 from app.stats.arms.times import LENGTHS, Measured, Work, bucket_name, measured, ratio
 from app.stats.ratings import Kind, Ratings
-from app.stats.timing import change, trimmed
+from app.stats.timing.timing import change, trimmed
 
 
 def drawn(seed: int) -> Work:

@@ -10,7 +10,7 @@ import pytest
 from app.stats.components.fit import Fit, fit
 from app.stats.components.generalizability import components_of, hidden, of_contrasts, planned
 from app.stats.components.observations import observations
-from app.stats.planning import Layout, contrast_variance
+from app.stats.planning.planning import Layout, contrast_variance
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed
 

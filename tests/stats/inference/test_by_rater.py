@@ -12,9 +12,9 @@ from app.stats.aggregate import panel, segment_scores
 from app.stats.inference.by_document import precision
 from app.stats.inference.by_rater import of_new_raters
 from app.stats.intervals import half_widths
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import PairRow, Ranking
 from app.stats.side_tables import Documents
 
 PLAIN = replace(NAMED["recommended"], normalize="none", rank_sets=False, influence=False)

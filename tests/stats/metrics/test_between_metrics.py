@@ -14,7 +14,7 @@ from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import separation, swaps
 from app.stats.metrics.pairs import PairValues, pair_values
 from app.stats.metrics.swaps import MEASURES, Common, compare, exchanged, exchanges
-from app.stats.permutation import drawn_patterns
+from app.stats.testing.permutation import drawn_patterns
 
 
 def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> Common:

@@ -14,9 +14,9 @@ from app.domain.recipe import NAMED, Exclusion, Recipe
 from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, Scored, branch
 from app.stats.multiverse.shares import shares
 from app.stats.multiverse.space import TESTS, Excluding, Space
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import PairRow
 from app.stats.ratings import Ratings, Scale
-from app.stats.result import PairRow
 from app.stats.side_tables import Documents
 from tests.stats.multiverse.counting import check_shares
 

@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking import rank
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.result import Ranking
 
 PLAIN = replace(NAMED["recommended"], influence=False, rank_sets=False)
 TIED = np.repeat([0.0, 0.6, 1.2, 1.8, 2.4], 2)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from app.domain.recipe import NAMED
-from app.stats.design_checks import connected_systems, share_with_same_raters
-from app.stats.gate import Rule
+from app.stats.gate.gate import Rule
+from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
 from app.stats.validation.counted import Counted, lower_bound, upper_bound
 from app.stats.validation.designs import design, even, lognormal, one_giant
 from app.stats.validation.measured import false_gates, measured

@@ -1,0 +1,174 @@
+"""May the candidate take the baseline's place? One claim about one pair, decided by confidence bounds.
+
+better: the one-sided lower bound of the difference is above 0. not_worse: it is above −margin. equivalent: both
+bounds are inside ±margin, which is two one-sided tests (TOST). Bounds are Student's t, or Hall's correction for skewed
+documents where that is the more careful.
+
+Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; Hall 1992 (skewness); decisions, §4
+(intervals), §10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+
+from app.domain.errors import Invalid
+from app.stats.aggregate import Indices, Panel, rounded
+from app.stats.gate.skewness import Careful, skewness
+from app.stats.inference.by_document import Precision, of_difference, precision
+from app.stats.ratings import Floats
+from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
+
+Claim = Literal["better", "not_worse", "equivalent"]
+Verdict = Literal["better", "worse", "not_worse", "equivalent", "inconclusive", "no_data"]
+CONSTANT = "the difference is the same on every document, so there is no error to test it with"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is claimed of the candidate. margin: of not_worse and equivalent, above 0. alpha: of each one-sided test.
+
+    Raises Invalid for a margin or a level that makes no rule.
+    """
+
+    claim: Claim = "better"
+    margin: float = 0.0
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 0.5:
+            raise Invalid("alpha must lie between 0 and 0.5")
+        if self.claim != "better" and not (isfinite(self.margin) and self.margin > 0):
+            raise Invalid(f"the claim {self.claim} needs a margin above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the data say of a claim.
+
+    holds: the claim is shown. p_value: the smallest level at which it would be; None without an error to test with.
+    difference: candidate minus baseline, positive where the candidate is better. low, high: one-sided bounds at alpha,
+    so the ends of the 1 − 2·alpha interval. documents: behind the difference. skewness: of these, candidate minus
+    baseline. why: of no_data and of p None.
+    """
+
+    verdict: Verdict
+    holds: bool
+    p_value: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    standard_error: float | None = None
+    documents: int = 0
+    why: str | None = None
+    skewness: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """The difference of two systems by document: Σsums/Σweights is the whole.
+
+    known: its error. segments: behind it; paired: common.
+    """
+
+    sums: Floats
+    weights: Floats
+    known: Precision
+    segments: int
+    paired: bool
+
+
+def difference_by_document(panel: Panel, candidate: int, baseline: int, sign: int, *, paired: bool) -> Apart:
+    """How far the candidate is ahead on each document.
+
+    Parameters
+    ----------
+    candidate, baseline : rows of the panel. sign : +1 where a larger score is better.
+    paired : over common segments, d_D with the number (or weight) of those; else each system by its own score, and
+        the values are the difference of the scores plus the deviation of each document, of weight 1.
+    """
+    if paired:
+        both = panel.present[candidate] & panel.present[baseline]
+        weights = panel.weights(both)
+        ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
+        sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
+        sums, held = sums[held > 0], held[held > 0]
+        return Apart(sums, held, precision(sums, held), int(both.sum()), paired=True)
+    sums, counts = sign * panel.document_sums(), panel.document_weights()
+    either = (counts[candidate] > 0) | (counts[baseline] > 0)
+    n = int(either.sum())
+    deviation = np.zeros(n)
+    for row, turn in ((candidate, 1), (baseline, -1)):
+        total = counts[row].sum()
+        deviation += turn * n * ((sums[row] - counts[row] * (sums[row].sum() / total)) / total)[either]
+    means = sign * panel.means()
+    known = of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
+    segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
+    return Apart(means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False)
+
+
+def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision | None = None) -> Decision:
+    """Decide a claim by Student's t over documents, corrected for skewness where that is the more careful.
+
+    Parameters
+    ----------
+    sums, weights : from `difference_by_document`, shape (D,).
+    known : how well the difference is known, from there too; None takes it from sums and weights.
+
+    Fewer than six documents decide nothing. Where every document has the same difference there is no error: then a
+    margin is compared with the difference itself, and better is never claimed.
+
+    Examples
+    --------
+    >>> found = decide(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8), Rule("not_worse", 0.5))
+    >>> found.verdict, round(found.p_value, 6), round(found.low, 3)
+    ('not_worse', 6.8e-05, 1.557)
+    """
+    documents = int((np.asarray(weights) > 0).sum())
+    if documents < FEWEST_DOCUMENTS:
+        return no_data(documents)
+    counts = np.asarray(weights, dtype=np.float64)
+    difference = float(rounded(np.asarray(sums.sum() / counts.sum())))
+    known = precision(sums, counts) if known is None else known
+    error = float(known.error)
+    if round(error, 10) == 0:
+        verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)
+        ends = difference, difference
+        return Decision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
+    bounds = Careful(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
+    low, high = bounds.low(rule.alpha), bounds.high(rule.alpha)
+    verdict = _verdict(low, high, rule)
+    p = _p_value(bounds, rule)
+    return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
+
+
+def no_data(documents: int = 0, why: str | None = None) -> Decision:
+    """Too few documents to decide anything, or nothing can be told for another reason."""
+    if why is not None:
+        return Decision("no_data", holds=False, documents=documents, why=why)
+    have = f"{documents or 'no'} document{'' if documents < 2 else 's'}"
+    why = f"{have} to compare on: at least {FEWEST_DOCUMENTS} are needed"
+    return Decision("no_data", holds=False, documents=documents, why=why)
+
+
+def _verdict(low: float, high: float, rule: Rule) -> Verdict:
+    """What the bounds show; a verdict other than the claim says that it is wrong."""
+    margin = rule.margin
+    if rule.claim == "better":
+        return "better" if low > 0 else "worse" if high < 0 else "inconclusive"
+    if rule.claim == "not_worse":
+        return "not_worse" if low > -margin else "worse" if high < -margin else "inconclusive"
+    if -margin < low and high < margin:
+        return "equivalent"
+    return "better" if low > margin else "worse" if high < -margin else "inconclusive"
+
+
+def _p_value(known: Careful, rule: Rule) -> float:
+    if rule.claim == "better":
+        return known.p_above(0.0)
+    from_below = known.p_above(-rule.margin)
+    return from_below if rule.claim == "not_worse" else max(from_below, known.p_below(rule.margin))

@@ -1,0 +1,112 @@
+"""Would a study run again show the same? Simulated from outputs that several raters rated.
+
+Every simulated study draws as many documents as there are, anew and with replacement from each bucket, and one rater
+for each item by the allocator that assigns real campaigns. So the raters of a bucket stay the same people, and a study
+has one rating an item, however many the campaign has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.design.simulate import simulate
+from app.domain.errors import Invalid
+from app.stats.gate.gate import Rule, decide
+from app.stats.normalize import Method
+from app.stats.ratings import Ratings
+from app.stats.replication import Replication, replication
+from app.stats.stability.chunks import Simulator
+from app.stats.stability.curves import Point, run
+from app.stats.stability.extraction import MultiplyRated, multiply_rated
+from app.stats.stability.request import Assignment, Request, StudyDesign
+from app.stats.stability.studies import ItemSums, collect, document_sums, item_sums
+
+STUDIES = 250
+SIMULATED = "simulated"
+ENOUGH = 0.8
+"""Share of the documents that must be rated several times, so that studies on these are studies of the campaign."""
+FEWEST = 6
+
+
+def rated_several_times(ratings: Ratings, documents: int) -> MultiplyRated | None:
+    """The multiply-rated part of what an analysis uses; None where too few of its documents are.
+
+    documents : that the analysis compares on.
+    """
+    try:
+        data = multiply_rated(ratings)
+    except Invalid:
+        return None
+    n = len(data.documents)
+    return data if n >= FEWEST and n >= ENOUGH * documents else None
+
+
+def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> Point:
+    """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
+    design = StudyDesign(Assignment("psxs"), method)
+    asked = Request((design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed)
+    request = asked.resolved(len(data.documents), len(data.systems))
+    return run(Simulator(data, request))[0].points[0]
+
+
+def simulated(
+    data: MultiplyRated,
+    pair: tuple[int, int],
+    method: Method,
+    rule: Rule,
+    *,
+    difference: float,
+    seed: int,
+    studies: int = STUDIES,
+) -> Replication:
+    """Shares of simulated studies that find the same direction, and in which the claim holds again.
+
+    Parameters
+    ----------
+    pair : codes of candidate and baseline in `data.systems`. method : normalization within each study.
+    difference : that the gate found, under the same normalization, positive where the candidate is better: raw scores
+        may order the two the other way round.
+
+    Returns
+    -------
+    same_direction is None where the gate found no difference.
+    """
+    rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
+    items = item_sums(data)
+    buckets = [np.flatnonzero(data.bucket == bucket) for bucket in range(len(data.pools))]
+    same = again = 0
+    for _ in range(studies):
+        documents = np.sort(np.concatenate([rng.choice(own, size=own.size) for own in buckets]))
+        apart = _study(rng, items, documents, pair, method)
+        found = decide(apart, items.n_segments[documents], rule)
+        same += found.difference is not None and found.difference * difference > 0
+        again += found.holds
+    error, why = None, None if difference else "the systems are equal: there is no direction to find again"
+    direction = same / studies if difference else None
+    return Replication(direction, again / studies, difference, error, len(data.documents), SIMULATED, why)
+
+
+def _study(
+    rng: np.random.Generator, items: ItemSums, documents: np.ndarray, pair: tuple[int, int], method: Method
+) -> np.ndarray:
+    """Differences of document sums in one simulated study, positive where the candidate is better, shape (D,)."""
+    data = items.data
+    raters = simulate(
+        rng,
+        grouping="psxs",
+        bucket_of_document=data.bucket[documents],
+        n_systems=len(data.systems),
+        pools=data.pools,
+        n_raters=len(data.raters),
+        studies=1,
+        entropy=None,
+        ratings=1,
+    )
+    sums = document_sums(collect(items, documents, raters), method)[0]
+    sign = 1.0 if data.higher_is_better else -1.0
+    return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
+
+
+def forecast(sums: np.ndarray, weights: np.ndarray, rule: Rule) -> Replication:
+    """The chances in closed form, from the documents of the one study that there is."""
+    return replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

@@ -1,0 +1,70 @@
+"""MQM 2.0 scores of systems: the penalties of segments, each the mean of its raters, over the words of their sources.
+
+Source of the score: `app.stats.mqm2.mqm2`. The mean over raters keeps the words of a text that several judged from
+counting several times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.mqm2.mqm2 import Scored, Threshold, scored
+from app.stats.ratings import Bools, Codes, Floats, Ratings
+
+
+@dataclass(frozen=True, slots=True)
+class OfSystem:
+    """One system. words: EWC, of the sources of its segments. scored: None where these have no words."""
+
+    system: int
+    n_segments: int
+    n_ratings: int
+    words: float
+    critical: int
+    scored: Scored | None
+
+
+def of_systems(
+    rows: Ratings, critical: Codes, words: Floats, *, threshold: Threshold | None = None, critical_fails: bool = True
+) -> tuple[OfSystem, ...]:
+    """Scores of every system that has rows, by system code.
+
+    Parameters
+    ----------
+    rows : penalties of segments whose words are known (`known_words`).
+    critical : shape (n_rows,), critical errors marked in each.
+    words : shape (n_segments,), by segment code.
+    """
+    penalty, system, segment = _segment_penalties(rows)
+    found = []
+    for code in np.unique(system).tolist():
+        own, mine = system == code, rows.system == code
+        total, serious = float(words[segment[own]].sum()), int(critical[mine].sum())
+        points = float(penalty[own].sum())
+        score = scored(points, total, serious, threshold=threshold, critical_fails=critical_fails) if total else None
+        found.append(OfSystem(code, int(own.sum()), int(mine.sum()), total, serious, score))
+    return tuple(found)
+
+
+def known_words(rows: Ratings, words: Floats) -> Bools:
+    """Rows of segments whose words are known, shape (n_rows,). words: by segment code, NaN where unknown."""
+    known = np.append(~np.isnan(words), False)  # the code of no segment is −1
+    return np.asarray(known[rows.segment], dtype=np.bool_)
+
+
+def _segment_penalties(rows: Ratings) -> tuple[Floats, Codes, Codes]:
+    """Penalty of each (system, segment): the mean over its raters of the mean of each; with both codes."""
+    by_rater, at_rater = np.unique(
+        np.stack((rows.system, rows.segment, rows.rater)).astype(np.int64), axis=1, return_inverse=True
+    )
+    of_rater = _means(rows.score, at_rater.ravel(), by_rater.shape[1])
+    by_segment, at_segment = np.unique(by_rater[:2], axis=1, return_inverse=True)
+    of_segment = _means(of_rater, at_segment.ravel(), by_segment.shape[1])
+    system, segment = by_segment.astype(np.int32)
+    return of_segment, system, segment
+
+
+def _means(values: Floats, group: np.ndarray[tuple[int, ...], np.dtype[np.intp]], n: int) -> Floats:
+    return np.bincount(group, values, minlength=n) / np.bincount(group, minlength=n)

@@ -1,0 +1,210 @@
+"""Studies of scores that are not normal: drawn segment by segment, tested as the normal ones are; and clusters of any.
+
+Sources: PB-4 of the methods; Holm 1979.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from scipy import special
+
+from app.domain.errors import Invalid
+from app.domain.recipe import ClusterRule
+from app.stats.planning.planning import Components, Layout
+from app.stats.planning.scores import Drawn
+from app.stats.planning.studies import (
+    MOST_DRAWN,
+    MOST_HELD,
+    Panel,
+    TooLarge,
+    contrasts,
+    dealt,
+    degrees_of,
+    document_means,
+    lengths_of,
+    ratio,
+    significant,
+    t_claims,
+)
+from app.stats.ranking.clusters import clusters
+from app.stats.ratings import Floats
+
+_AT_ONCE = 1_000_000
+Draw = Callable[[int, Floats, np.random.Generator], tuple[Floats, Floats | None]]
+"""So many studies of systems of these true means: sums by document, larger is better, shape (studies, S, D), and the
+segments behind them, (studies, D); None where all documents are as long, and sums are means."""
+
+
+def most_segments(layout: Layout) -> int:
+    """Of a document where they are drawn one by one: of the longest, or of every one the mean, rounded, at least 1."""
+    return max(layout.lengths, default=max(1, round(layout.segments)))
+
+
+def drawn_means(
+    scores: Drawn,
+    layout: Layout,
+    panel: Panel,
+    *,
+    shifts: Floats,
+    studies: int,
+    rng: np.random.Generator,
+    lengths: Floats | None = None,
+) -> Floats:
+    """Document scores of every system in studies on new documents with new raters, (studies, S, D); larger is better.
+
+    shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `lengths_of`; all as long
+    by default.
+    """
+    d, m, s = layout.documents, most_segments(layout), len(shifts)
+    c, shared = scores.latent.parts, scores.latent.shared
+    raters = dealt(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
+    n, document, segment = np.ogrid[:studies, :d, :m]
+    n, document, segment = (one[..., None, None] for one in (n, document, segment))
+    system = np.arange(s)[:, None]
+
+    def normal(variance: float, *shape: int) -> Floats:
+        return rng.normal(0.0, sqrt(variance), (studies, *shape))
+
+    severity, by_document = normal(c.rater, panel.n_raters), normal(c.rater_doc, d, panel.n_raters)
+    value = normal(c.residual, d, m, s, layout.ratings_per_item)
+    value += normal(shared, d, m, 1, 1)
+    value += normal(c.doc_system, d, 1, s, 1) + normal(c.segment_system, d, m, s, 1)
+    value += severity[n, raters] + by_document[n, document, raters]
+    value += normal(c.rater_segment, d, m, panel.n_raters)[n, document, segment, raters]
+    value += normal(c.rater_doc_system, d, 1, s, layout.ratings_per_item)
+    if not layout.fixed_panel:
+        value += normal(c.rater_system, s, panel.n_raters)[n, system, raters]
+    rated = scores.score(value + shifts[:, None]).mean(axis=4)
+    if lengths is None:
+        return np.asarray(rated.mean(axis=2).transpose(0, 2, 1), dtype=np.float64)
+    there = np.arange(m) < lengths[:, :, None]
+    return np.asarray(np.einsum("ndms,ndm->nsd", rated, there) / lengths[:, None, :], dtype=np.float64)
+
+
+def drawn_power(
+    scores: Drawn, layout: Layout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulated_power`.
+
+    Raises NoSuchScores where no two systems can be so far apart, TooLarge.
+    """
+    shifts = scores.apart(difference)
+    if layout.documents < 2:
+        return 0, studies
+    panel, found, wanted = Panel.one(layout), 0, 0
+    for n in _batches(layout, 2, studies):
+        counts = lengths_of(layout, n, rng) if layout.lengths else None
+        means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
+        sums, counts = _summed(means, counts)
+        found += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
+        wanted += n
+    return found, wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Clusters that a study tells apart. mean: of the studies, error: its standard error. studies: drawn."""
+
+    mean: float
+    error: float
+    studies: int
+
+
+def expected_clusters(
+    draw: Draw,
+    layout: Layout,
+    *,
+    means: Floats | None = None,
+    between: float = 0.0,
+    systems: int = 2,
+    rule: ClusterRule,
+    alpha: float,
+    holm: bool,
+    studies: int,
+    rng: np.random.Generator,
+) -> Clusters:
+    """Number of clusters that a study is expected to find: paired t-tests over documents, corrected, then `rule`.
+
+    Parameters
+    ----------
+    means : true system scores, larger is better; without them drawn for each study with variance `between` for
+        `systems` systems.
+    holm : correct the pairs of a study by Holm; else each at alpha.
+
+    Raises
+    ------
+    TooLarge
+        A study is too large to be drawn.
+    Invalid
+        Fewer than two systems, or no rule.
+    """
+    n_systems = systems if means is None else len(means)
+    if n_systems < 2 or rule == "none":
+        raise Invalid("clusters take two systems and a rule")
+    if layout.documents < 2:
+        return Clusters(1.0, 0.0, studies)
+    found: list[int] = []
+    for n in _batches(layout, n_systems, studies):
+        for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
+            found += _counted(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
+    counts = np.array(found, dtype=np.float64)
+    error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
+    return Clusters(float(counts.mean()), error, counts.size)
+
+
+def normal_draw(components: Components, layout: Layout) -> Draw:
+    """Normal scores, as `simulated_power` draws them."""
+    panel = Panel.one(layout)
+
+    def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
+        counts = lengths_of(layout, n, rng) if layout.lengths else None
+        made = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        return _summed(made, counts)
+
+    return draw
+
+
+def shaped_draw(scores: Drawn, layout: Layout) -> Draw:
+    """Scores of a marginal of their own; means beyond its ends are at the ends."""
+    panel = Panel.one(layout)
+
+    def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
+        counts, shifts = lengths_of(layout, n, rng) if layout.lengths else None, scores.around(means)
+        return _summed(drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts)
+
+    return draw
+
+
+def _summed(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
+    return (means, None) if counts is None else (means * counts[:, None, :], counts)
+
+
+def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
+    """Clusters of each study; shapes as of a `Draw`."""
+    n, n_systems, _ = sums.shape
+    apart, error = contrasts(sums, counts)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    told = significant(p, alpha, holm=holm)
+    first, second = np.triu_indices(n_systems, k=1)
+    wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
+    wins[:, first, second], wins[:, second, first] = told & (apart > 0), told & (apart < 0)
+    order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
+    found = []
+    for one, place in zip(wins, order, strict=True):
+        numbers = clusters(one[np.ix_(place, place)], rule)
+        found.append(max(numbers or (1,)))
+    return found
+
+
+def _batches(layout: Layout, systems: int, studies: int) -> list[int]:
+    """Sizes of batches of studies that are held at once; very large studies are drawn less often, at least 20 times."""
+    ratings = 4 * systems * layout.ratings_per_item
+    each = layout.documents * most_segments(layout) * (layout.raters + ratings)
+    if each > MOST_HELD:
+        raise TooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
+    wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)
+    return [min(step, wanted - start) for start in range(0, wanted, step)]

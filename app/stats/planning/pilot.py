@@ -1,0 +1,205 @@
+"""Power and stability from the documents of a pilot, drawn again: no variance components, no normal distribution.
+
+Documents are drawn with replacement. Where the pilot's outputs were rated by several raters, each study deals them
+anew by the allocator; where every output was rated once, it keeps its rating, and what other raters would have given
+stays unknown: studies then differ in documents only.
+
+Sources: PB-4 (simulation) and decisions §7 (document bootstrap) of the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.design.design import Grouping
+from app.design.simulate import simulate
+from app.domain.errors import Invalid
+from app.stats.aggregate import panel, segment_scores
+from app.stats.planning.studies import contrasts, critical, degrees_of, t_claims
+from app.stats.ratings import Floats, Ratings
+from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, multiply_rated
+from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of
+from app.stats.stability.studies import collect, document_sums, item_sums
+
+FEWEST_DOCUMENTS = 6
+MOST_HELD = 2_000_000
+"""Sums of documents, and pairs, of the studies that are held at once."""
+
+Drawn = tuple[Floats, Floats]
+
+
+class TooFewDocuments(Invalid):
+    """A pilot needs six documents that all systems were rated on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """Ratings that studies are drawn from.
+
+    systems: labels. documents: that all systems were rated on. draw: studies of so many documents: sums by document,
+    larger is better, shape (n, S, D), and segments behind them, (n, D). full: what all its documents say, the same
+    with n = 1. rated_anew: studies deal ratings anew; else they differ in documents only.
+    """
+
+    systems: tuple[str, ...]
+    documents: int
+    draw: Callable[[np.random.Generator, int, int], Drawn]
+    full: Drawn
+    rated_anew: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapForecast:
+    """What studies that draw the pilot's documents again would find, and whether they would agree; see StudyForecast.
+
+    pairs_again: of each pair (in the order of the systems) the share of studies in which it is significant in the
+    direction of the whole pilot.
+    """
+
+    srp: float
+    mc_error: float
+    mean_significant_pairs: float
+    share_without_significance: float
+    kendall_tau: float | None
+    retained_claims: float
+    same_direction: tuple[float, ...]
+    significant_again: tuple[float, ...]
+    studies: int
+    documents: int
+
+
+def pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> Pilot:
+    """Make ratings ready to be drawn from; multiply-rated documents alone where there are enough of them.
+
+    Raises TooFewDocuments, Invalid for fewer than two systems.
+    """
+    try:
+        data = multiply_rated(ratings)
+    except NotMultiplyRated:
+        return _as_rated(ratings)
+    if len(data.documents) < FEWEST_DOCUMENTS or int(data.pool_size.min()) < ratings_per_item:
+        return _as_rated(ratings)
+    return _dealt_anew(data, grouping, ratings_per_item)
+
+
+def _as_rated(ratings: Ratings) -> Pilot:
+    laid = panel(segment_scores(ratings), ratings.labels)
+    if laid.systems.size < 2:
+        raise Invalid("a difference takes two systems")
+    common = laid.present.all(axis=0)
+    at = np.flatnonzero(common)
+    documents, document = np.unique(laid.document[at], return_inverse=True)
+    if documents.size < FEWEST_DOCUMENTS:
+        there = "no document has" if not documents.size else f"{documents.size} document"
+        there += "" if not documents.size else " has" if documents.size == 1 else "s have"
+        raise TooFewDocuments(f"{there} segments that all systems were rated on; it takes {FEWEST_DOCUMENTS}")
+    counts = np.bincount(document).astype(np.float64)
+    by_document = [np.bincount(document, weights=row[at] * ratings.better_sign) for row in laid.score]
+    sums: Floats = np.array(by_document, dtype=np.float64)
+
+    def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:
+        chosen = rng.integers(documents.size, size=(studies, size))
+        return sums[:, chosen].transpose(1, 0, 2), counts[chosen]
+
+    names = tuple(ratings.labels.systems[i] for i in laid.systems)
+    return Pilot(names, int(documents.size), draw, (sums[None], counts[None]), rated_anew=False)
+
+
+def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) -> Pilot:
+    items, sign = item_sums(data), 1.0 if data.higher_is_better else -1.0
+    n_documents, n_systems = len(data.documents), len(data.systems)
+
+    def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:
+        sums, counts = np.empty((studies, n_systems, size)), np.empty((studies, size))
+        for study in range(studies):
+            chosen = np.sort(rng.integers(n_documents, size=size))
+            raters = simulate(
+                rng,
+                grouping=grouping,
+                bucket_of_document=data.bucket[chosen],
+                n_systems=n_systems,
+                pools=data.pools,
+                n_raters=len(data.raters),
+                studies=1,
+                ratings=ratings_per_item,
+            )
+            found = collect(items, chosen, raters)
+            sums[study] = sign * document_sums(found, "none")[0].T
+            counts[study] = found.n_segments
+        return sums, counts
+
+    whole = np.stack([_totals(data, s) for s in range(n_systems)]) * sign
+    return Pilot(data.systems, n_documents, draw, (whole[None], data.n_segments[None].astype(float)), rated_anew=True)
+
+
+def _totals(data: MultiplyRated, system: int) -> Floats:
+    """Sums by document of the mean over raters."""
+    there = np.arange(data.score.shape[2]) < data.pool_size[data.document][:, None]
+    mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.pool_size[data.document]
+    return np.asarray(np.bincount(data.document, weights=mean), dtype=np.float64)
+
+
+def _batches(source: Pilot, studies: int, documents: int) -> Iterator[int]:
+    """Sizes of batches of studies that are held at once."""
+    step = max(1, MOST_HELD // (len(source.systems) ** 2 + len(source.systems) * documents))
+    return (min(step, studies - start) for start in range(0, studies, step))
+
+
+def resampled_power(
+    source: Pilot, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Share of studies and pairs in which two systems `difference` apart would be told apart, and its standard error.
+
+    Every pair of the pilot is moved to be that far apart; what varies is the pilot's own. The standard error is that
+    of drawing finitely many studies. A design with fewer than two documents finds nothing.
+    """
+    if documents < 2:
+        return 0.0, 0.0
+    true, _ = contrasts(*source.full)
+    shares = []
+    for n in _batches(source, studies, documents):
+        sums, counts = source.draw(rng, n, documents)
+        apart, error = contrasts(sums, counts)
+        moved = apart - true + difference
+        reach = critical(degrees_of(sums, counts), alpha)[:, None] * error
+        shares.append(((moved > 0) & (moved >= reach)).mean(axis=1))
+    each = np.concatenate(shares)
+    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0
+
+
+def forecast_bootstrap(
+    source: Pilot, *, alpha: float = 0.05, studies: int = 250, documents: int | None = None, rng: np.random.Generator
+) -> BootstrapForecast:
+    """Forecast SRP, and of each pair whether it would be found again, by drawing documents.
+
+    What every study shares, the documents that happened to be in the pilot, makes studies agree more than new studies
+    would; to draw them once more for each study (`replication.bootstrapped`) allows for that, pair by pair.
+    """
+    size = documents or source.documents
+    claims, scores = [], []
+    for n in _batches(source, studies, size):
+        sums, counts = source.draw(rng, n, size)
+        claims.append(t_claims(sums, alpha, counts))
+        scores.append(sums.sum(axis=2) / counts.sum(axis=1)[:, None])
+    claimed, means = np.concatenate(claims), np.concatenate(scores)
+    order = order_of(means, 1)
+    group = compare(means, claimed, order)
+    error = monte_carlo_error([group])
+    full_sums, full_counts = source.full
+    true = order_of(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
+    made = np.abs(claimed).sum(axis=1, dtype=np.int64)
+    return BootstrapForecast(
+        srp=srp_of([group]),
+        mc_error=0.0 if np.isnan(error) else error,
+        mean_significant_pairs=float(made.mean()),
+        share_without_significance=float((made == 0).mean()),
+        kendall_tau=min(1.0, group.tau[0] / group.tau[1]) if group.tau[1] else None,
+        retained_claims=group.retained / group.pairs,
+        same_direction=tuple(((order == true) & (true != 0)).mean(axis=0).tolist()),
+        significant_again=tuple(((claimed == true) & (true != 0)).mean(axis=0).tolist()),
+        studies=studies,
+        documents=size,
+    )

@@ -1,0 +1,72 @@
+"""How many raters a difference takes, documents given: the closed form of a plan solved for the raters.
+
+Source: PB-4 of the methods; the variance of a contrast is `planning.contrast_variance`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+
+from app.stats.planning.planning import ROUNDING, Components, Grouping, Layout, contrast_variance, detectable
+
+MOST_RATERS = 1_000_000
+"""No number of raters beyond these is named."""
+_WITHOUT_END = 10**18
+_SHARED: dict[Grouping, str] = {"psxs": "documents", "system_balanced": "outputs", "none": "outputs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """least: fewest raters that are enough, None where no number is. told: why, or what to know of the number."""
+
+    least: int | None
+    told: str | None = None
+
+
+def raters_needed(
+    components: Components, layout: Layout, *, difference: float, systems: int, alpha: float = 0.05, power: float = 0.8
+) -> Panel:
+    """Fewest raters with whom the detectable difference is at most `difference`; alpha is split over all pairs.
+
+    V = a + b/R in every grouping, a with raters without end, b/R rater × system less what a grouping adds by 1 − 1/R;
+    so R = b/(wanted − a). Where b is not above 0, more raters lower nothing. There are no more raters than shares of
+    the work: documents × ratings an item, and that many for each system where its outputs are dealt apart.
+    `layout.raters` does not matter.
+
+    >>> c = Components(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
+    >>> raters_needed(c, Layout(60, 5, 6), difference=0.7, systems=2).least
+    6
+    """
+    one = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    wanted, fewest = (difference / one) ** 2, layout.ratings_per_item
+    endless = contrast_variance(components, replace(layout, raters=_WITHOUT_END))
+    falling = contrast_variance(components, replace(layout, raters=1)) - endless
+    if falling <= 0:
+        if endless + falling / fewest > wanted:
+            return Panel(None, "more raters do not lower the standard error here")
+        return Panel(fewest, "more raters raise the standard error here" if falling else None)
+    rest = wanted - endless
+    if rest <= 0:
+        found = f"differences up to {one * sqrt(endless):.3g} are not found"
+        return Panel(None, f"with {layout.documents:,} documents no number of raters is enough: {found}")
+    shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else systems)
+    falling *= 1 - ROUNDING
+    if falling > shares * rest:
+        return Panel(None, f"it takes more raters than there are {_SHARED[layout.grouping]} to share out")
+    return Panel(max(fewest, ceil(falling / rest)))
+
+
+def raters_at_least(
+    components: Components, layout: Layout, *, difference: float, systems: int, alpha: float = 0.05, power: float = 0.8
+) -> int | None:
+    """Fewest raters with whom some number of documents is enough: 2σ²_rs/R below the variance wanted, as the floor.
+
+    Those who rate an item for a fixed panel; None above a million. `layout.documents` and `.raters` do not matter.
+    """
+    one = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    wanted = (difference / one) ** 2
+    left = 0.0 if layout.fixed_panel else 2 * components.rater_system
+    if left >= MOST_RATERS * wanted:
+        return None
+    return max(layout.ratings_per_item, int(left / wanted) + 1)

@@ -1,0 +1,199 @@
+"""Scores that are not normal, for studies that a plan would yield: many zeros and a tail (MQM), or a few levels (XSTS).
+
+A Gaussian copula. A latent normal value of every rating is the sum of what documents, outputs and raters add; a map
+that keeps order gives it the distribution of the single ratings at hand. Systems are shifted on the latent scale, by as
+much as their mean scores shall differ.
+
+Sources: PB-4 of the methods (gamma or zero-inflated for MQM, ordinal for XSTS); Cario & Nelson 1997 (normal to
+anything); Nataf 1962 (correlation of the latent values from that of the scores).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from app.domain.errors import Invalid
+from app.stats.planning.planning import Components
+from app.stats.ratings import Floats
+
+Scores = Literal["normal", "zero_inflated_gamma", "ordinal"]
+MOST_LEVELS = 101
+FURTHEST = 8.0
+"""Latent standard deviations beyond which nothing is looked for."""
+
+_Z = np.linspace(-FURTHEST - 1, FURTHEST + 1, 20_001)
+_SHIFTS = np.linspace(-FURTHEST, FURTHEST, 401)
+_TERMS = 60
+_RHO = np.linspace(0.0, 1.0, 2_001)
+
+
+class NoSuchScores(Invalid):
+    """These scores cannot be drawn from the ratings at hand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marginal:
+    """How single ratings are distributed. score: of latent values, standard normal, any shape. told: in words.
+
+    variance: of the scores.
+    """
+
+    score: Callable[[Floats], Floats]
+    variance: float
+    told: str
+
+
+def marginal(scores: Scores, ratings: Floats) -> Marginal:
+    """Fit the distribution of single ratings, all systems together. ratings : shape (n,).
+
+    Raises NoSuchScores where there are none, they are all one, or do not suit the distribution.
+    """
+    if not ratings.size:
+        raise NoSuchScores("there are no ratings to fit them to")
+    if ratings.min() == ratings.max():
+        raise NoSuchScores("every rating is the same")
+    if scores == "zero_inflated_gamma":
+        return zero_inflated_gamma(ratings)
+    if scores == "ordinal":
+        return ordinal(ratings)
+    raise NoSuchScores(f"{scores} has no distribution of its own to fit")
+
+
+def zero_inflated_gamma(ratings: Floats) -> Marginal:
+    """Share of zeros as it is, the rest gamma by moments: shape mean²/variance, scale variance/mean.
+
+    Raises NoSuchScores for scores below 0, or where those above are all one.
+    """
+    if ratings.min() < 0:
+        raise NoSuchScores("zero_inflated_gamma: there are scores below 0")
+    above = ratings[ratings > 0]
+    if above.min() == above.max():
+        raise NoSuchScores("zero_inflated_gamma: all scores above 0 are the same")
+    zeros, mean, spread = 1 - above.size / ratings.size, float(above.mean()), float(above.var())
+    shape, scale = mean**2 / spread, spread / mean
+    # A table: the inverse itself takes longer than all else. Of the upper tail, which the lower would round to 1.
+    first = float(special.ndtri(zeros)) if zeros else _Z[0]
+    at = np.linspace(max(first, _Z[0]), _Z[-1], 20_001)
+    values = scale * special.gammainccinv(shape, np.minimum(special.ndtr(-at) / (1 - zeros), 1.0))
+
+    def score(latent: Floats) -> Floats:
+        return np.asarray(np.where(latent <= first, 0.0, np.interp(latent, at, values)), dtype=np.float64)
+
+    variance = (1 - zeros) * (spread + mean**2) - ((1 - zeros) * mean) ** 2
+    told = f"{zeros:.1%} zeros, the rest gamma of mean {mean:.3g}, shape {shape:.3g}"
+    return Marginal(score, variance, told)
+
+
+def ordinal(ratings: Floats) -> Marginal:
+    """Levels with the shares that they have. Raises NoSuchScores for more than MOST_LEVELS."""
+    levels, counts = np.unique(ratings, return_counts=True)
+    if levels.size > MOST_LEVELS:
+        raise NoSuchScores(f"ordinal: {levels.size:,} different scores; at most {MOST_LEVELS} levels")
+    shares = counts / ratings.size
+    cuts = special.ndtri(np.cumsum(shares)[:-1])
+
+    def score(latent: Floats) -> Floats:
+        return np.asarray(levels[np.searchsorted(cuts, latent)], dtype=np.float64)
+
+    mean = float(shares @ levels)
+    told = f"{levels.size} levels with the shares that they have"
+    return Marginal(score, float(shares @ (levels - mean) ** 2), told)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Latent:
+    """Latent variances, 1 together. shared: what all systems of a segment have in common. Others as in Components.
+
+    fits: the components are no more than the marginal varies; else they are drawn in proportion.
+    """
+
+    shared: float
+    parts: Components
+    fits: bool
+
+    def spread(self, fixed_panel: bool) -> float:
+        """Standard deviation of one latent value; a fixed panel has no rater × system."""
+        return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
+
+
+def latent(components: Components, shape: Marginal) -> Latent:
+    """Latent variances such that the scores of one rater for two systems on one segment covary as the components say.
+
+    What the marginal varies beyond the components is common to all systems of a segment. A map that is not straight
+    weakens correlations; what they must be is looked up in the order shared, rater, rater × document,
+    rater × segment, rater × system, document × system, segment × system, rater × document × system: what is common to
+    the first of them covaries exactly, other sets nearly. A normal marginal leaves the shares as they are.
+    """
+    c = components
+    order = (c.rater, c.rater_doc, c.rater_segment, c.rater_system, c.doc_system, c.segment_system, c.rater_doc_system)
+    total = sum(order) + c.residual
+    whole = max(total, shape.variance)
+    asked = np.minimum(np.cumsum([whole - total, *order]) / whole, 1.0)
+    needed = np.interp(asked, _correlation(shape), _RHO)
+    shared, r, rd, rg, rs, ds, gs, rds = (max(0.0, float(one)) for one in np.diff(needed, prepend=0.0))
+    parts = Components(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
+    return Latent(shared, parts, fits=total <= shape.variance * (1 + 1e-9))
+
+
+def _correlation(shape: Marginal) -> Floats:
+    """Correlation of two scores whose latent values correlate by _RHO: Σ c_k² ρ^k / Σ c_k², Hermite coefficients.
+
+    Source: Nataf 1962; Mehler's formula.
+    """
+    weight = np.exp(-(_Z**2) / 2)
+    weight /= weight.sum()
+    values = shape.score(_Z)
+    mean = float(weight @ values)
+    variance = float(weight @ (values - mean) ** 2)
+    before, now, found = np.zeros_like(_Z), np.ones_like(_Z), np.zeros_like(_RHO)
+    known = 0.0
+    for k in range(1, _TERMS + 1):
+        before, now = now, (_Z * now - sqrt(k - 1) * before) / sqrt(k)
+        share = float(weight @ (values * now)) ** 2 / variance
+        found += share * _RHO**k
+        known += share
+    # Terms beyond, of a map with steps, count where the latent values are all but equal.
+    return np.asarray(found + max(0.0, 1.0 - known) * _RHO ** (_TERMS + 1), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Scores ready to be drawn: the marginal, the latent variances, and mean scores of shifts, larger is better."""
+
+    shape: Marginal
+    latent: Latent
+    sign: int
+    fixed_panel: bool
+    means: Floats
+
+    def score(self, values: Floats) -> Floats:
+        """Larger is better, of latent values of which larger is better."""
+        return self.sign * self.shape.score(self.sign * values)
+
+    def apart(self, difference: float) -> Floats:
+        """Shifts of two systems, symmetric, whose means differ by so much, shape (2,). Raises NoSuchScores beyond."""
+        differ = self.means - self.means[::-1]
+        if difference > differ[-1]:
+            raise NoSuchScores(f"no two systems can be {difference:.3g} apart on this scale")
+        half = float(np.interp(difference, differ, _SHIFTS))
+        return np.array([half, -half])
+
+    def around(self, means: Floats) -> Floats:
+        """Shifts of systems whose means differ as these do, around the mean of all ratings, (S,); within the scale."""
+        middle = float(np.interp(0.0, _SHIFTS, self.means))
+        return np.asarray(np.interp(means - means.mean() + middle, self.means, _SHIFTS), dtype=np.float64)
+
+
+def drawn(components: Components, shape: Marginal, *, better_sign: int, fixed_panel: bool = False) -> Drawn:
+    """Make scores ready to be drawn. better_sign : −1 for penalties."""
+    found = latent(components, shape)
+    spread, weight = found.spread(fixed_panel), np.exp(-(_Z**2) / 2)
+    weight /= weight.sum()
+    means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
+    return Drawn(shape, found, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))

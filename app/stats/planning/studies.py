@@ -1,0 +1,391 @@
+"""Studies that a plan would yield, drawn from variance components: their power, and whether their rankings would agree.
+
+An output's score is the mean of its segments: of a document, system × document (with segment × system over its m
+segments), and by each rater severity, rater × system, rater × document and the rest. What all systems of a document
+share cancels and is not drawn. Who judges what is dealt by the allocator that deals real campaigns.
+
+Sources: PB-4 and decisions §7 of the methods; Riley et al. 2024, §5 and appendix 10.3 (studies and SRP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from app.design.simulate import simulate
+from app.design.values import Codes
+from app.domain.errors import Invalid
+from app.stats.inference.by_document import degrees_of_freedom
+from app.stats.planning.planning import FEWEST_DOCUMENTS, Components, Layout
+from app.stats.ratings import Bools, Floats
+from app.stats.stability.srp import Group, compare, monte_carlo_error, order_of, srp_of
+from app.stats.stability.testing import Claims
+
+STUDIES, WORLDS = 50, 10
+MOST_HELD = 4_000_000
+"""Ratings of items that one world may hold."""
+
+MOST_DRAWN = 100_000_000
+"""Ratings of items that all studies of one estimate of power may draw."""
+
+_AT_ONCE = 1_000_000
+Pool = Literal["same", "new"]
+
+
+class TooLarge(Invalid):
+    """This plan is too large to be simulated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Who may judge which documents. bucket: of each document, shape (D,). pools: rater codes of each bucket."""
+
+    bucket: Codes
+    pools: tuple[Codes, ...]
+    n_raters: int
+
+    @classmethod
+    def one(cls, layout: Layout) -> Panel:
+        """All raters may judge all documents."""
+        raters = np.arange(layout.raters, dtype=np.int64)
+        return cls(np.zeros(layout.documents, dtype=np.int64), (raters,), layout.raters)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyForecast:
+    """What studies under a plan would find, and whether they would agree.
+
+    srp with mc_error, its standard error from drawing finitely many; mean_significant_pairs and
+    share_without_significance of a study; kendall_tau between studies, None where undefined; retained_claims:
+    mean |SB_e1 ∩ B_e2|; sign_error_rate: share of claims against the true order, None without claims. power: share of
+    pairs of different systems that a study finds. worlds × studies were drawn.
+    """
+
+    srp: float
+    mc_error: float
+    mean_significant_pairs: float
+    share_without_significance: float
+    kendall_tau: float | None
+    retained_claims: float
+    sign_error_rate: float | None
+    pool: Pool
+    worlds: int
+    studies: int
+
+
+def lengths_of(layout: Layout, studies: int, rng: np.random.Generator) -> Floats:
+    """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or all the mean."""
+    own = np.asarray(layout.lengths, dtype=np.float64)
+    if not own.size:
+        return np.full((studies, layout.documents), layout.segments)
+    if own.size == layout.documents:
+        return np.broadcast_to(own, (studies, own.size))
+    return np.asarray(rng.choice(own, size=(studies, layout.documents)), dtype=np.float64)
+
+
+def document_means(
+    components: Components,
+    layout: Layout,
+    panel: Panel,
+    *,
+    means: Floats,
+    studies: int,
+    rng: np.random.Generator,
+    lengths: Floats | None = None,
+) -> Floats:
+    """Document scores of every system in studies on new documents with new raters each, shape (studies, S, D).
+
+    means : true score of each system, shape (S,). lengths : from `lengths_of`; all as long by default.
+    """
+    c, n_systems = components, len(means)
+    _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
+    m = np.full((1, layout.documents), layout.segments) if lengths is None else lengths
+    raters = dealt(layout, panel, n_systems, studies, rng)
+    n, documents = np.arange(studies)[:, None, None, None], np.arange(layout.documents)[:, None, None]
+    severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
+    by_document = rng.normal(size=(studies, layout.documents, panel.n_raters))
+    by_document *= np.sqrt(c.rater_doc + c.rater_segment / m)[:, :, None]
+    rated = severity[n, raters] + by_document[n, documents, raters]
+    if not layout.fixed_panel:
+        by_system = rng.normal(0.0, sqrt(c.rater_system), (studies, n_systems, panel.n_raters))
+        rated += by_system[n, np.arange(n_systems)[:, None], raters]
+    rated += rng.normal(size=raters.shape) * np.sqrt(c.rater_doc_system + c.residual / m)[:, :, None, None]
+    own = rng.normal(size=(studies, n_systems, layout.documents))
+    own *= np.sqrt(c.doc_system + c.segment_system / m)[:, None, :]
+    return np.asarray(own + rated.mean(axis=3).transpose(0, 2, 1) + means[:, None], dtype=np.float64)
+
+
+def forecast_srp(
+    components: Components,
+    layout: Layout,
+    *,
+    means: Floats | None = None,
+    between: float = 0.0,
+    systems: int = 2,
+    panel: Panel | None = None,
+    pool: Pool = "same",
+    alpha: float = 0.05,
+    rule: ByRecipe | None = None,
+    worlds: int = WORLDS,
+    studies: int = STUDIES,
+    rng: np.random.Generator,
+) -> StudyForecast:
+    """Forecast SRP and what must stand beside it.
+
+    In each world the documents' effects are drawn once, and what every rater of the pool would give every item; then
+    studies are dealt by the allocator, so that two studies share a rating wherever they give an item to the same rater,
+    as studies that are simulated from data do. pool `new`: every study has raters of its own.
+
+    Parameters
+    ----------
+    means : true system scores; without them drawn in each world with variance `between` for `systems` systems.
+    panel : buckets and their raters; all raters for all documents by default.
+    alpha : of the paired t-test over documents that makes a claim, unadjusted as in the paper; it stands for the
+        permutation test, with which it agrees from some ten documents on.
+    rule : how the ranking that is forecast corrects and claims, in place of each pair at alpha.
+
+    Raises
+    ------
+    TooLarge
+        A world would hold more than MOST_HELD ratings of items.
+    Invalid
+        Fewer than two systems or documents, or a bucket with too few raters.
+    """
+    n_systems = systems if means is None else len(means)
+    if n_systems < 2 or layout.documents < 2:
+        raise Invalid("a forecast takes two systems and two documents")
+    panel = panel or Panel.one(layout)
+    _check(layout.documents * n_systems * max(panel.n_raters, studies))
+    groups, made, wrong = [], [], 0
+    for _ in range(worlds):
+        true = rng.normal(0.0, sqrt(between), n_systems) if means is None else means
+        counts = lengths_of(layout, 1, rng)[0]
+        scores = _world(components, layout, panel, true, studies, pool, counts, rng) * counts
+        means_of = scores.sum(axis=2) / counts.sum()
+        claimed = t_claims(scores, alpha, counts[None], rule)
+        order = order_of(means_of, 1)
+        groups.append(compare(means_of, claimed, order))
+        made.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
+        wrong += int(((claimed * order_of(true[None], 1)) < 0).sum())
+    return _summed(groups, np.concatenate(made), wrong, pool)
+
+
+def _summed(groups: list[Group], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
+    """Figures over all worlds; made: claims of each study, wrong: those against the true order."""
+    error = monte_carlo_error(groups)
+    tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
+    return StudyForecast(
+        srp=srp_of(groups),
+        mc_error=0.0 if np.isnan(error) else error,
+        mean_significant_pairs=float(made.mean()),
+        share_without_significance=float((made == 0).mean()),
+        kendall_tau=min(1.0, tau / defined) if defined else None,
+        retained_claims=sum(group.retained for group in groups) / sum(group.pairs for group in groups),
+        sign_error_rate=wrong / int(made.sum()) if made.any() else None,
+        pool=pool,
+        worlds=len(groups),
+        studies=groups[0].n,
+    )
+
+
+def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: ByRecipe | None = None) -> Claims:
+    """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
+
+    sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); 1 each by
+    default. Two-sided at alpha, with the errors and degrees of `inference.by_document`. rule : how a ranking will
+    correct; each pair at alpha by default. Returns shape (n, S(S−1)/2).
+    """
+    apart, error = contrasts(sums, counts)
+    if rule is None:
+        reached = ratio(apart, error) >= critical(degrees_of(sums, counts), alpha)[:, None]
+        return np.asarray(np.sign(apart) * reached, dtype=np.int8)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    return np.asarray(np.sign(apart) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class ByRecipe:
+    """How the ranking will claim. holm: over all pairs. flips: by sign flips of documents, which have a smallest p."""
+
+    holm: bool = True
+    flips: bool = True
+
+    def significant(self, p: Floats, documents: int, alpha: float) -> Bools:
+        """Which pairs of each study are. p : by t, which stands for the flips; shape (n, pairs)."""
+        if self.flips:
+            p = np.maximum(p, 2.0 ** (1 - documents) if documents >= FEWEST_DOCUMENTS else 1.0)
+        return significant(p, alpha, holm=self.holm)
+
+
+def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
+    """Which pairs of each study are significant. p : shape (n, pairs); Holm's step-down stops at the first that fails.
+
+    >>> significant(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
+    [[True, False, False]]
+    """
+    if not holm:
+        return np.asarray(p <= alpha, dtype=np.bool_)
+    order = np.argsort(p, axis=1, kind="stable")
+    ranked = np.take_along_axis(p, order, axis=1)
+    kept = np.logical_and.accumulate(ranked <= alpha / np.arange(p.shape[1], 0, -1), axis=1)
+    found = np.zeros(p.shape, dtype=np.bool_)
+    np.put_along_axis(found, order, kept, axis=1)
+    return found
+
+
+def degrees_of(sums: Floats, counts: Floats | None) -> Floats:
+    """Degrees of freedom of each study's contrasts, shape (n,)."""
+    n, _, documents = sums.shape
+    if counts is None:
+        return np.full(n, documents - 1.0)
+    return np.broadcast_to(degrees_of_freedom(counts), (n,))
+
+
+def critical(degrees: Floats, alpha: float) -> Floats:
+    """What |t| must reach, two-sided."""
+    return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
+
+
+def ratio(apart: Floats, error: Floats) -> Floats:
+    """|t|; infinite where a difference does not vary, 0 where there is none."""
+    tiny = error <= 1e-12 * np.maximum(1.0, np.abs(apart))
+    sure = np.where(np.abs(apart) > 1e-10, np.inf, 0.0)
+    return np.asarray(np.where(tiny, sure, np.abs(apart) / np.where(tiny, 1.0, error)), dtype=np.float64)
+
+
+def contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
+    """Difference of the means of every pair in every study, and its standard error over documents, (n, pairs) each.
+
+    The error is corrected for leverage, as in `inference.by_document`.
+    """
+    n, n_systems, documents = sums.shape
+    weight = np.ones((n, documents)) if counts is None else counts
+    first, second = np.triu_indices(n_systems, k=1)
+    total = weight.sum(axis=1)[:, None]
+    mean = sums.sum(axis=2) / total
+    left = 1 - weight / total
+    off = (sums - mean[:, :, None] * weight[:, None, :]) / np.sqrt(np.where(left > 0, left, 1.0))[:, None, :]
+    products = off @ off.transpose(0, 2, 1)
+    squares = np.einsum("nii->ni", products)
+    spread = np.maximum(squares[:, first] + squares[:, second] - 2 * products[:, first, second], 0.0)
+    return mean[:, first] - mean[:, second], np.sqrt(spread) / total
+
+
+def _check(held: int) -> None:
+    if held > MOST_HELD:
+        raise TooLarge(f"{held:,} ratings of items by the whole pool; at most {MOST_HELD:,} are simulated")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outputs:
+    """What the outputs of a document are, whoever judges them: shape (S, D)."""
+
+    effect: Floats
+
+    @classmethod
+    def drawn(cls, components: Components, counts: Floats, systems: int, rng: np.random.Generator) -> _Outputs:
+        spread = np.sqrt(components.doc_system + components.segment_system / counts)
+        return cls(rng.normal(size=(systems, counts.size)) * spread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ratings:
+    """What every rater of the pool adds to every item: shape (D, S, R)."""
+
+    effect: Floats
+
+    @classmethod
+    def drawn(
+        cls, c: Components, layout: Layout, panel: Panel, counts: Floats, systems: int, rng: np.random.Generator
+    ) -> _Ratings:
+        """By components c, on documents of so many segments."""
+        m, r = counts[:, None, None], panel.n_raters
+        effect = rng.normal(size=(layout.documents, systems, r)) * np.sqrt(c.rater_doc_system + c.residual / m)
+        effect += rng.normal(size=(layout.documents, 1, r)) * np.sqrt(c.rater_doc + c.rater_segment / m)
+        effect += rng.normal(0.0, sqrt(c.rater), (1, 1, r))
+        if not layout.fixed_panel:
+            effect += rng.normal(0.0, sqrt(c.rater_system), (1, systems, r))
+        return cls(effect)
+
+
+def dealt(layout: Layout, panel: Panel, systems: int, studies: int, rng: np.random.Generator) -> Codes:
+    """Raters of every item, shape (studies, D, S, K)."""
+    return simulate(
+        rng,
+        grouping=layout.grouping,
+        bucket_of_document=panel.bucket,
+        n_systems=systems,
+        pools=panel.pools,
+        n_raters=panel.n_raters,
+        studies=studies,
+        ratings=layout.ratings_per_item,
+    )
+
+
+def _scores(own: _Outputs, given: _Ratings, raters: Codes) -> Floats:
+    """Document scores, shape (studies, S, D)."""
+    rated = np.take_along_axis(np.broadcast_to(given.effect, (len(raters), *given.effect.shape)), raters, axis=3)
+    return np.asarray(own.effect + rated.mean(axis=3).transpose(0, 2, 1), dtype=np.float64)
+
+
+def _world(
+    components: Components,
+    layout: Layout,
+    panel: Panel,
+    true: Floats,
+    studies: int,
+    pool: Pool,
+    counts: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Document scores of the studies of one world, shape (studies, S, D). counts: segments of its documents, (D,)."""
+    own = _Outputs.drawn(components, counts, len(true), rng)
+    given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
+    held = layout.documents * len(true) * layout.ratings_per_item
+    step = 1 if pool == "new" else max(1, _AT_ONCE // held)
+    parts = []
+    for start in range(0, studies, step):
+        if pool == "new" and start:
+            given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
+        parts.append(_scores(own, given, dealt(layout, panel, len(true), min(step, studies - start), rng)))
+    return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
+
+
+def simulated_power(
+    components: Components,
+    layout: Layout,
+    *,
+    difference: float,
+    alpha: float,
+    studies: int,
+    rng: np.random.Generator,
+    panel: Panel | None = None,
+) -> tuple[int, int]:
+    """How many of so many studies find two systems `difference` apart, by the paired t-test over documents.
+
+    Returns (found, drawn): very large studies are drawn less often, at least 20 times. The direction must be right.
+    Raises as `forecast_srp`.
+    """
+    if layout.documents < 2:
+        return 0, studies
+    means, panel = np.array([difference, 0.0]), panel or Panel.one(layout)
+    each = layout.documents * (panel.n_raters + 6 * layout.ratings_per_item)
+    found, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
+    step = max(1, _AT_ONCE // each)
+    for start in range(0, wanted, step):
+        n = min(step, wanted - start)
+        counts = lengths_of(layout, n, rng)
+        scores = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        found += int((t_claims(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
+    return found, wanted
+
+
+def raters_of(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> Panel:
+    """The panel of a plan: rater codes of each bucket, and the bucket of each document."""
+    codes = tuple(np.asarray(sorted(pool), dtype=np.int64) for pool in pools)
+    return Panel(np.asarray(buckets, dtype=np.int64), codes, n_raters)

@@ -1,0 +1,107 @@
+"""From arrays to the rows of a ranking."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats import intervals
+from app.stats.aggregate import Panel, SegmentScores, rounded
+from app.stats.inference.by_document import effective_documents
+from app.stats.plain import Interval, between, number
+from app.stats.ranking.clusters import clusters, rank_ranges
+from app.stats.ranking.rank_sets import RankSets
+from app.stats.ranking.result import SegmentTable, SystemRow
+from app.stats.ratings import Floats, Ratings
+from app.stats.testing import resampling
+from app.stats.testing.verdict import Verdict
+
+
+def system_rows(
+    ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, sets: RankSets | None, recipe: Recipe
+) -> tuple[SystemRow, ...]:
+    """One row a system, in ranking order."""
+    if not panel.systems.size:
+        return ()
+    scores, counts = panel.means(), panel.counts()
+    raw_means = raw.means()
+    tested = recipe.test != "none"
+    wins = verdict.wins
+    cluster = clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
+    ranges = rank_ranges(wins, recipe.clusters)
+    ranks = _mean_ranks(rounded(scores))
+    documents = (panel.document_counts() > 0).sum(axis=1)
+    effective = effective_documents(panel.document_weights())
+    known = ratings.documents_known
+    own = _marginal(panel, recipe, known=known)
+    relative, relative_intervals = _relative(panel, recipe, known=known)
+    return tuple(
+        SystemRow(
+            system=ratings.labels.systems[code],
+            rank=ranks[i],
+            cluster=cluster[i] if cluster else None,
+            rank_range=ranges[i] if tested else None,
+            rank_set=(int(sets.first[i]), int(sets.last[i])) if sets else None,
+            score=float(scores[i]),
+            raw=float(raw_means[i]),
+            interval=own[i],
+            relative=relative[i],
+            relative_interval=relative_intervals[i],
+            n_segments=int(counts[i]),
+            n_documents=int(documents[i]) if known else None,
+            effective_documents=float(effective[i]) if known else None,
+            n_ratings=int(panel.n[i]),
+            wins=int(wins[i].sum()),
+            losses=int(wins[:, i].sum()),
+        )
+        for i, code in enumerate(panel.systems)
+    )
+
+
+def segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentTable:
+    """Segment scores with their raw counterpart; rows of `scores` are among those of `raw`."""
+    score = scores.score
+    if raw is not scores:
+        size = np.int64(max(len(ratings.labels.segment_document), 1))
+        keys = [s.system.astype(np.int64) * size + s.segment for s in (raw, scores)]
+        score = np.full(raw.score.size, np.nan)
+        score[np.searchsorted(keys[0], keys[1])] = scores.score
+    return SegmentTable(
+        systems=ratings.labels.systems,
+        documents=ratings.labels.documents,
+        system=raw.system,
+        document=ratings.labels.segment_document[raw.segment],
+        position=ratings.labels.segment_position[raw.segment],
+        score=score,
+        raw=raw.score,
+        n=raw.n,
+    )
+
+
+def _marginal(panel: Panel, recipe: Recipe, *, known: bool) -> list[Interval | None]:
+    if not known:
+        return [None] * len(panel.systems)
+    return _intervals(panel.document_sums(), panel.document_weights(), recipe)
+
+
+def _relative(panel: Panel, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
+    found = intervals.relative(panel)
+    nothing: list[Interval | None] = [None] * len(panel.systems)
+    if found is None:
+        return [None] * len(panel.systems), nothing
+    sums, weights = found
+    values = sums.sum(axis=1) / weights.sum(axis=1)
+    return [number(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
+
+
+def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:
+    low, high = resampling.ends(sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed)
+    return [between(a, b) for a, b in zip(low, high, strict=True)]
+
+
+def _mean_ranks(scores: Floats) -> list[float]:
+    """Ranks from 1 of scores in ranking order; equal scores share the mean."""
+    edges = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1], [True])))
+    return [float((a + 1 + b) / 2) for a, b in pairwise(edges) for _ in range(b - a)]

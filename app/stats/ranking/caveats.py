@@ -1,0 +1,275 @@
+"""What a reader must know before trusting a ranking: limits of the design, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, log2
+from math import floor as round_down
+from types import MappingProxyType
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.aggregate import Panel
+from app.stats.inference.by_document import effective_documents, largest_share
+from app.stats.ranking import design_checks, rank_sets, recipe_caveats
+from app.stats.ranking.rank_sets import RankSets
+from app.stats.ratings import Ratings
+from app.stats.testing import resampling
+from app.stats.testing.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
+from app.stats.testing.significance import Shared
+
+_MOST_NAMES = 8
+FEW_EFFECTIVE = 15
+"""Effective documents below which a ranking warns."""
+FEW_RATERS = 5
+"""Raters below which a ranking warns that its claims are of these raters."""
+LARGE_SHARE = 0.2
+"""Share of the segments from which one document is warned of."""
+_UNDIRECTED = (
+    "Stouffer's combination of two-sided p-values loses direction, so domains that contradict each other add up to a "
+    "claim: compare the p-value that keeps the direction"
+)
+_LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "stouffer": (_UNDIRECTED,),
+        "wmt26_or": ("the smaller p of two tests has two chances to reject: more false claims than alpha",),
+    }
+)
+
+
+ENOUGH_TO_DRAW = 30
+"""Documents below which a bootstrap's tests claim visibly more than they say."""
+
+_DRAWN: Mapping[int, float] = MappingProxyType({6: 0.15, 8: 0.12, 12: 0.08, 20: 0.08})
+"""Null pairs that a bootstrap of so many documents claims at .05, in 2,000 simulations of equal documents each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The smallest p a design can reach, adjusted and not; documents_needed where that is above α."""
+
+    smallest: float | None
+    adjusted: float | None
+    documents_needed: int | None
+
+
+def hypotheses(recipe: Recipe, n_systems: int) -> int:
+    """Size of the family that p-values are adjusted for: all pairs of the systems shown, 1 without adjustment."""
+    return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
+
+
+def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
+    """m·2^(1−D) or m/(B+1) and what would help: D ≥ 1 + log₂(m/α) documents.
+
+    One-sided p-values enter a family doubled. Under Benjamini–Hochberg the best case is that all pairs reach the floor.
+    """
+    if tests.smallest is None:
+        return Floor(None, None, None)
+    one_sided = recipe.alternative == "greater"
+    family = hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
+    sides = 2 if one_sided and recipe.adjust != "none" else 1
+    adjusted = min(1.0, tests.smallest * sides * family)
+    by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
+    if _reached(adjusted, recipe) or not by_document or not tests.enumerated:
+        return Floor(tests.smallest, adjusted, None)
+    # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
+    exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
+    needed = ceil(exponent) if recipe.inclusive else round_down(exponent) + 1
+    return Floor(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
+
+
+def find(
+    ratings: Ratings, panel: Panel, shared: Shared, tests: PairTests, limit: Floor, recipe: Recipe
+) -> tuple[str, ...]:
+    """Warnings about the data and the test, in a fixed order."""
+    if not len(ratings):
+        return ("nothing is rated yet that this recipe counts",)
+    found = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    if not ratings.documents_known:
+        found.append("documents are unknown: no intervals, and segments are tested as independent")
+    elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
+        few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
+        found.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
+    if ratings.documents_known:
+        found += _uneven(panel)
+    if len(panel.systems) > 1:
+        found += [*_few_raters(ratings), *_few_domains(panel)]
+    if len(panel.systems) > 1 and recipe.test != "none":
+        if ratings.documents_known:
+            found += [*_documents(panel, recipe), *recipe_caveats.of_segments(panel, recipe)]
+        found += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
+        found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
+        found += [*_overlap(shared), *_untested(tests, shared, recipe)]
+    return tuple(found)
+
+
+def of_data(ratings: Ratings, panel: Panel) -> tuple[str, ...]:
+    """How the data are unlike what every claim by document takes for granted, whatever the test."""
+    found = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    if ratings.documents_known:
+        found += _uneven(panel)
+    if len(panel.systems) > 1:
+        found += [*_few_raters(ratings), *_few_domains(panel)]
+    return tuple(found)
+
+
+def something_reachable(limit: Floor, recipe: Recipe) -> bool:
+    """Whether the smallest p of this design is small enough for any pair to be significant."""
+    return limit.adjusted is None or _reached(limit.adjusted, recipe)
+
+
+def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
+    """Why rank sets are missing, empty of claims, or approximate."""
+    if sets is None:
+        wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
+        return ("documents are unknown: no simultaneous rank sets",) if wanted else ()
+    if sets.documents < rank_sets.FEWEST_DOCUMENTS:
+        return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
+    if not something_reachable(limit, recipe):
+        return ("rank sets hold every rank, because no pair can be significant",)
+    if sets.approximate:
+        return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
+    return ()
+
+
+def _systems(ratings: Ratings, panel: Panel) -> list[str]:
+    rated = np.unique(ratings.system)
+    lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
+    found = [f"systems without a score after normalization, not ranked: {_listed(lost)}"] if lost else []
+    if len(panel.systems) == 1:
+        found.append("only one system is rated: nothing to compare")
+    return found
+
+
+def _raters(ratings: Ratings) -> list[str]:
+    groups = design_checks.connected_systems(ratings)
+    if len(groups) < 2:
+        return []
+    named = " | ".join(_listed(group) for group in groups)
+    what = "disconnected raters: no rater links these groups of systems, so they cannot be compared"
+    return [f"{what}, and no pair across them is testable: {named}"]
+
+
+def _uneven(panel: Panel) -> list[str]:
+    """Few effective documents, or one that holds much: what it means and what would help."""
+    weights = panel.document_weights()
+    if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
+        return []
+    found, effective = [], float(effective_documents(weights).min())
+    largest = float(largest_share(weights).max())
+    if largest > LARGE_SHARE:
+        what = f"one document holds {largest:.0%} of a system's segments, so the result is largely about that document"
+        found.append(f"{what}: intervals allow for it by being wide; rate more documents, or part of it")
+    if effective < FEW_EFFECTIVE:
+        what = f"{panel.n_documents} documents tell as much as {effective:.1f} equally long ones (effective documents)"
+        why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
+        found.append(f"{what}: {why}; rate more documents")
+    return found
+
+
+def _few_raters(ratings: Ratings) -> list[str]:
+    """One or few raters: what the intervals leave out, and what would help."""
+    n = np.unique(ratings.rater).size
+    if n == 1:
+        why = "what other raters would say cannot be known from it"
+        return [f"one rater: every claim is of this rater, and {why}; have others rate a part"]
+    if n >= FEW_RATERS:
+        return []
+    why = "where raters favour different systems, other raters would reverse many of these claims"
+    what = f"{n} raters: tests and intervals are of these raters"
+    return [f"{what}; {why}: go by the interval for new raters, or add raters"]
+
+
+def _few_domains(panel: Panel) -> list[str]:
+    n = 0 if panel.domain is None else np.unique(panel.domain).size
+    if not 2 <= n < FEW_EFFECTIVE:
+        return []
+    what = f"{n} domains: tests and intervals are of documents from these domains"
+    why = "where a domain favours one system in all of its documents, other domains would reverse many of these claims"
+    return [f"{what}; {why}: go by the interval for new domains, or add domains"]
+
+
+def _documents(panel: Panel, recipe: Recipe) -> list[str]:
+    found = []
+    if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
+        found.append("segments of one document are tested as independent")
+    lowest = 2.0 ** (1 - panel.n_documents)
+    if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
+        found.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
+    return found
+
+
+def _few_to_draw(shared: Shared, tests: PairTests, recipe: Recipe) -> list[str]:
+    """Where documents are drawn again, how often so few claim what is not there."""
+    if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
+        return []
+    fewest = int(shared.documents[tests.testable].min())
+    if fewest >= ENOUGH_TO_DRAW:
+        return []
+    size = next(size for documents, size in sorted(_DRAWN.items(), reverse=True) if fewest >= documents)
+    claims = f"a bootstrap of so few claims about {size:.2f} of the pairs without a difference at 0.05"
+    return [f"{_plural(fewest, 'document')}: {claims}; judge {ENOUGH_TO_DRAW}, or rank by `recommended`"]
+
+
+def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
+    enough = draws_missing(tests, recipe, n_pairs)
+    if enough is None:
+        return []
+    drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
+    made = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the most there are"
+    return [f"{made}; this number of pairs and alpha {recipe.alpha:g} ask for {enough:,}"]
+
+
+def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:
+    if limit.documents_needed is not None:
+        lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
+        return [f"no pair can be significant: {lowest}; {limit.documents_needed} documents would be needed"]
+    if limit.adjusted is not None and not _reached(limit.adjusted, recipe):
+        return [f"no pair can be significant with {draws(recipe, n_pairs)} permutations"]
+    return []
+
+
+def _reached(p_value: float, recipe: Recipe) -> bool:
+    return p_value <= recipe.alpha if recipe.inclusive else p_value < recipe.alpha
+
+
+def _overlap(shared: Shared) -> list[str]:
+    if not shared.segments.any():
+        return ["unpaired segments: no two systems share a segment, so systems are compared on different texts"]
+    few = int((shared.share < 0.5).sum())
+    if not few:
+        return []
+    return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
+
+
+def _untested(tests: PairTests, shared: Shared, recipe: Recipe) -> list[str]:
+    """Pairs without a p-value, by reason: too little data in common, or data without variation."""
+    untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
+    by_document = recipe.unit == "document"
+    paired = recipe.test in PAIRED_TESTS or recipe.matched_only
+    if not paired:
+        why = f"have fewer than {FEWEST_DOCUMENTS} documents on a side" if by_document else "have no common segment"
+        varied = " or no variation" if recipe.test == "welch" else ""
+        return _counted(int(untested.sum()), untested.size, f"{why}{varied}")
+    few = shared.documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
+    why = f"have fewer than {FEWEST_DOCUMENTS} common documents" if by_document else "have no common segment"
+    constant = "differ by the same amount everywhere, so there is no variation to test with"
+    return [
+        *_counted(int((untested & few).sum()), untested.size, why),
+        *_counted(int((untested & ~few).sum()), untested.size, constant),
+    ]
+
+
+def _counted(n: int, total: int, why: str) -> list[str]:
+    return [f"{n} of {total} pairs {why}: not testable"] if n else []
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"

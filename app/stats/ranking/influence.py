@@ -1,0 +1,236 @@
+"""Influence: what the difference of a pair would be without one rater, one document or one domain.
+
+The scores stay as they were normalized with everybody: what is left out is left out of the averages. The difference
+is the one that a ranking reports, over common segments where tests are paired, else of the two scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.recipe import Repeats
+from app.stats.aggregate import Indices, Panel, SegmentScores, rounded, segment_scores
+from app.stats.ratings import Bools, Floats, Ratings
+from app.stats.testing.significance import common, pairs_of
+
+MOST_CELLS = 20_000_000
+"""Documents times pairs up to which documents are left out in turn."""
+
+MOST_NAMED = 20
+"""Units named beside a pair at most, those that change it most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Differences of all pairs without each unit of one kind.
+
+    what: `rater`, `document` or `domain`. keys: of the units. without: shape (units, pairs), positive where the first
+    system is better, NaN where nothing to compare would be left.
+    """
+
+    what: str
+    keys: tuple[str, ...]
+    without: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The unit whose absence changes a difference most, and by how much (without it minus with it)."""
+
+    what: str
+    key: str
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """Of one pair: the largest change of each kind; units without which the better is not ahead, and their number."""
+
+    largest: tuple[Change, ...]
+    flips_without: tuple[str, ...]
+    n_flips: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrast:
+    """How a panel becomes differences of pairs. stratum: of each segment; paired: over common segments."""
+
+    panel: Panel
+    sign: int
+    paired: bool
+    stratum: Indices
+    n_strata: int
+
+
+def by_document(panel: Panel, sign: int, keys: Sequence[str], *, paired: bool) -> LeftOut:
+    """Leave one document out; `keys` are those of the panel's documents, shape (D,)."""
+    contrast = _contrast(panel, sign, paired=paired)
+    strata = contrast.stratum[panel.starts]
+    return LeftOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
+
+
+def by_domain(panel: Panel, sign: int, names: Sequence[str], *, paired: bool) -> LeftOut:
+    """Leave one domain out; `names` are the labels of the domain codes."""
+    if panel.domain is None:
+        raise ValueError("domains are unknown")
+    contrast = _contrast(panel, sign, paired=paired)
+    used, unit = np.unique(panel.domain[panel.starts], return_inverse=True)
+    strata = used if panel.macro else np.zeros(used.size, dtype=np.intp)
+    return LeftOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
+
+
+def by_rater(
+    panel: Panel, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
+) -> LeftOut:
+    """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
+
+    Parameters
+    ----------
+    ratings : the normalized rows behind the panel, in canonical order.
+    repeats, median : how they were averaged.
+    """
+    contrast = _contrast(panel, sign, paired=paired)
+    sums, counts = _totals(contrast, panel.score, panel.present, np.arange(panel.segments.size))
+    raters = np.unique(ratings.rater)
+    index = _RowsOf(ratings)
+    without = []
+    for rater in raters:
+        rows, segments = index.others(int(rater))
+        columns = np.searchsorted(panel.segments, segments)
+        score, present = _cells(panel, segment_scores(ratings.take(rows), repeats=repeats, median=median), columns)
+        before = _totals(contrast, panel.score[:, columns], panel.present[:, columns], columns)
+        after = _totals(contrast, score, present, columns)
+        without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))
+    n_pairs = pairs_of(len(panel.systems))[0].size
+    keys = tuple(ratings.labels.raters[rater] for rater in raters)
+    return LeftOut("rater", keys, np.array(without).reshape(len(keys), n_pairs))
+
+
+def summarize(difference: Floats, kinds: Sequence[LeftOut]) -> tuple[Influence, ...]:
+    """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
+    sides = np.sign(rounded(np.nan_to_num(difference)))
+    return tuple(_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
+
+
+def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeftOut]) -> Influence:
+    largest: list[Change] = []
+    flips: list[tuple[float, str]] = []
+    for kind in kinds:
+        change = kind.without[:, pair] - difference
+        if not np.isfinite(change).any():
+            continue
+        most = int(np.nanargmax(np.abs(rounded(change))))
+        largest.append(Change(kind.what, kind.keys[most], float(change[most])))
+        left = rounded(np.where(np.isfinite(change), kind.without[:, pair], np.inf * side if side else 0.0))
+        turned = np.flatnonzero(left * side <= 0) if side else ()
+        flips.extend((-abs(float(change[unit])), f"{kind.what}:{kind.keys[unit]}") for unit in turned)
+    flips.sort()
+    return Influence(tuple(largest), tuple(name for _, name in flips[:MOST_NAMED]), len(flips))
+
+
+def _contrast(panel: Panel, sign: int, *, paired: bool) -> _Contrast:
+    if panel.macro and panel.domain is not None:
+        return _Contrast(panel, sign, paired, panel.domain, int(panel.domain.max(initial=0)) + 1)
+    return _Contrast(panel, sign, paired, np.zeros(panel.segments.size, dtype=np.intp), 1)
+
+
+def _totals(contrast: _Contrast, score: Floats, present: Bools, columns: Indices) -> tuple[Floats, Floats]:
+    """Sums and counts by stratum: of differences over common segments (pairs), or of scores (systems).
+
+    score, present : of the segments `columns`, shapes (S, columns). Returns shapes (strata, pairs or systems).
+    """
+    first, second = pairs_of(len(score))
+    sums, counts = [], []
+    for stratum in range(contrast.n_strata):
+        chosen = contrast.stratum[columns] == stratum
+        held = present[:, chosen].astype(np.float64)
+        values = contrast.sign * score[:, chosen] * held
+        if contrast.paired:
+            crossed = values @ held.T
+            sums.append((crossed - crossed.T)[first, second])
+            counts.append((held @ held.T)[first, second])
+        else:
+            sums.append(values.sum(axis=1))
+            counts.append(held.sum(axis=1))
+    return np.array(sums), np.array(counts)
+
+
+def _differences(contrast: _Contrast, sums: Floats, counts: Floats) -> Floats:
+    """Differences of pairs, shape (…, pairs), from sums and counts of shape (strata, …, pairs or systems)."""
+    held = counts > 0.5
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=held)
+    strata = held.sum(axis=0)
+    values = np.where(strata > 0, means.sum(axis=0) / np.maximum(strata, 1), np.nan)
+    if contrast.paired:
+        return np.asarray(values, dtype=np.float64)
+    first, second = pairs_of(len(contrast.panel.systems))
+    return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
+
+
+def _without_units(contrast: _Contrast, unit: Indices, strata: Indices) -> Floats:
+    """Differences without each unit; unit: of each document, shape (D,). strata: of each unit."""
+    sums, counts = _by_unit(contrast, unit, strata.size)
+    own = np.eye(contrast.n_strata)[strata]
+    total, held = np.tensordot(own.T, sums, axes=1), np.tensordot(own.T, counts, axes=1)
+    mine = own.T[:, :, None]
+    return _differences(contrast, total[:, None] - mine * sums, held[:, None] - mine * counts)
+
+
+def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, Floats]:
+    """Sums and counts of each unit, shapes (units, pairs or systems)."""
+    panel = contrast.panel
+    if not contrast.paired:
+        sums = contrast.sign * np.add.reduceat(panel.score * panel.present, panel.starts, axis=1)
+        return _gathered(sums.T, unit, n_units), _gathered(panel.document_counts().T.astype(np.float64), unit, n_units)
+    first, second = pairs_of(len(panel.systems))
+    sums, counts = np.zeros((panel.n_documents, first.size)), np.zeros((panel.n_documents, first.size))
+    for mask, pairs in common(panel):
+        systems, ends = np.unique((first[pairs], second[pairs]), return_inverse=True)
+        scores = contrast.sign * np.add.reduceat(np.where(mask, panel.score[systems], 0.0), panel.starts, axis=1)
+        one, other = ends.reshape(2, -1)
+        sums[:, pairs] = (scores[one] - scores[other]).T
+        counts[:, pairs] = np.add.reduceat(mask.astype(np.float64), panel.starts)[:, None]
+    return _gathered(sums, unit, n_units), _gathered(counts, unit, n_units)
+
+
+def _gathered(values: Floats, unit: Indices, n_units: int) -> Floats:
+    if n_units == len(values):
+        return values
+    gathered = np.zeros((n_units, values.shape[1]))
+    np.add.at(gathered, unit, values)
+    return gathered
+
+
+def _cells(panel: Panel, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
+    """Segment scores laid out on some columns of the panel; shapes (S, columns)."""
+    shape = (len(panel.systems), columns.size)
+    score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    order = np.argsort(panel.systems)
+    row = order[np.searchsorted(panel.systems[order], scores.system)]
+    column = np.searchsorted(panel.segments[columns], scores.segment)
+    score[row, column], present[row, column] = scores.score, True
+    return score, present
+
+
+class _RowsOf:
+    """Rows of the segments that a rater judged, found without passing over all rows for every rater."""
+
+    def __init__(self, ratings: Ratings) -> None:
+        self.ratings = ratings
+        self.by_segment = np.argsort(ratings.segment, kind="stable")
+        n_segments = len(ratings.labels.segment_document)
+        self.starts = np.searchsorted(ratings.segment[self.by_segment], np.arange(n_segments + 1))
+        self.by_rater = np.argsort(ratings.rater, kind="stable")
+        self.ends = np.searchsorted(ratings.rater[self.by_rater], np.arange(len(ratings.labels.raters) + 1))
+
+    def others(self, rater: int) -> tuple[Indices, Indices]:
+        """Rows by other raters on the segments of `rater`, in canonical order, and these segments."""
+        own = self.by_rater[self.ends[rater] : self.ends[rater + 1]]
+        segments = np.unique(self.ratings.segment[own])
+        first, n = self.starts[segments], self.starts[segments + 1] - self.starts[segments]
+        at = np.repeat(first - np.concatenate(([0], np.cumsum(n)[:-1])), n) + np.arange(int(n.sum()))
+        rows = self.by_segment[at]
+        return np.sort(rows[self.ratings.rater[rows] != rater]), segments.astype(np.intp)

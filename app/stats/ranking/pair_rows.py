@@ -1,0 +1,136 @@
+"""The pairs of a ranking: tests, differences, effect sizes and influence as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats import intervals
+from app.stats.aggregate import Panel, rounded
+from app.stats.inference.by_document import Precision, of_difference, stacked
+from app.stats.inference.by_rater import of_new_raters
+from app.stats.plain import between, number
+from app.stats.ranking import effects
+from app.stats.ranking.influence import LeftOut, summarize
+from app.stats.ranking.result import PairRow
+from app.stats.ranking.whole_domains import of_new_domains
+from app.stats.ratings import Floats, Ratings
+from app.stats.testing import resampling
+from app.stats.testing.pair_tests import PAIRED_TESTS
+from app.stats.testing.significance import Shared, differences_of, pairs_of, shared_data
+from app.stats.testing.verdict import Verdict
+
+
+def on_common_segments(recipe: Recipe, shared: Shared) -> bool:
+    """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
+    paired = recipe.test in PAIRED_TESTS or recipe.matched_only
+    return paired or (recipe.test == "none" and bool(shared.segments.all()))
+
+
+def pair_rows(
+    ratings: Ratings,
+    panels: tuple[Panel, Panel],
+    shared: Shared,
+    verdict: Verdict,
+    left_out: Sequence[LeftOut],
+    recipe: Recipe,
+    scored: Ratings,
+) -> tuple[PairRow, ...]:
+    """Every pair once, the higher-ranked system as `better`, in ranking order.
+
+    panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    scored : the normalized rows behind the first.
+    """
+    panel, raw = panels
+    paired = on_common_segments(recipe, shared)
+    first, second = pairs_of(len(panel.systems))
+    names = [ratings.labels.systems[code] for code in panel.systems]
+    difference, precise = _differences(ratings, panel, shared, paired=paired)
+    known = ratings.documents_known
+    family = first.size if recipe.adjust == "holm" else 1
+    alpha = recipe.alpha
+    low, high = _ends(difference, precise, shared if paired else None, recipe)
+    detectable = intervals.minimum_detectable(precise, alpha / max(family, 1))
+    by_raters = _wider(difference, _by_raters(scored, panel, precise, recipe), recipe)
+    by_domains = _wider(difference, of_new_domains(shared, panel) if paired else None, recipe)
+    in_unit, low_in_unit, high_in_unit = difference, low, high
+    if raw is not panel:
+        unscaled = shared_data(raw, ratings.better_sign, unit="document")
+        in_unit, precise_in_unit = _differences(ratings, raw, unscaled, paired=paired)
+        low_in_unit, high_in_unit = _ends(in_unit, precise_in_unit, unscaled if paired else None, recipe)
+    chances = effects.chances(raw, ratings.better_sign, paired=paired)
+    influence = summarize(difference, left_out)
+    # Without a common segment the difference is NaN, which contradicts nothing.
+    conflict = rounded(shared.difference) < 0
+    tests = verdict.tests
+    return tuple(
+        PairRow(
+            better=names[i],
+            worse=names[j],
+            difference=number(difference[k]),
+            interval=between(low[k], high[k]) if known else None,
+            new_raters_interval=between(by_raters[0][k], by_raters[1][k]) if known else None,
+            new_domains_interval=between(by_domains[0][k], by_domains[1][k]) if known else None,
+            p_value=number(tests.p_value[k]),
+            p_reverse=number(tests.p_reverse[k]),
+            p_adjusted=number(verdict.p_adjusted[k]),
+            p_signed=None if tests.p_signed is None else number(tests.p_signed[k]),
+            significant=bool(verdict.wins[i, j]),
+            significant_reverse=bool(verdict.wins[j, i]),
+            testable=bool(tests.testable[k]),
+            order_conflict=bool(conflict[k]),
+            minimum_detectable=number(detectable[k]) if known else None,
+            raw_difference=number(in_unit[k]),
+            raw_interval=between(low_in_unit[k], high_in_unit[k]) if known else None,
+            chance_better=number(chances.better[k]),
+            chance_tie=number(chances.tie[k]),
+            chance_worse=number(chances.worse[k]),
+            influence=influence[k] if left_out else None,
+            n_common=int(shared.segments[k]),
+            documents_common=int(shared.documents[k]) if known else None,
+            effective_documents=number(precise.effective[k]) if known else None,
+        )
+        for k, (i, j) in enumerate(zip(first, second, strict=True))
+    )
+
+
+def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool) -> tuple[Floats, Precision]:
+    """Difference of each pair and how well it is known: over common segments where tests are paired."""
+    if paired:
+        return shared.difference, shared.known
+    first, second = pairs_of(len(panel.systems))
+    scores = panel.means()
+    difference = ratings.better_sign * (scores[first] - scores[second])
+    sums, counts = panel.document_sums(), panel.document_weights()
+    found = [of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)]
+    return difference, stacked(found)
+
+
+def _by_raters(scored: Ratings, panel: Panel, precise: Precision, recipe: Recipe) -> Precision | None:
+    """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
+    if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
+        return None
+    return of_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
+
+
+def _wider(difference: Floats, precise: Precision | None, recipe: Recipe) -> tuple[Floats, Floats]:
+    """Ends of the t interval; NaN where nothing is known."""
+    width = np.full(difference.shape, np.nan)
+    if precise is not None:
+        width = intervals.half_widths(precise, recipe.alpha)
+    return difference - width, difference + width
+
+
+def _ends(difference: Floats, precise: Precision, shared: Shared | None, recipe: Recipe) -> tuple[Floats, Floats]:
+    """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
+    widths = intervals.half_widths(precise, recipe.alpha)
+    low, high = difference - widths, difference + widths
+    if shared is None or recipe.interval == "t":
+        return low, high
+    for pairs, apart, weights in differences_of(shared.by_document):
+        low[pairs], high[pairs] = resampling.ends(
+            apart, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
+        )
+    return low, high

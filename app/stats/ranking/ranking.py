@@ -1,0 +1,218 @@
+"""The ranking: select → normalize → aggregate → order → test → adjust → cluster. Pure and seeded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import STRATIFIED_TESTS, Recipe
+from app.stats import rater_moments
+from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
+from app.stats.normalize import Normalized
+from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
+from app.stats.ranking.errors_without_weight import Unweighed, of_unweighed
+from app.stats.ranking.influence import LeftOut
+from app.stats.ranking.pair_rows import on_common_segments, pair_rows
+from app.stats.ranking.rank_sets import RankSets, rank_sets
+from app.stats.ranking.result import Ranking
+from app.stats.ratings import Bools, Codes, Ratings
+from app.stats.selection import Dropped, select
+from app.stats.side_tables import Documents
+from app.stats.testing.pair_tests import PAIRED_TESTS
+from app.stats.testing.significance import pairs_of, shared_data
+from app.stats.testing.verdict import judge
+
+
+def rank(
+    ratings: Ratings, recipe: Recipe, documents: Documents | None = None, unweighed: Unweighed | None = None
+) -> Ranking:
+    """Rank the systems of one campaign as `recipe` says.
+
+    The result depends on the rows, the documents, the recipe and its seed alone, not on the order of the rows.
+
+    Parameters
+    ----------
+    documents : domains by document code, for macro means and Stouffer's combination; None where nobody asked.
+    unweighed : errors that the weights do not know, by judgment code of `ratings` in canonical order; None where
+        nobody asked.
+
+    Raises
+    ------
+    Invalid : the recipe does not fit the data (an unpaired design under a paired test, unknown documents under a
+        document-level test, unknown domains under one by domains, normalization that the scores do not allow, an
+        exclusion that names nothing).
+    """
+    rows = ratings if ratings.is_canonical else ratings.canonical()
+    domains = _domains(rows, recipe, documents)
+    selection = select(rows, recipe)
+    ranked = selection.ratings.where(selection.ranked)
+    resolved, warnings = _resolve_normalization(ranked, recipe)
+    normalized = rater_moments.normalized(selection, ranked, resolved)
+    scored, unscaled = _separated(normalized, resolved)
+    median = resolved.aggregate == "median"
+    scores = segment_scores(scored, repeats=resolved.repeats, median=median)
+    raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
+    macro = resolved.aggregate == "macro_domain"
+    laid = panel(scores, scored.labels, domains=domains, macro=macro)
+    laid = laid.arranged(_order(laid, rows.better_sign))
+    raw_laid = laid
+    if raw is not scores:
+        raw_laid = panel(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
+    resolved, more = _resolve_test(laid, rows, resolved)
+    linked = design_checks.comparable(ranked, laid.systems)
+    shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
+    verdict = judge(laid, shared, resolved, rows.better_sign)
+    floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
+    found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
+    sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
+    left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
+    return Ranking(
+        recipe=resolved,
+        requested=recipe,
+        higher_is_better=rows.higher_is_better,
+        unit=normalized.unit,
+        n_ratings=_judgments(normalized.scored),
+        hypotheses=caveats.hypotheses(resolved, len(laid.systems)),
+        smallest_p=floor.smallest,
+        smallest_p_adjusted=floor.adjusted,
+        documents_needed=floor.documents_needed,
+        population=_population(rows, resolved),
+        interval_kind="marginal",
+        interval_level=1 - resolved.alpha,
+        dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
+        systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
+        pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
+        warnings=(
+            *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
+            *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),
+        ),
+        notes=(*NOTES, *recipe_caveats.of_shapes(resolved)),
+        segments=assemble.segment_table(scored, scores, raw),
+    )
+
+
+def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
+    """Rank sets; every rank in every set where `comparable` is None: the tests beside them can claim nothing."""
+    if not recipe.rank_sets or not ratings.documents_known or not laid.systems.size:
+        return None
+    sums = ratings.better_sign * laid.document_sums()
+    if comparable is None:
+        comparable = np.zeros((len(sums), len(sums)), dtype=np.bool_)
+    return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable)
+
+
+def _left_out(
+    laid: Panel, scored: Ratings, documents: Documents | None, recipe: Recipe, *, paired: bool
+) -> list[LeftOut]:
+    """Differences without each rater, document and domain, as far as these are known."""
+    if not recipe.influence or len(laid.systems) < 2:
+        return []
+    sign = scored.better_sign
+    median = recipe.aggregate == "median"
+    found = [influence.by_rater(laid, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
+    n_pairs = len(laid.systems) * (len(laid.systems) - 1) // 2
+    if scored.documents_known and laid.n_documents * n_pairs <= influence.MOST_CELLS:
+        codes = scored.labels.segment_document[laid.segments[laid.starts]]
+        keys = [scored.labels.documents[code] for code in codes]
+        found.append(influence.by_document(laid, sign, keys, paired=paired))
+    if laid.domain is not None and documents is not None:
+        found.append(influence.by_domain(laid, sign, documents.domain_codes()[1], paired=paired))
+    return found
+
+
+NOTES = (
+    "intervals are of one system or one pair each, not adjusted for their number",
+    "rank ranges count pairwise wins and losses; they are not simultaneous",
+    "alpha holds for one look: eight looks while a campaign grows claim up to .19 at .05; look once, when it is closed",
+    "a claim hangs on the units without which the better system is not ahead; normalization stays as it is with them",
+)
+
+
+def _population(ratings: Ratings, recipe: Recipe) -> str:
+    """What tests and intervals speak about: which units stand for new ones, which are these alone."""
+    by_document, by_segment = "documents=new, raters=these", "segments=new, raters=these"
+    if not ratings.documents_known:
+        return by_segment
+    if recipe.unit == "segment" and recipe.test != "none":
+        return f"tests: {by_segment}; intervals: {by_document}"
+    return by_document
+
+
+def _domains(ratings: Ratings, recipe: Recipe, documents: Documents | None) -> Codes | None:
+    """Domain of each document label; refuses a recipe that needs domains where no rated document has one."""
+    if documents is not None and ratings.documents_known:
+        rated = np.flatnonzero(np.bincount(ratings.document))
+        if any(documents.domain[code] for code in rated):
+            return documents.domain_codes()[0]
+    for name, needed in (("aggregate", recipe.aggregate == "macro_domain"), ("test", recipe.test in STRATIFIED_TESTS)):
+        if needed:
+            message = f"{getattr(recipe, name)} needs the domains of the documents, which are unknown"
+            raise Invalid(message, places=(Place(("query", name), message),))
+    return None
+
+
+def _separated(normalized: Normalized, recipe: Recipe) -> tuple[Ratings, Ratings]:
+    """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
+    if recipe.repeats != "separate":
+        return normalized.scored, normalized.raw
+    scored = apart(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else apart(normalized.raw)
+
+
+def _judgments(ratings: Ratings) -> int:
+    """Number of judgments; one shared by identical outputs is several rows."""
+    return int(np.count_nonzero(np.bincount(ratings.judgment))) if len(ratings) else 0
+
+
+def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
+
+    Raises Invalid where scores that are standardised already are to be normalized again.
+    """
+    if ranked.standardised and recipe.normalize not in ("auto", "none"):
+        message = "the scores are standardised already; take `normalize=none`"
+        raise Invalid(message, places=(Place(("query", "normalize"), message),))
+    if ranked.standardised:
+        return replace(recipe, normalize="none"), ()
+    if recipe.normalize != "auto":
+        return recipe, ()
+    if design_checks.share_with_same_raters(ranked) >= design_checks.COMPARABLE_SHARE:
+        return replace(recipe, normalize="z"), ()
+    warnings = ("raters are not comparable: use the mixed model",) if len(ranked) else ()
+    return replace(recipe, normalize="none"), warnings
+
+
+def _order(laid: Panel, sign: int) -> Indices:
+    """Best first; equal scores in the order of the keys."""
+    return np.lexsort((laid.systems, -sign * rounded(laid.means())))
+
+
+def _resolve_test(laid: Panel, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    """Take the test that the data support, or refuse the one they do not."""
+    if recipe.test == "none" or len(laid.systems) < 2:
+        return recipe, ()
+    if recipe.unit == "document" and not ratings.documents_known:
+        if recipe.test == "bootstrap" and recipe.fallback:
+            warning = "documents are unknown; segments are drawn instead of documents"
+            return replace(recipe, unit="segment"), (warning,)
+        instead = replace(recipe, test="rank_sum", unit="segment")
+        return _instead(recipe, instead, "documents are unknown", "a document-level test")
+    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.unpaired(laid):
+        instead = replace(recipe, test="welch", unit="document")
+        return _instead(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
+    return recipe, ()
+
+
+_MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on document means"}
+
+
+def _instead(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
+    named = _MEANING[instead.test]
+    if recipe.fallback:
+        # The joint permutation is of paired signs; any p-values can be adjusted by Holm.
+        adjusted = replace(instead, adjust="holm") if instead.adjust == "maxT" else instead
+        return adjusted, (f"{why}; {named} was used instead of {what}",)
+    message = f"{why}, so {what} is impossible; use test={instead.test}&unit={instead.unit}, {named}"
+    raise Invalid(message, places=(Place(("query", "test"), message),))

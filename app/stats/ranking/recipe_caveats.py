@@ -1,0 +1,76 @@
+"""What the tests of published practice claim where there is nothing to claim: measured sizes, told beside the figures.
+
+The arithmetic of these recipes stays as it is published; a reader is told how far its p-values can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.aggregate import Panel
+from app.stats.ranking.confounding import MOST_UNEVEN, unevenness
+from app.stats.ratings import Ratings
+from app.stats.testing.pair_tests import SIGN_TESTS
+
+SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "rank_sum": (0.05, 0.13),
+        "marot": (0.22, 0.36),
+        "signed_rank": (0.22, 0.35),
+        "stouffer": (0.20, 0.42),
+        "wmt26_or": (0.15, 0.27),
+    }
+)
+"""Pairs of equal systems that a test by segments claims at .05, in either direction: 30 documents of 10 segments, where
+documents hold a tenth and a quarter of the variance of a difference; means of 400 campaigns, whose standard errors are
+.01 at most (tests/stats/ranking/test_recipe_sizes.py repeats 100)."""
+
+CONFOUNDED = (0.12, 0.8)
+"""Smallest and largest share over the named recipes where raters half a residual apart judge four of five outputs of
+their own systems."""
+
+SHAPES = (
+    "p-values of sign flips are of systems whose scores may be exchanged: of equal means with other shapes, as "
+    "where rare errors are grave, they claim more than alpha, in simulation a fifth of such pairs"
+)
+"""The hypothesis in words. Studentizing does not mend it: with equally long documents it changes no p-value."""
+
+DRAWN_SHAPES = (
+    "a bootstrap takes the documents at hand for all kinds that there are: where rare errors are grave it claims more "
+    "than alpha of pairs of equal means, in simulation a seventh of such pairs"
+)
+
+
+def of_shapes(recipe: Recipe) -> tuple[str, ...]:
+    """What a test takes for granted of the shapes of two systems' scores."""
+    if recipe.test in SIGN_TESTS:
+        return (SHAPES,)
+    return (DRAWN_SHAPES,) if recipe.test == "bootstrap" else ()
+
+
+def of_segments(panel: Panel, recipe: Recipe) -> list[str]:
+    """The size of a test that takes the segments of one document as independent."""
+    sizes = SEGMENT_SIZES.get(recipe.test)
+    if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
+        return []
+    what = f"at 30 documents of 10 segments such tests claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
+    return [f"{what} in simulation, because segments of a document are alike: test whole documents by permutation"]
+
+
+def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:
+    """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
+    if len(panel.systems) < 2 or not len(ratings):
+        return []
+    found = unevenness(ratings, panel.systems)
+    n = int(np.count_nonzero(np.triu(found, 1) > MOST_UNEVEN))
+    if not n:
+        return []
+    pairs = len(panel.systems) * (len(panel.systems) - 1) // 2
+    what = f"raters are confounded with systems: in {n} of {pairs} pairs the two were judged by raters in other shares"
+    why = f"a severe rater then counts against a system, and tests claim {CONFOUNDED[0]:.0%} to {CONFOUNDED[1]:.0%} of"
+    do = "give all systems of a document to the same raters, or use the mixed model"
+    return [f"{what}; {why} pairs of equal systems in simulation: {do}"]

@@ -1,0 +1,27 @@
+"""Errors of differences where whole domains are sampled: what a domain favours, it favours in all of its documents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.stats.aggregate import Panel
+from app.stats.inference.by_document import Precision, precision
+from app.stats.testing.significance import Shared, differences_of
+
+
+def of_new_domains(shared: Shared, panel: Panel) -> Precision | None:
+    """How well the differences on common segments are known for new domains; None where fewer than two are known."""
+    if panel.domain is None:
+        return None
+    domains, of = np.unique(panel.domain[panel.starts], return_inverse=True)
+    if domains.size < 2:
+        return None
+    gathered = np.eye(domains.size)[of]
+    n = shared.difference.size
+    error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
+    count = np.zeros(n, dtype=np.intp)
+    for pairs, apart, weights in differences_of(shared.by_document):
+        found = precision(apart @ gathered, weights @ gathered)
+        error[pairs], degrees[pairs], effective[pairs] = found.error, found.degrees, found.effective
+        count[pairs] = found.documents
+    return Precision(error, degrees, count, effective)

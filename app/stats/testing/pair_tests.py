@@ -1,0 +1,257 @@
+"""Every pair of systems tested as a recipe says.
+
+Pairs are (first, second) with the first ranked higher; p_value is that the first is better, p_reverse the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.recipe import STRATIFIED_TESTS, Recipe
+from app.stats.aggregate import Panel, rounded
+from app.stats.ratings import Bools, Floats
+from app.stats.testing import resampling
+from app.stats.testing.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
+from app.stats.testing.permutation import MOST_PERMUTATIONS, enough_permutations, flip_signs, number_of_permutations
+from app.stats.testing.significance import Shared, differences_of, document_means, pairs_of, unit_differences
+from app.stats.testing.unpaired import OneSided, rank_sum, welch
+
+FEWEST_DOCUMENTS = 6
+"""A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
+
+SIGN_TESTS = frozenset({"permutation", "marot"})
+DRAWN_TESTS = SIGN_TESTS | {"bootstrap"}
+PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or", "bootstrap"}
+
+
+@dataclass(frozen=True, slots=True)
+class PairTests:
+    """Result of one test on every pair; arrays of shape (pairs,), NaN where the pair was not tested.
+
+    p_reverse is NaN for tests without direction. lean: +1 where the first is the better by this test, −1 the second.
+    smallest: the smallest p this design can reach, None where the test has no floor. enumerated: that floor is set by
+    the number of documents or segments, not by the number of draws. p_signed: the combination that keeps direction,
+    beside Stouffer's of two-sided p-values.
+    """
+
+    p_value: Floats
+    p_reverse: Floats
+    lean: npt.NDArray[np.int8]
+    testable: Bools
+    smallest: float | None
+    enumerated: bool
+    p_signed: Floats | None = None
+
+
+def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+    """Test every pair as `recipe` says.
+
+    Parameters
+    ----------
+    panel : systems in ranking order. shared : what pairs have in common, with blocks by the recipe's unit.
+    sign : +1 where a larger score is better.
+
+    A pair that no chain of raters links is not testable.
+    """
+    found = _compared(panel, shared, recipe, sign)
+    if shared.linked is None or shared.linked.all():
+        return found
+    p, reverse, lean = found.p_value.copy(), found.p_reverse.copy(), found.lean.copy()
+    p[~shared.linked] = reverse[~shared.linked] = np.nan
+    lean[~shared.linked] = 0
+    signed = None if found.p_signed is None else np.where(shared.linked, found.p_signed, np.nan)
+    testable = np.asarray(found.testable & shared.linked)
+    return replace(found, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
+
+
+def _compared(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+    if recipe.test in SIGN_TESTS:
+        return _by_permutation(panel, shared, recipe)
+    if recipe.test == "none":
+        nothing = np.full(shared.segments.size, np.nan)
+        return _without_floor(nothing, nothing.copy(), np.zeros(nothing.size, dtype=np.int8))
+    if recipe.test == "bootstrap":
+        return _by_bootstrap(shared, recipe)
+    if recipe.test in STRATIFIED_TESTS:
+        return _by_domains(panel, recipe, sign)
+    if recipe.test in PAIRED_TESTS:
+        return _by_differences(panel, shared, recipe, sign)
+    return _by_two_samples(panel, recipe, sign)
+
+
+def draws(recipe: Recipe, n_pairs: int) -> int:
+    """Number of sign draws: the recipe's, else enough for the number of hypotheses adjusted for.
+
+    The joint permutation of maxT pays no factor for their number.
+    """
+    if recipe.permutations is not None:
+        return recipe.permutations
+    return number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
+
+
+def draws_missing(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
+    """The number of draws there should be where `draws` was cut and a pair hangs on it; None where nothing was."""
+    if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
+        return None
+    enough = enough_permutations(_family(recipe, n_pairs), recipe.alpha)
+    return enough if enough > MOST_PERMUTATIONS else None
+
+
+def _family(recipe: Recipe, n_pairs: int) -> int:
+    """Hypotheses that the number of draws must allow for."""
+    return n_pairs if recipe.adjust in {"holm", "bh"} else 1
+
+
+def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
+    n_pairs = shared.segments.size
+    by_document = recipe.unit == "document"
+    two_sided = recipe.alternative == "two-sided"
+    counts = flip_signs(
+        shared.blocks,
+        n_pairs,
+        panel.n_documents if by_document else panel.segments.size,
+        permutations=draws(recipe, n_pairs),
+        seed=recipe.seed,
+        two_sided=two_sided,
+        enumerate_small=recipe.test != "marot",
+    )
+    units = shared.documents if by_document else shared.segments
+    testable = units >= (FEWEST_DOCUMENTS if by_document else 1)
+    p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.p_reverse(plus_one=recipe.plus_one)
+    p[~testable] = reverse[~testable] = np.nan
+    lean = np.where(testable, np.sign(rounded(np.nan_to_num(shared.difference))), 0).astype(np.int8)
+    sides = 2.0 if two_sided else 1.0
+    lowest = np.where(counts.exact, sides / counts.total, 1.0 / (counts.total + recipe.plus_one))
+    smallest = float(lowest[units > 0].min()) if (units > 0).any() else None
+    return PairTests(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
+
+
+def _by_two_samples(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
+    first, second = pairs_of(len(panel.systems))
+    p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
+    lean = np.zeros(first.size, dtype=np.int8)
+    whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
+    fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 1
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        x, y = whole[i], whole[j]
+        if recipe.matched_only:
+            common = panel.present[i] & panel.present[j]
+            x, y = (_sample(panel, k, common, recipe.unit, sign) for k in (i, j))
+        result = _two_samples(x, y, recipe) if min(x.size, y.size) >= fewest else None
+        if result is not None:
+            p[pair], reverse[pair], lean[pair] = _directed(result, recipe)
+    return _without_floor(p, reverse, lean)
+
+
+def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8]) -> PairTests:
+    return PairTests(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
+
+
+def _by_differences(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+    """Tests on paired differences of segments or of document means."""
+    p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
+    lean = np.zeros(p.size, dtype=np.int8)
+    for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
+        if differences.shape[1] >= (FEWEST_DOCUMENTS if recipe.unit == "document" else 1):
+            found = _of_differences(differences, recipe)
+            one_sided = recipe.alternative == "greater"
+            p[pairs] = found.greater if one_sided else found.two_sided
+            reverse[pairs] = found.less if one_sided else np.nan
+            lean[pairs] = found.lean
+    if recipe.test == "wmt26_or":
+        return _either(_without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign))
+    return _without_floor(p, reverse, lean)
+
+
+def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
+    if recipe.test == "signed_rank":
+        return signed_rank(
+            differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
+        )
+    return paired_t(differences)
+
+
+def _by_bootstrap(shared: Shared, recipe: Recipe) -> PairTests:
+    """Draws of documents, or of segments, with replacement; every pair on its common ones.
+
+    p is no smaller than that of a sign flip of so many: fewer units cannot speak more clearly, however often drawn.
+    """
+    by_document = recipe.unit == "document"
+    p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
+    n_draws = draws(recipe, shared.segments.size)
+    for pairs, apart, weights in differences_of(shared.blocks):
+        p[pairs], reverse[pairs] = resampling.p_values(apart, weights, draws=n_draws, seed=recipe.seed)
+    units = shared.documents if by_document else shared.segments
+    few = units < (FEWEST_DOCUMENTS if by_document else 2)
+    lean = np.where(few, 0, np.sign(rounded(np.nan_to_num(shared.difference)))).astype(np.int8)
+    least = np.maximum(0.5 ** np.minimum(units, _FLIPS), 1 / n_draws)
+    p, reverse = np.maximum(p, least), np.maximum(reverse, least)
+    if recipe.alternative == "two-sided":
+        least = np.minimum(1.0, 2 * least)
+        p, reverse = np.minimum(1.0, 2 * np.minimum(p, reverse)), np.full(p.size, np.nan)
+    p[few] = reverse[few] = np.nan
+    found = _without_floor(p, reverse, lean)
+    if few.all():
+        return found
+    smallest = float(least[~few].min())
+    return replace(found, smallest=smallest, enumerated=smallest > 2 / n_draws)
+
+
+_FLIPS = 60
+"""Sign flips of more units are not counted: their p is smaller than any that is drawn."""
+
+
+def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
+    """Two-sided signed-rank tests in each domain, combined over the domains that a pair has in common.
+
+    `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
+    combined evidence favours.
+    """
+    first, second = pairs_of(len(panel.systems))
+    if panel.domain is None:
+        raise ValueError("domains are needed")
+    strata = np.unique(panel.domain)
+    p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
+    for row, domain in enumerate(strata):
+        for pairs, differences in unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
+            found = signed_rank(
+                differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
+            )
+            p[row, pairs], sides[row, pairs] = found.two_sided, found.lean
+    signed, lean = stouffer_signed(p, sides)
+    if recipe.test == "stouffer_signed":
+        return _without_floor(signed, np.full(first.size, np.nan), lean)
+    scores = sign * rounded(panel.means())
+    ahead = np.sign(scores[first] - scores[second]).astype(np.int8)
+    return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
+
+
+def _either(paired: PairTests, unpaired: PairTests) -> PairTests:
+    """The smaller p of two tests: WMT26's rule, which has two chances to reject and so more false claims than α."""
+    with np.errstate(invalid="ignore"):
+        p, reverse = (np.fmin(getattr(paired, n), getattr(unpaired, n)) for n in ("p_value", "p_reverse"))
+    return _without_floor(p, reverse, np.where(paired.lean != 0, paired.lean, unpaired.lean))
+
+
+def _sample(panel: Panel, system: int, mask: Bools, unit: str, sign: int) -> Floats:
+    """Segment scores of a system where `mask` is true, or their means by document; larger is better."""
+    if unit == "segment":
+        return np.asarray(sign * panel.score[system][mask], dtype=np.float64)
+    return document_means(panel, system, mask, sign)
+
+
+def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> OneSided | None:
+    return welch(x, y) if recipe.test == "welch" else rank_sum(x, y, correction=recipe.correction)
+
+
+def _directed(result: OneSided, recipe: Recipe) -> tuple[float, float, int]:
+    if recipe.test == "rank_sum_legacy":
+        # SciPy before 1.7 returned half the two-sided p by default, blind to direction: only the order of the ranking
+        # says which system it favours, so there is no reverse.
+        return result.two_sided / 2, np.nan, 1
+    if recipe.alternative == "two-sided":
+        return result.two_sided, np.nan, result.lean
+    return result.greater, result.less, result.lean

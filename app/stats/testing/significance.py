@@ -1,0 +1,157 @@
+"""Which data count for a pair of systems: their common segments, reduced to what the tests need.
+
+Pairs are (first, second) with the first ranked higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.stats.aggregate import Indices, Panel
+from app.stats.inference.by_document import Precision, precision
+from app.stats.ratings import Bools, Floats
+from app.stats.testing.permutation import Block
+
+_CHUNK = 1 << 20
+_PAIRS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the two systems of each pair have in common; arrays of shape (pairs,).
+
+    difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
+    known: its error by documents. segments: common ones. share: of the segments that either has.
+    blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document. linked: whether a
+    chain of raters links the two systems; None where nobody asked.
+    """
+
+    difference: Floats
+    known: Precision
+    segments: Indices
+    share: Floats
+    blocks: tuple[Block, ...]
+    by_document: tuple[Block, ...]
+    linked: Bools | None = None
+
+    @property
+    def documents(self) -> Indices:
+        """Common documents of each pair."""
+        return self.known.documents
+
+
+def differences_of(blocks: Sequence[Block]) -> Iterator[tuple[Indices, Floats, Floats]]:
+    """Pairs with their differences and weights by unit, shapes (pairs, units): many small blocks at a time.
+
+    Where every pair has its own segments there is a block for each, and what follows costs as much for one pair as for
+    some hundreds.
+    """
+    held: list[Block] = []
+    for n, block in enumerate(blocks, 1):
+        held.append(block)
+        if n == len(blocks) or sum(b.pair.size for b in held) >= _PAIRS_AT_ONCE:
+            pairs = np.concatenate([b.pair for b in held])
+            weights = [np.broadcast_to(b.unit_weights(), (b.pair.size, b.sums.shape[1])) for b in held]
+            yield pairs, np.concatenate([b.differences() for b in held]), np.concatenate(weights)
+            held = []
+
+
+def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
+    """Every pair once, the first ranked higher."""
+    first, second = np.triu_indices(n_systems, k=1)
+    return first, second
+
+
+def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
+    """Reduce each pair to its common segments.
+
+    d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
+
+    Parameters
+    ----------
+    panel : systems in ranking order.
+    sign : +1 where a larger score is better, −1 where smaller is.
+    unit : `document` or `segment`, the columns of the blocks.
+
+    w is 1, or in a macro mean over domains 1/(number of domains · segments of the domain) among the common segments.
+    """
+    first, second = pairs_of(len(panel.systems))
+    difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
+    degrees, effective = np.zeros(first.size), np.zeros(first.size)
+    segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
+    blocks, documented = list[Block](), list[Block]()
+    for mask, pair in common(panel):
+        importance = panel.weights(mask)
+        systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
+        scores = np.where(mask, panel.score[systems] * (sign * importance), 0.0)
+        sums = np.add.reduceat(scores, panel.starts, axis=1)
+        held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
+        ends = (rows[: pair.size], rows[pair.size :])
+        weight = np.add.reduceat(importance, panel.starts)
+        by_document = Block(sums, *ends, pair, np.flatnonzero(held), weight)
+        apart = by_document.differences()
+        difference[pair] = apart.sum(axis=1) / weight.sum()
+        known = precision(apart, weight)
+        error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
+        segments[pair], documents[pair] = mask.sum(), held.sum()
+        documented.append(by_document)
+        blocks.append(
+            by_document if unit == "document" else Block(scores, *ends, pair, np.flatnonzero(mask), importance)
+        )
+    n = panel.counts()
+    share = segments / (n[first] + n[second] - segments)
+    known = Precision(error, degrees, documents, effective)
+    return Shared(difference, known, segments, share, tuple(blocks), tuple(documented))
+
+
+def common(panel: Panel) -> Iterator[tuple[Bools, Indices]]:
+    """Masks of common segments with the pairs that have them; pairs without a common segment are left out."""
+    first, second = pairs_of(len(panel.systems))
+    if panel.complete:
+        if first.size:
+            yield np.ones(panel.segments.size, dtype=np.bool_), np.arange(first.size)
+        return
+    packed = np.packbits(panel.present, axis=1)
+    groups: dict[bytes, list[int]] = {}
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        groups.setdefault((packed[i] & packed[j]).tobytes(), []).append(pair)
+    for pairs in groups.values():
+        mask = panel.present[first[pairs[0]]] & panel.present[second[pairs[0]]]
+        if mask.any():
+            yield mask, np.array(pairs, dtype=np.intp)
+
+
+def document_means(panel: Panel, system: int, mask: Bools, sign: int) -> Floats:
+    """Means by document of a system where `mask` is true, larger is better; documents without any are left out."""
+    sums = np.add.reduceat(np.where(mask, panel.score[system], 0.0), panel.starts)
+    counts = np.add.reduceat(mask.astype(np.intp), panel.starts)
+    held = counts > 0
+    return np.asarray(sign * sums[held] / counts[held], dtype=np.float64)
+
+
+def unit_differences(
+    panel: Panel, sign: int, *, unit: str, where: Bools | None = None
+) -> Iterator[tuple[Indices, Floats]]:
+    """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), a mask at a time.
+
+    Parameters
+    ----------
+    unit : `segment`, or `document` for the differences of document means over common segments.
+    where : only these segments, shape (G,).
+    """
+    first, second = pairs_of(len(panel.systems))
+    for mask, pairs in common(panel):
+        used = mask if where is None else mask & where
+        if not used.any():
+            continue
+        if unit == "segment":
+            scores = sign * panel.score[:, used]
+        else:
+            scores = np.stack([document_means(panel, i, used, sign) for i in range(len(panel.systems))])
+        step = max(1, _CHUNK // scores.shape[1])
+        for start in range(0, pairs.size, step):
+            some = pairs[start : start + step]
+            yield some, scores[first[some]] - scores[second[some]]

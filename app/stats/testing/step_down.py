@@ -1,0 +1,83 @@
+"""Westfall and Young's step-down: p-values adjusted for many pairs by the joint permutation of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.stats.ratings import Bools, Floats
+from app.stats.testing.permutation import Block, all_patterns, drawn_patterns
+
+_CHUNK = 1 << 20
+
+
+def max_t(
+    blocks: Sequence[Block],
+    testable: Bools,
+    n_units: int,
+    *,
+    permutations: int,
+    seed: int,
+    plus_one: bool = True,
+) -> Floats:
+    """Adjusted p-values of |Δ|/SE by the step-down maximum over pairs, shape of `testable`; 1 where not testable.
+
+    One sign matrix permutes all pairs, so their dependence is used and no factor for their number is paid. The standard
+    error is that of the linearized ratio, computed anew in each permutation: T* = Σεd/√(Σe*²·D/(D−1)) with
+    e*_D = ε_D·d_D − n_D·Δ*. All 2^units patterns are used where they are at most `permutations`.
+
+    Parameters
+    ----------
+    blocks : from `shared_data`. testable : pairs in the family, shape (pairs,). n_units : columns of the blocks.
+
+    Source: Westfall & Young 1993, §2.6 (algorithm 2.8).
+    """
+    family = np.flatnonzero(testable)
+    adjusted = np.ones(testable.size)
+    if not family.size:
+        return adjusted
+    observed = _statistics(blocks, np.ones((1, n_units)), testable.size)[family, 0]
+    order = np.argsort(observed, kind="stable")
+    with np.errstate(invalid="ignore"):
+        limit = np.where(np.isinf(observed), np.inf, observed - 1e-9 * np.maximum(1.0, observed))[order][:, None]
+    exact = n_units < 63 and 2**n_units <= permutations
+    chunk = max(1, _CHUNK // max(n_units, family.size))
+    counts, total = np.zeros(family.size), 0
+    for flips in all_patterns(n_units, chunk) if exact else drawn_patterns(n_units, permutations, seed, chunk):
+        permuted = _statistics(blocks, flips, testable.size)[family[order]]
+        # The pair with the k-th smallest statistic competes with those that are no larger than it.
+        counts += (np.maximum.accumulate(permuted, axis=0) >= limit).sum(axis=1)
+        total += len(flips)
+    add = 1 if plus_one and not exact else 0
+    p = (counts + add) / (total + add)
+    adjusted[family[order]] = np.maximum.accumulate(p[::-1])[::-1]
+    return adjusted
+
+
+def _statistics(blocks: Sequence[Block], flips: Floats, n_pairs: int) -> Floats:
+    """|Δ*|/SE* of every pair under each pattern (1 keeps the sign of a unit, 0 changes it); shape (pairs, patterns)."""
+    found = np.zeros((n_pairs, len(flips)))
+    signs = 2.0 * flips.T - 1.0
+    for block in blocks:
+        weights = block.unit_weights()
+        apart = block.differences()
+        total, units = weights.sum(), block.units.size
+        sums = _paired(block, block.sums @ signs)
+        crossed = _paired(block, (block.sums * weights) @ signs)
+        mean = sums / total
+        squares = (apart * apart).sum(axis=1)[:, None]
+        spread = squares - 2 * mean * crossed + mean * mean * (weights * weights).sum()
+        found[block.pair] = _studentized(np.abs(sums), spread, squares, units)
+    return found
+
+
+def _paired(block: Block, of_systems: Floats) -> Floats:
+    return of_systems[block.first] - of_systems[block.second]
+
+
+def _studentized(size: Floats, spread: Floats, squares: Floats, units: int) -> Floats:
+    """size/√(spread·D/(D−1)); without spread 0 where there is no difference, else +∞."""
+    none = spread <= 1e-12 * squares
+    scale = np.sqrt(np.where(none, 1.0, spread) * units / max(units - 1, 1))
+    return np.where(none, np.where(size <= 1e-9, 0.0, np.inf), size / scale)

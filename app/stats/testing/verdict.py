@@ -1,0 +1,88 @@
+"""From tests to wins: adjust the p-values of the family and apply the level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.aggregate import Panel, rounded
+from app.stats.ratings import Bools, Floats
+from app.stats.testing.adjust import adjust, both_directions
+from app.stats.testing.pair_tests import PairTests, compare_pairs, draws
+from app.stats.testing.significance import Shared, pairs_of
+from app.stats.testing.step_down import max_t
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
+
+    apart[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
+    """
+
+    tests: PairTests
+    p_adjusted: Floats
+    wins: Bools
+    apart: Bools
+
+
+def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+    """Test, adjust and say who beats whom.
+
+    A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
+    without adjustment each direction stands alone.
+    """
+    return decide(compare_pairs(laid, shared, recipe, sign), laid, shared, recipe, sign)
+
+
+def decide(tests: PairTests, laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+    """`judge` of tests that are made already: one test serves every adjustment and level."""
+    one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
+    entering = np.where(tests.testable, tests.p_value, 1.0)
+    forward, backward = tests.lean > 0, tests.lean < 0
+    if recipe.adjust != "none" and one_sided:
+        reverse = np.where(np.isnan(tests.p_reverse), 1.0, tests.p_reverse)
+        forward, backward = entering <= reverse, reverse < entering
+        entering = both_directions(entering, reverse)
+    joint = recipe.adjust == "maxT"
+    adjusted = _jointly(laid, shared, tests, recipe) if joint else adjust(entering, recipe.adjust)
+    if recipe.adjust == "none" and one_sided:
+        won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
+    else:
+        won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
+    told = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
+    wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
+    return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems)))
+
+
+def _jointly(laid: Panel, shared: Shared, tests: PairTests, recipe: Recipe) -> Floats:
+    return max_t(
+        shared.blocks,
+        tests.testable,
+        laid.n_documents if recipe.unit == "document" else laid.segments.size,
+        permutations=draws(recipe, tests.testable.size),
+        seed=recipe.seed,
+        plus_one=recipe.plus_one,
+    )
+
+
+def _below(p_values: Floats, recipe: Recipe) -> Bools:
+    return np.asarray(p_values <= recipe.alpha if recipe.inclusive else p_values < recipe.alpha)
+
+
+def _wins(laid: Panel, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
+    wins = _square(won, lost, len(laid.systems))
+    if recipe.require_mean:
+        scores = sign * rounded(laid.means())
+        wins &= scores[:, None] > scores[None, :]
+    return wins
+
+
+def _square(above: Bools, below: Bools, size: int) -> Bools:
+    """One boolean a pair as a matrix: `above` where the first system stands in the row, `below` where the second."""
+    first, second = pairs_of(size)
+    matrix = np.zeros((size, size), dtype=np.bool_)
+    matrix[first, second], matrix[second, first] = above, below
+    return matrix

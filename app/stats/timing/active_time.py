@@ -1,0 +1,213 @@
+"""What a rater's page recorded, put on the server's clock: when each action was, and how much there was to read.
+
+A browser's clock orders and spaces the events of one page and is believed for nothing else: it may be wrong by years,
+jump, or be made up. So no action is later than its arrival, none is earlier than the lease of its task, and no two are
+further apart than what counts of the time between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from app.stats.ratings import Bools, Codes, Floats
+from app.stats.side_tables import Micros
+from app.stats.timing.timing import PAUSE, PER_WORD, Actions
+
+MOST = (1 << 20) - 1
+"""Positions beyond this are nowhere."""
+
+
+class Sign(IntEnum):
+    """What an event says of the page: nothing, that somebody sees it, or that nobody does."""
+
+    NOTHING = 0
+    SEEN = 1
+    HIDDEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Recorded events, one entry each, in any order.
+
+    rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
+    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `Sign`. item, segment:
+    from 1, −1 where the event names none.
+    """
+
+    rater: Codes
+    task: Codes
+    session: Codes
+    seq: Codes
+    at_ms: Micros
+    received: Micros
+    since: Micros
+    sign: Codes
+    item: Codes
+    segment: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Screens:
+    """Words of source and outputs that are shown with an item (segment 0), or with one of its segments."""
+
+    task: Codes
+    item: Codes
+    segment: Codes
+    words: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds by rater, task, item and segment (0: of the item as a whole), one entry each."""
+
+    rater: Codes
+    task: Codes
+    item: Codes
+    segment: Codes
+    seconds: Floats
+
+
+def actions(log: Log, screens: Screens) -> Actions:
+    """The events as `stretches` takes them: on the server's clock, with what is seen and how many words it has.
+
+    An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
+    of item 1 where none is.
+
+    >>> import numpy as np
+    >>> def codes(*n): return np.array(n, dtype=np.int32)
+    >>> three, nothing = codes(0, 0, 0), codes(-1, -1, -1)
+    >>> arrived = np.full(3, 100_000_000, dtype=np.int64)
+    >>> log = Log(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
+    ...           three + 1, codes(1, -1, -1), nothing)
+    >>> found = actions(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> (found.at / 1e6).tolist(), found.words.tolist()
+    ([60.0, 62.0, 100.0], [10.0, 10.0, 10.0])
+    """
+    return _read(log, screens).actions
+
+
+def spent(log: Log, screens: Screens) -> Spent:
+    """Seconds that count of what was done at each address, from the actions that named it to the next ones.
+
+    Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
+
+    >>> import numpy as np
+    >>> def codes(*n): return np.array(n, dtype=np.int32)
+    >>> three, arrived = codes(0, 0, 0), np.full(3, 100_000_000, dtype=np.int64)
+    >>> log = Log(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
+    ...           three + 1, codes(1, 1, 1), codes(1, 2, 2))
+    >>> found = spent(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found.segment.tolist(), found.seconds.tolist()
+    ([1, 2], [2.0, 5.0])
+    """
+    read = _read(log, screens)
+    done, page = read.actions, read.actions.session
+    most = PAUSE + PER_WORD * done.words[:-1]
+    seconds = np.minimum(np.diff(done.at) / 1e6, most)
+    counts = (page[1:] == page[:-1]) & done.visible[:-1]
+    address = np.stack([one[:-1][counts] for one in (done.rater, read.task, read.item, read.segment)])
+    found, code = np.unique(address, axis=1, return_inverse=True)
+    total = np.bincount(code.ravel(), weights=seconds[counts], minlength=found.shape[1])
+    rater, task, item, segment = (row.astype(np.int32) for row in found)
+    return Spent(rater, task, item, segment, np.asarray(total, dtype=np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Actions in order, with the address that each is of."""
+
+    actions: Actions
+    task: Codes
+    item: Codes
+    segment: Codes
+
+
+def _read(log: Log, screens: Screens) -> _Read:
+    order = np.lexsort((log.seq, log.session, log.task, log.rater))
+    page = _pages(log, order)
+    item, segment = _named(log, order, page)
+    words = _words(screens, log.task[order], item, segment)
+    seen = _seen(log.sign[order], page)
+    at = _placed(log, order, page, PAUSE + PER_WORD * words)
+    return _Read(Actions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
+
+
+def _pages(log: Log, order: npt.NDArray[np.intp]) -> Codes:
+    """Number of the page of each event, in order."""
+    changed = np.zeros(order.size, dtype=np.bool_)
+    for codes in (log.rater, log.task, log.session):
+        changed[1:] |= codes[order][1:] != codes[order][:-1]
+    return np.cumsum(changed).astype(np.int32)
+
+
+def _stretches_of(page: Codes) -> Iterator[slice]:
+    """Where each page begins and ends."""
+    edges = np.flatnonzero(np.diff(page, prepend=-1, append=-1))
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield slice(start, end)
+
+
+def _placed(log: Log, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
+    """Each event as late as its own and every later arrival allow, gaps of the browser kept as far as they count."""
+    gap = np.zeros(order.size, dtype=np.int64)
+    ahead = np.diff(log.at_ms[order])
+    gap[:-1] = np.minimum(np.clip(ahead, 0, 86_400_000) * 1000, np.rint(most[:-1] * 1e6)).astype(np.int64)
+    walked = np.concatenate(([0], np.cumsum(gap)))[: order.size]
+    slack = log.received[order] - walked
+    latest = np.empty_like(slack)
+    for here in _stretches_of(page):
+        latest[here] = np.minimum.accumulate(slack[here][::-1])[::-1]
+    return np.asarray(np.maximum(latest + walked, log.since[order]), dtype=np.int64)
+
+
+def _last_told(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
+    """Index of the last event of the same page, itself included, that tells something; else of the next one that does.
+
+    Events of a page that tells nothing are given themselves.
+    """
+    at = np.arange(told.size)
+    found = at.copy()
+    for here in _stretches_of(page):
+        telling = at[here][told[here]]
+        if telling.size:
+            found[here] = telling[np.maximum(np.searchsorted(telling, at[here], side="right") - 1, 0)]
+    return found
+
+
+def _named(log: Log, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
+    item, segment = log.item[order], log.segment[order]
+    from_ = _last_told(item > 0, page)
+    named = item[from_]
+    return np.where(named > 0, named, 1).astype(np.int32), np.maximum(segment[from_], 0).astype(np.int32)
+
+
+def _seen(sign: Codes, page: Codes) -> Bools:
+    """Whether the page is seen from each event on; a page is seen until it says that it is not."""
+    told = sign != Sign.NOTHING
+    from_ = _last_told(told, page)
+    before_any = from_ > np.arange(sign.size)
+    return np.asarray(before_any | (sign[from_] != Sign.HIDDEN), dtype=np.bool_)
+
+
+def _words(screens: Screens, task: Codes, item: Codes, segment: Codes) -> Floats:
+    """Words with the segment where those are told apart, else with the item, else none."""
+    known = _address(screens.task, screens.item, screens.segment)
+    order = np.argsort(known)
+    known, words = known[order], screens.words[order]
+    found = np.zeros(task.size)
+    for places in (np.zeros_like(segment), segment):
+        wanted = _address(task, item, places)
+        at = np.minimum(np.searchsorted(known, wanted), max(known.size - 1, 0))
+        if known.size:
+            found = np.where(known[at] == wanted, words[at], found)
+    return found
+
+
+def _address(task: Codes, item: Codes, segment: Codes) -> npt.NDArray[np.int64]:
+    places = task.astype(np.int64) << 40
+    return places | (np.minimum(item, MOST).astype(np.int64) << 20) | np.minimum(segment, MOST).astype(np.int64)

@@ -1,0 +1,143 @@
+"""Paid time, trimmed durations, revisions and the forecast of the end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.errors import Invalid
+from app.stats.side_tables import Events
+from app.stats.timing import timing
+from app.stats.timing.pace import Workload, forecast_end, pace
+from app.stats.timing.timing import Actions, Stretches
+
+SECOND = 1_000_000
+
+
+def actions(at: list[float], *, words: float = 50.0, visible: list[bool] | None = None, session: int = 0) -> Actions:
+    n = len(at)
+    return Actions(
+        rater=np.zeros(n, dtype=np.int32),
+        session=np.full(n, session, dtype=np.int32),
+        at=np.array([round(t * SECOND) for t in at], dtype=np.int64),
+        visible=np.array(visible or [True] * n, dtype=np.bool_),
+        words=np.full(n, words),
+    )
+
+
+def together(*parts: Actions) -> Actions:
+    names = ("rater", "session", "at", "visible", "words")
+    return Actions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def test_a_gap_is_capped_by_the_words_on_the_screen() -> None:
+    """Decisions §10: 30 s + 0.8 s × words."""
+    assert timing.stretches(actions([0, 25, 1000], words=100)).seconds.tolist() == [25.0, 110.0]
+    assert timing.stretches(actions([0, 25, 1000], words=0)).seconds.tolist() == [25.0, 30.0]
+
+
+def test_time_while_the_page_is_hidden_does_not_count() -> None:
+    assert timing.stretches(actions([0, 10, 20, 30], visible=[True, False, True, True])).seconds.tolist() == [10, 10]
+
+
+def test_two_sessions_at_once_are_paid_once() -> None:
+    both = together(actions([0, 20, 40]), actions([10, 30, 50], session=1))
+    assert timing.payable(both) == {(0, 0): 50.0}
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=12))
+def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]]) -> None:
+    starts = np.array([start * SECOND for start, _ in spans], dtype=np.int64)
+    seconds = np.array([float(length) for _, length in spans])
+    found = timing.without_overlaps(Stretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
+    worked = {t for start, length in spans for t in range(start, start + length)}
+    assert found.seconds.sum() == pytest.approx(len(worked))
+    shares = timing.divided(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
+    assert shares.sum() == pytest.approx(len(worked))
+    assert (shares <= seconds + 1e-9).all()
+
+
+def test_days_begin_where_the_payment_says_and_adjustments_never_go_below_nothing() -> None:
+    late = actions([86_390, 86_400 + 5])
+    assert timing.payable(late) == {(0, 0): 15.0}
+    assert timing.payable(late, offset=3600) == {(0, 1): 15.0}
+    assert timing.payable(late, {(0, 0): -100.0, (4, 2): 60.0}) == {(0, 0): 0.0, (4, 2): 60.0}
+
+
+def test_a_span_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(Invalid):
+        timing.divided(np.array([5]), np.array([4]))
+
+
+def test_trimming_keeps_both_percentiles() -> None:
+    """G-3: values below the 10th or above the 90th percentile go."""
+    found = timing.trimmed(np.arange(1.0, 12.0))
+    assert found is not None
+    assert (found.low, found.high, found.n, found.kept, found.mean) == (2.0, 10.0, 11, 9, 6.0)
+    assert timing.trimmed(np.empty(0)) is None
+
+
+def test_the_change_is_of_unrounded_means() -> None:
+    """G-3: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
+    before, after = timing.trimmed(np.full(9, 16.2)), timing.trimmed(np.full(9, 23.88))
+    assert timing.change(before, after) == pytest.approx(47.4, abs=0.01)
+    assert timing.change(None, after) is None
+
+
+def test_a_revision_counts_where_the_score_changed() -> None:
+    """G-4: answers sent again with the same score are no revision of it."""
+    events = Events(
+        started=np.zeros(4, dtype=np.int64),
+        submitted=np.zeros(4, dtype=np.int64),
+        position=np.ones(4, dtype=np.int32),
+        revisions=np.array([1, 2, 2, 1], dtype=np.int32),
+        first_score=np.array([10.0, 20, 30, 40]),
+    )
+    found = timing.revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
+    assert (found.segment_rate, found.document_rate, found.changed_segments) == (0.25, 0.5, 1)
+
+
+def test_speeding_up_is_a_negative_slope() -> None:
+    words = np.full(100, 20.0)
+    found = timing.pace_slope(20 * np.exp(-0.5 * np.arange(100) / 100), words)
+    assert found is not None
+    assert found[0] == pytest.approx(-0.5)
+    assert timing.words_per_hour(words, np.full(100, 10.0)) == pytest.approx(7200)
+    assert timing.words_per_hour(words, np.full(100, np.nan)) is None
+
+
+def test_even_work_ends_when_reckoned() -> None:
+    steady = Workload(np.arange(1.0, 21.0), began=0.0, remaining=10)
+    found = forecast_end([steady], shared=0, now=20.0, rng=np.random.default_rng(1))
+    assert found is not None
+    assert (found.low, found.median, found.high) == (30.0, 30.0, 30.0)
+    assert pace(steady, 20.0) == 1.0
+
+
+def test_a_pool_is_shared_by_those_who_are_free() -> None:
+    raters = [Workload(np.arange(1.0, 21.0), 0.0, 0), Workload(np.arange(1.0, 21.0), 0.0, 0)]
+    found = forecast_end(raters, shared=10, now=20.0, rng=np.random.default_rng(1))
+    assert found is not None
+    assert found.median == 25.0
+
+
+def test_the_interval_holds_the_end_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(200):
+        gaps = rng.exponential(1.0, 60)
+        done = np.cumsum(gaps[:40])
+        found = forecast_end([Workload(done, 0.0, 20)], shared=0, now=float(done[-1]), rng=rng, draws=200)
+        assert found is not None
+        held += found.low <= gaps.sum() <= found.high
+    assert 0.6 <= held / 200 <= 0.9
+
+
+def test_nothing_handed_in_is_no_forecast_and_nothing_left_is_over() -> None:
+    rng = np.random.default_rng(1)
+    assert forecast_end([Workload(np.empty(0), 0.0, 5)], shared=0, now=9.0, rng=rng) is None
+    over = forecast_end([Workload(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
+    assert over is not None
+    assert over.high == 9.0
