@@ -25,14 +25,14 @@ from sqlalchemy import text
 from app.cli.worker import computing
 from app.formats.base import Input
 from app.reports.kit.report import StoredReport
-from app.services import stability
+from app.reports.kit.request import ReportRequest
+from app.reports.stability.options import StabilityIn
+from app.reports.stability.report import REPORT
+from app.reports.stability.view import StabilityView
 from app.services.data import imports
-from app.services.jobs import jobs
+from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
-from app.services.stability import Asked
-from app.services.stability_view import StabilityView
 from app.stats.stability.extraction import MultiplyRated
-from app.stats.stability.request import Request, paper_designs
 from app.storage import embedded, migrate
 from app.storage.db import Database
 from benchmarks import hot_data
@@ -65,7 +65,8 @@ def table(data: MultiplyRated, file: Path) -> None:
 
 def ask(database: Database, seed: int) -> StoredReport | JobView:
     """All figures."""
-    return stability.long_answer(database, "paper", Asked(Request(paper_designs(), seed=seed, lenient=True)))
+    options = StabilityIn(designs="paper", seed=seed)
+    return report_requests.find_or_queue(database, ReportRequest(REPORT, ("paper",), options))
 
 
 @contextmanager

@@ -17,8 +17,10 @@ from statistics import median
 import numpy as np
 
 from app.design.values import Codes
-from app.services.stability_workers import in_processes
-from app.stats.stability.chunks import Simulator
+from app.reports.kit.processes import in_processes
+from app.reports.kit.report import Work
+from app.reports.stability.report import Studies
+from app.stats.stability.chunks import Outcome, Simulator
 from app.stats.stability.curves import run
 from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
@@ -120,7 +122,12 @@ def paper(data: MultiplyRated, workers: int) -> None:
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
-    curves = run(simulator, on_progress=shown, execute=in_processes(workers))
+    computed = in_processes(workers)(Work(len(simulator.chunks), Studies(simulator).run, list))
+    parts = []
+    for part in computed:
+        parts.append(Outcome.from_bytes(part))
+        shown(len(parts), len(simulator.chunks))
+    curves = run(simulator, execute=lambda _, numbers: (pair for pair in zip(numbers, parts, strict=True)))
     taken = time.perf_counter() - started
     print(file=sys.stderr)
     points = [point for curve in curves for point in curve.points]

@@ -15,10 +15,9 @@ from app.api.kit.jobs import EXAMPLE, LATER, JobOut, accepted
 from app.api.plans import of_plan
 from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
-from app.api.stability import PICTURES, Picture, of_stability
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
-from app.services import exclusions_jobs, rankings, side_by_side_jobs, stability
+from app.services import exclusions_jobs, rankings, side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.jobs import jobs, report_requests
 from app.services.plans import plan_jobs, replan_jobs
@@ -98,10 +97,6 @@ def get_job_report(
     return report_routes.for_caller(request, caller, report_requests.report_of_job(view.kind), report, drawn.picture)
 
 
-def _of_stability(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
-    return of_stability(request, report, _curves(picture))
-
-
 def _of_rankings(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return of_rankings(request, caller, report)
@@ -119,7 +114,6 @@ def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) ->
 
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
     {
-        stability.KIND: _of_stability,
         rankings.KIND: of_ranking,
         exclusions_jobs.KIND: _of_exclusion,
         replan_jobs.KIND: _of_plan,
@@ -130,22 +124,11 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
 """What is no kind of report, with the name of its picture."""
 
 
-def _curves(picture: str) -> Picture:
-    """Which picture of a stability report. Raises Invalid for one that there is not."""
-    for name in PICTURES:
-        if picture in (name, ""):
-            return name
-    raise _no_picture(f"there are: {', '.join(PICTURES)}")
-
-
 def _check_none(picture: str) -> None:
     """Raises Invalid where a picture is named of what has none by name."""
     if picture:
-        raise _no_picture("there are none by name here")
-
-
-def _no_picture(what: str) -> Invalid:
-    return Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
+        what = "there are none by name here"
+        raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
 
 
 def _check_role(caller: Caller, view: jobs.JobView) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
@@ -11,27 +11,27 @@ from pydantic import Field
 
 from app.api.kit.choices import AsOf, moment
 from app.api.kit.jobs import LATER, Prefer, accepted, ready
-from app.api.models.stability import ASKED, EXAMPLE, StabilityIn
-from app.reports.kit.report import StoredReport
-from app.reports.ranking.renderings import MEDIA_TYPES
-from app.services import stability
+from app.api.kit.report_routes import for_caller
+from app.reports.kit.request import ReportRequest
+from app.reports.stability.options import StabilityIn
+from app.reports.stability.report import REPORT
+from app.reports.stability.view import StabilityView
+from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
-from app.services.stability_renderings import render
-from app.services.stability_view import StabilityView
 from app.web.access import Viewer
 from app.web.bodies import json_body
-from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
-from app.web.negotiation import preferred
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
-JSON = "application/json"
-KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
-PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 Picture = Literal["documents", "power"]
-PICTURES: tuple[Picture, ...] = get_args(Picture)
+ASKED: dict[str, Any] = {
+    "designs": [{"grouping": "psxs", "normalize": "z"}, {"grouping": "none", "balance": {"entropy": 0.7}}],
+    "documents": [10, 20],
+    "studies": 100,
+    "seed": 1,
+}
 TEXTS = sends(
     200,
     "The report.",
@@ -40,7 +40,7 @@ TEXTS = sends(
     md=("text/markdown", "| Design | Documents | SRP |\n| :-- | --: | --: |\n| pSxS | 20 | 0.942 |\n"),
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
 )
-IN_JSON = shows(200, EXAMPLE, "The report.")
+IN_JSON = shows(200, StabilityView.model_validate(REPORT.example), "The report.")
 ANY: Final[dict[int | str, dict[str, Any]]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     304: {"description": "As known: `If-None-Match` has its ETag."},
@@ -59,7 +59,7 @@ class Shown(AsOf):
     "/stability", summary="Simulate the study again and again", response_class=Response, responses={**ANY, **LATER}
 )
 async def post_stability(
-    _: Viewer,
+    caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     shown: Annotated[Shown, Query()],
@@ -71,24 +71,8 @@ async def post_stability(
 
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
-    ask = partial(stability.long_answer, database, campaign, body.asked(), as_of=moment(shown.as_of))
-    report = await ready(request, database, prefer, ask)
+    asking = ReportRequest(REPORT, (campaign,), body, moment(shown.as_of))
+    report = await ready(request, database, prefer, partial(report_requests.find_or_queue, database, asking))
     if isinstance(report, JobView):
         return accepted(report)
-    return await to_thread.run_sync(of_stability, request, report, shown.picture)
-
-
-def of_stability(request: Request, report: StoredReport, picture: Picture) -> Response:
-    """A stored stability report as `Accept` prefers, with an ETag of its own."""
-    kind = KINDS[preferred(request, tuple(KINDS))]
-    if kind == "json":
-        return answer(request, report.body, JSON, report.etag)
-    headers = PICTURE if kind == "svg" else {}
-    tag = f"{report.etag}.{kind}.{picture}" if kind == "svg" else f"{report.etag}.{kind}"
-    return answer(
-        request,
-        lambda: render(StabilityView.model_validate_json(report.body), kind, picture),
-        MEDIA_TYPES[kind],
-        tag,
-        headers,
-    )
+    return await to_thread.run_sync(for_caller, request, caller, REPORT, report, shown.picture)

@@ -17,10 +17,10 @@ from app.cli.kit import context
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.raters_at_work import Pace
 from app.cli.kit.terminal import ranking_table
+from app.cli.report import show
 from app.cli.serving.beside import served
 from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
-from app.cli.stability import show
 from app.client.managing import Managed
 from app.client.remote import Remote
 from app.config import Settings
@@ -37,9 +37,11 @@ from app.demo import (
     rater_model,
 )
 from app.domain.recipe import NAMED
-from app.services import reports, stability
+from app.reports.kit.request import ReportRequest
+from app.reports.kit.store import find_or_compute
+from app.reports.stability.report import REPORT as STABILITY_REPORT
+from app.services import reports
 from app.services.access import tokens
-from app.services.stability_view import StabilityView
 from app.storage.db import Database
 
 RECIPE = "recommended"
@@ -136,8 +138,9 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     console.print(f"Planted order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nWould it be found again?")
     with bar("simulating studies") as on_progress:
-        found = stability.report(database, campaign, STABILITY, on_progress=on_progress)
-    show(console, StabilityView.model_validate_json(found.body))
+        asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
+        found = find_or_compute(database, asking, on_progress=on_progress)
+    show(console, STABILITY_REPORT, found.body)
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:

@@ -184,10 +184,11 @@ def _answer(wanted: Wanted) -> None:
 def show(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
     """Print a report, its first tables or all: title, tables, caption and warnings."""
     view = kind.result.model_validate_json(body)
-    console.print(Text(title(kind, view), style="bold"))
-    for shown in kind.tables(view)[:most]:
+    if kind.single is None:
+        console.print(Text(title(kind, view), style="bold"))
+    for shown in (kind.terminal or kind.tables)(view)[:most]:
         console.print(plain_table(shown.table, shown.title))
-    for note in (kind.caption(view), *(f"Warning: {text}" for text in view.warnings)):
+    for note in (*kind.terminal_notes, kind.caption(view), *(f"Warning: {text}" for text in kind.warnings(view))):
         console.print(Text(note, style="dim"))
 
 

@@ -11,28 +11,20 @@ from urllib.parse import quote
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from rich.text import Text
 
-from app.api.models.stability import StabilityIn
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli.kit.progress_bar import bar
-from app.cli.kit.terminal import plain_table
+from app.cli.report import show
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
-from app.services import stability as service
-from app.services.stability_renderings import caption, narrow_tables, render, warnings
-from app.services.stability_view import StabilityView
-from app.services.stability_workers import in_processes
-
-COLUMNS = (
-    "±: Monte-Carlo error of SRP. Sig. pairs: that a study finds, mean. None: studies that find none. Kendall: between "
-    "studies. Sign err.: claims that all ratings together order the other way. Retained: claims that another study "
-    "orders the same way. SRP, both sig.: where a claim must be significant in both studies. Kendall, all: with the "
-    "ranking by all ratings. Same claims, all: studies that claim exactly what all ratings claim."
-)
-PICTURES = ("documents", "power")
+from app.reports.kit.processes import in_processes
+from app.reports.kit.render.representations import chart_names, render
+from app.reports.kit.request import ReportRequest
+from app.reports.kit.store import find_or_compute
+from app.reports.stability.options import StabilityIn
+from app.reports.stability.report import REPORT
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +64,9 @@ def stability(
 ) -> None:
     """Would the ranking hold if the study were run again? Stable Ranking Probability by design and documents."""
     wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    if picture not in PICTURES:
-        raise Invalid("the options are not valid", places=(Place(("--picture",), "there are: documents, power"),))
+    if picture not in chart_names(REPORT):
+        what = f"there are: {', '.join(chart_names(REPORT))}"
+        raise Invalid("the options are not valid", places=(Place(("--picture",), what),))
     given: dict[str, Any] = {
         "documents": None if documents is None else _numbers(documents),
         "studies": studies,
@@ -86,24 +79,10 @@ def stability(
     asked = _read(request, {name: value for name, value in given.items() if value is not None})
     remote = _remote.chosen(server)
     body = _here(campaign, asked, workers) if remote is None else _there(remote, campaign, asked)
-    if wanted == "json":
-        write([body])
-        return
-    view = StabilityView.model_validate_json(body)
     if wanted:
-        write([render(view, wanted, "power" if picture == "power" else "documents")])
-        return
-    show(Console(), view)
-
-
-def show(console: Console, view: StabilityView) -> None:
-    """Print small tables a design, then what the columns are and what is to be known before they are used."""
-    for name, parts in narrow_tables(view).items():
-        for part in parts:
-            console.print(plain_table(part, name))
-    notes = [COLUMNS, caption(view), *(f"Warning: {text}" for text in warnings(view))]
-    for note in notes:
-        console.print(Text(note, style="dim"))
+        write([body if wanted == "json" else render(REPORT, body, wanted, picture)])
+    else:
+        show(Console(), REPORT, body)
 
 
 def _designs(
@@ -152,7 +131,8 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 def _here(campaign: str, asked: StabilityIn, workers: int) -> bytes:
     with context.database() as database, bar("simulating") as on_progress:
         execute = in_processes(workers or os.cpu_count() or 1)
-        return service.report(database, campaign, asked.asked(), on_progress=on_progress, execute=execute).body
+        asking = ReportRequest(REPORT, (campaign,), asked)
+        return find_or_compute(database, asking, on_progress=on_progress, execute=execute).body
 
 
 def _there(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:

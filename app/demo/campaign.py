@@ -20,10 +20,9 @@ from app.formats.base import (
     SystemRow,
 )
 from app.protocols.base import Span
-from app.services.stability import Asked
+from app.reports.stability.options import StabilityIn, StudyDesignIn
 from app.simulation import About, PlantedText, RaterModel, model_of
 from app.simulation.minds import POINTS_A_WEIGHT
-from app.stats.stability.request import Assignment, Request, StudyDesign
 
 TITLE = "Demo: German from English, three domains"
 N_DOCUMENTS = 24
@@ -40,13 +39,11 @@ DESIGN: Mapping[str, object] = {
 }
 # Eight documents are rated twice by simulated raters, who leave the guest's to the guest. Each study draws its own, so
 # that what is found again is found on other documents, too.
-STABILITY = Asked(
-    Request(
-        designs=(StudyDesign(Assignment("psxs")), StudyDesign(Assignment("none"))),
-        documents=(6, 7, 8),
-        per_set=1,
-        pairs="all",
-    )
+STABILITY = StabilityIn(
+    designs=[StudyDesignIn(grouping="psxs"), StudyDesignIn(grouping="none")],
+    documents=[6, 7, 8],
+    studies_per_document_set=1,
+    pairs="all",
 )
 _HERE = At("demo", 0)
 

@@ -13,7 +13,8 @@ from app.reports.kit import store
 from app.reports.kit.report import Work
 from app.reports.kit.request import parse_options
 from app.reports.source.snapshot import snapshot
-from app.services import exclusions_jobs, rankings, side_by_side_jobs, stability
+from app.reports.stability import report as stability
+from app.services import exclusions_jobs, rankings, side_by_side_jobs
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
 from app.services.plans import plan_jobs, replan_jobs
@@ -26,9 +27,17 @@ MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
+
+
+def _earlier_stability(database: Database, request: Request) -> Work[Any]:
+    ((campaign, version),) = request.campaigns.items()
+    with database.transaction() as session:
+        return stability.earlier_work(session, snapshot(session, campaign, version), request.given)
+
+
 OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
     {
-        stability.KIND: stability.work,
+        stability.EARLIER: _earlier_stability,
         rankings.KIND: rankings.work,
         exclusions_jobs.KIND: exclusions_jobs.work,
         replan_jobs.KIND: replan_jobs.work,
@@ -36,7 +45,7 @@ OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
         **dict.fromkeys(side_by_side_jobs.KINDS, side_by_side_jobs.work),
     }
 )
-"""Jobs for what is no kind of report."""
+"""Jobs for what the kit of reports does not compute."""
 
 
 class TooManyChunks(Invalid):

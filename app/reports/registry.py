@@ -1,4 +1,4 @@
-"""All reports by address, found and not listed: every module below `app.reports` that holds a `REPORT`."""
+"""All reports by name, found and not listed: every module below `app.reports` that holds a `REPORT`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ def _discover(package: ModuleType) -> Iterator[Report[Any, Any]]:
             yield loaded.REPORT
 
 
-def _by_address() -> Mapping[str, Report[Any, Any]]:
+def _by_name(*, own_routes: bool) -> Mapping[str, Report[Any, Any]]:
     reports = sorted(_discover(app.reports), key=lambda report: report.name)
-    return MappingProxyType({f"{report.over}/{report.name}": report for report in reports})
+    wanted = [report for report in reports if report.own_routes == own_routes]
+    return MappingProxyType({f"{report.over}/{report.name}": report for report in wanted})
 
 
-ALL: Mapping[str, Report[Any, Any]] = _by_address()
-"""By `campaign/NAME` and `campaigns/NAME`: a report and a comparison may share a name."""
+ALL: Mapping[str, Report[Any, Any]] = _by_name(own_routes=False)
+"""Those that are offered by name, by `campaign/NAME` and `campaigns/NAME`: the two may share a name."""
+WITH_OWN_ROUTES: Mapping[str, Report[Any, Any]] = _by_name(own_routes=True)
+"""The others."""

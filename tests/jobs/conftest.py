@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from app.services import stability
+from app.reports.kit import store
+from app.reports.kit.request import ReportRequest
+from app.reports.stability.options import StabilityIn, StudyDesignIn
+from app.reports.stability.report import REPORT
 from app.services.access.tokens import THE_OPERATOR
-from app.services.jobs import jobs
+from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
-from app.services.stability import Asked
-from app.stats.stability.curves import in_order
-from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue
 from tests.patience import patience as patience  # a fixture
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import until
 
-DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
+DESIGNS = [StudyDesignIn(), StudyDesignIn(grouping="none", normalize="z")]
 AT_WORK = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 AND backend_type = 'client backend' AND state <> 'idle'"""
 
@@ -31,14 +31,21 @@ class Bench:
     def __init__(self, spine: Spine) -> None:
         self.spine = spine
 
-    def asked(self, seed: int, *, permutations: int = 8_000, points: int = 3) -> Asked:
+    def asked(self, seed: int, *, permutations: int = 8_000, points: int = 3) -> ReportRequest:
         """18 chunks of some tenths of a second each, by default."""
-        documents = tuple(range(20, 20 - points, -1))
-        return Asked(Request(DESIGNS, documents, studies=750, per_set=250, permutations=permutations, seed=seed))
+        options = StabilityIn(
+            designs=DESIGNS,
+            documents=list(range(20, 20 - points, -1)),
+            studies=750,
+            studies_per_document_set=250,
+            permutations=permutations,
+            seed=seed,
+        )
+        return ReportRequest(REPORT, ("thrice",), options)
 
-    def job(self, asked: Asked) -> JobView:
+    def job(self, asked: ReportRequest) -> JobView:
         """The job that makes the report."""
-        found = stability.long_answer(self.spine.database, "thrice", asked)
+        found = report_requests.find_or_queue(self.spine.database, asked)
         assert isinstance(found, JobView)
         return found
 
@@ -52,10 +59,12 @@ class Bench:
         with self.spine.database.transaction() as session:
             return jobs.report(session, self.now(job)).body
 
-    def undisturbed(self, asked: Asked) -> bytes:
+    def undisturbed(self, asked: ReportRequest) -> bytes:
         """What one process makes of it that nobody disturbs."""
-        made = stability.prepared(self.spine.database, "thrice", asked)
-        return stability.computed(made, on_progress=lambda *_: None, should_stop=lambda: False, execute=in_order)
+        with self.spine.database.transaction() as session:
+            lookup = store.find(session, asked)
+            work = REPORT.prepare(session, lookup.about, asked.options)
+        return store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False)
 
     def queue(self, state: str, job: JobView | None = None, task: str = "%") -> int:
         """Entries in a state, of one job or of all, of one task or of all."""

@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from app.reports.kit.report import StoredReport
-from app.services import stability
-from app.services.jobs import jobs
+from app.reports.kit.request import ReportRequest
+from app.reports.stability.options import StabilityIn, StudyDesignIn
+from app.reports.stability.report import REPORT
+from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
-from app.services.stability import Asked
-from app.stats.stability.request import Request, StudyDesign
 from app.storage import embedded, migrate, queue_schema
 from app.storage.backup import backup, restore
 from app.storage.db import APP_ROLE, sqlalchemy_url
@@ -98,9 +98,12 @@ def test_postgres_15_has_the_same_queue_and_it_works(data_dir: Path, bin_dir15: 
         assert queue_of(url) == queue_of(database_url)
         with opened(url) as spine:
             spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=8)))
-            request = Request((StudyDesign(),), documents=(5,), studies=20, per_set=10, permutations=100)
-            job = stability.long_answer(spine.database, "thrice", Asked(request))
+            options = StabilityIn(
+                designs=[StudyDesignIn()], documents=[5], studies=20, studies_per_document_set=10, permutations=100
+            )
+            request = ReportRequest(REPORT, ("thrice",), options)
+            job = report_requests.find_or_queue(spine.database, request)
             assert isinstance(job, JobView)
             assert drained(spine.database) == 3
-            assert isinstance(stability.long_answer(spine.database, "thrice", Asked(request)), StoredReport)
+            assert isinstance(report_requests.find_or_queue(spine.database, request), StoredReport)
             assert jobs.sweep(spine.database) == 0

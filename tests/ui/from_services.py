@@ -13,7 +13,8 @@ from app.reports import registry
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
-from app.services import side_by_side_renderings, stability_renderings
+from app.reports.stability import tables as stability_tables
+from app.services import side_by_side_renderings
 from app.services.gate import GATE
 from app.ui.manager.forms import fields
 from app.ui.manager.stability import StabilityAsked
@@ -27,7 +28,7 @@ TABLES = {
     "manager/print": (ranking_tables, ranking_captions, captions),
     "manager/recipes": (side_by_side_renderings,),
     "manager/series": (side_by_side_renderings,),
-    "manager/stability": (stability_renderings,),
+    "manager/stability": (stability_tables,),
 }
 
 

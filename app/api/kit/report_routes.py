@@ -169,7 +169,11 @@ def for_caller(
     if kind.role == "viewer" and not caller.may("manager"):
         report = store.without_raters(kind, report)
     return shown(
-        request, kind, report, shape or SHAPES[preferred(request, tuple(SHAPES))], picture or representations.PICTURE
+        request,
+        kind,
+        report,
+        shape or SHAPES[preferred(request, tuple(SHAPES))],
+        picture or representations.chart_names(kind)[0],
     )
 
 

@@ -49,15 +49,29 @@ class Column(Generic[Row]):
         return captions.number(value, self.digits) if self.digits else f"{value:,}"
 
 
-def section(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row]) -> Section:
-    """The table for people."""
-    shown = [column for column in columns if column.heading]
+def section(
+    title: str,
+    columns: Sequence[Column[Row]],
+    rows: Iterable[Row],
+    *,
+    group: Callable[[Row], object] | None = None,
+) -> Section:
+    """The table for people. group: a rule stands above each row of another group than the row before."""
+    shown, given = [column for column in columns if column.heading], list(rows)
+    groups = [] if group is None else [group(row) for row in given]
     table = Table(
         tuple(column.heading for column in shown),
         tuple("left" if column.digits is None else "right" for column in shown),
-        tuple(tuple(column.shown(row) for column in shown) for row in rows),
+        tuple(tuple(column.shown(row) for column in shown) for row in given),
+        frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
     return Section(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
+
+
+def lines(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
+    """Headings and rows of a file whose columns say all, the campaign and its data version included."""
+    kept = [column for column in columns if column.key]
+    return [column.key for column in kept], [[column.cell(row) for column in kept] for row in rows]
 
 
 def file(

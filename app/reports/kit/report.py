@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -76,6 +77,19 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class SingleTable:
+    """How a report that is one table is headed in files.
+
+    markdown: follows the campaign. latex: the first sentence of the caption, with `{campaign}` in it. long: the table
+    may need several pages.
+    """
+
+    markdown: str
+    latex: str
+    long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Report(Generic[Options, Result]):
     """A report that can be asked for.
 
@@ -113,3 +127,16 @@ class Report(Generic[Options, Result]):
     """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
     redact: Callable[[Result], Result] | None = None
     """What viewers see; None: without the values under `rater` and without `rater:KEY` and `task:KEY` in texts."""
+    own_routes: bool = False
+    """It has routes, a command and a page of its own, and is not offered among the reports by name."""
+    options_in: Literal["query", "body"] = "query"
+    """Where its routes take the options, which errors name."""
+    single: SingleTable | None = None
+    """Where it is one table whose title is that of the report: its result names its `campaign` and `data_version`."""
+    warnings: Callable[[Result], Sequence[str]] = attrgetter("warnings")
+    terminal: Callable[[Result], Sequence[Section]] | None = None
+    """Tables for the terminal, where those of the other representations would be too wide; None: the same."""
+    terminal_notes: Sequence[str] = ()
+    """What the terminal says below the tables before the caption."""
+    names_raters: bool = True
+    """Whether it may say who the raters are; one that never does is the same for all who may see it."""

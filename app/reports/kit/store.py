@@ -7,7 +7,8 @@ their seed. The same key is the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,8 @@ from app.storage.db import Database, Session
 from app.storage.imports.staging import json_text
 
 Progress = Callable[[int, int], None]
+Execute = Callable[[Work[Any]], Iterator[bytes]]
+"""Computes the chunks of work, on whatever processes; gives their bytes in order."""
 
 
 class Stopped(Exception):
@@ -84,7 +87,9 @@ def key_of(
     """
     versions = [[each.campaign.key, each.version] for each in about]
     named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
-    hashes = [named_recipes.find(session, each.campaign.key, name).hash for each in about for name in named]
+    place = (report.options_in, "recipe")
+    recipes = [named_recipes.find(session, each.campaign.key, name, place=place) for each in about for name in named]
+    hashes = [recipe.hash for recipe in recipes]
     extra = [_extra_key(session, report, each) for each in about]
     parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
     digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
@@ -98,14 +103,23 @@ def key_of(
     )
 
 
+def here(work: Work[Any]) -> Iterator[bytes]:
+    """Compute the chunks in this process, one after the other."""
+    return map(work.chunk, range(work.n_chunks))
+
+
 def find_or_compute(
     database: Database,
     request: ReportRequest,
     *,
     on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
+    execute: Execute = here,
 ) -> StoredReport:
     """The report, from the store or computed here and stored.
+
+    on_progress: told how many chunks are done, of how many; not called where the report is stored already.
+    should_stop: asked after every chunk. execute: computes the chunks; it changes nothing in the report.
 
     Raises NotFound for an unknown campaign, Invalid where the options do not fit it, Stopped.
     """
@@ -115,19 +129,29 @@ def find_or_compute(
         return lookup.stored(lookup.body)
     with database.transaction() as session:
         work = request.report.prepare(session, lookup.about, request.options)
-    body = compute(work, on_progress=on_progress, should_stop=should_stop)
+    body = compute(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
     return lookup.stored(store(database, lookup.key, body))
 
 
-def compute(work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool]) -> bytes:
-    """All chunks, one after the other, and their end. Raises Stopped."""
-    parts = []
-    for number in range(work.n_chunks):
-        if should_stop():
-            raise Stopped
-        parts.append(work.chunk(number))
-        on_progress(number + 1, work.n_chunks)
+def compute(
+    work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool], execute: Execute = here
+) -> bytes:
+    """All chunks and their end. Raises Stopped."""
+    parts: list[bytes] = []
+    if work.n_chunks:
+        on_progress(0, work.n_chunks)
+    with closing(_of(execute, work)) as computed:
+        for part in computed:
+            if should_stop():
+                raise Stopped
+            parts.append(part)
+            on_progress(len(parts), work.n_chunks)
     return finish(work, parts)
+
+
+def _of(execute: Execute, work: Work[Any]) -> Generator[bytes, None, None]:
+    """A generator, which lets go of its processes when it is closed."""
+    yield from execute(work)
 
 
 def finish(work: Work[Any], parts: Sequence[bytes]) -> bytes:
@@ -145,6 +169,8 @@ def store(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
 
 def without_raters(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
     """The report as viewers see it, without who the raters are, under an ETag of its own."""
+    if not report.names_raters:
+        return stored
     view = report.result.model_validate_json(stored.body)
     redacted = (
         report.redact(view) if report.redact else report.result.model_validate(hidden(view.model_dump(mode="json")))

@@ -9,6 +9,7 @@ from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.kit.store import find, find_or_compute
+from app.reports.stability import report as stability
 from app.services.gate import GATE
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -33,7 +34,11 @@ def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
 
 def report_of_job(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
-    return GATE if name == f"{GATE.over}/{GATE.name}" else registry.ALL[name]
+    if name == stability.EARLIER:
+        return stability.REPORT
+    if name == f"{GATE.over}/{GATE.name}":
+        return GATE
+    return registry.WITH_OWN_ROUTES.get(name) or registry.ALL[name]
 
 
 def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:

@@ -13,12 +13,16 @@ from pydantic import Field as Asks
 
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
-from app.reports.ranking import renderings
-from app.services import stability, stability_renderings
+from app.reports.kit import store
+from app.reports.kit.render.representations import render
+from app.reports.kit.request import ReportRequest
+from app.reports.ranking.renderings import MEDIA_TYPES
+from app.reports.stability.options import StabilityIn
+from app.reports.stability.report import REPORT
+from app.reports.stability.view import StabilityView
 from app.services.campaigns import campaigns
+from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView, NotBegun, NotDone, under_way
-from app.services.stability import Asked
-from app.services.stability_view import StabilityView
 from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDesign, paper_designs
@@ -75,19 +79,9 @@ class StabilityAsked(BaseModel):
     permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
 
-    def asked(self) -> Asked:
-        """As the service takes it."""
-        request = limits.Request(
-            designs=self._designs(),
-            documents=None if self.documents is None else tuple(map(int, self.documents.split(","))),
-            studies=self.studies,
-            per_set=self.studies_per_document_set,
-            pairs=self.pairs,
-            permutations=self.permutations,
-            seed=self.seed,
-            lenient=self.designs == "paper",
-        )
-        return Asked(request, self.recipe)
+    def options(self) -> StabilityIn:
+        """As the report takes it."""
+        return StabilityIn.model_validate(self.body())
 
     def body(self) -> dict[str, object]:
         """As the interface takes it."""
@@ -118,7 +112,8 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         return desk(request, "manager/stability.html", about, caller, values)
     try:
         question = read(given)
-        found = stability.long_answer(database, campaign, question.asked(), ask=under_way)
+        asking = ReportRequest(REPORT, (campaign,), question.options())
+        found = report_requests.find_or_queue(database, asking, ask=under_way)
     except NotBegun:
         begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
         return desk(request, "manager/stability.html", about, caller, {**values, **begin})
@@ -138,9 +133,9 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     address = f"/campaigns/{quote(campaign, safe='')}/stability-report"
     shown = {
         "view": view,
-        "table": stability_renderings.table(view),
-        "caption": stability_renderings.caption(view),
-        "warnings": alike(stability_renderings.warnings(view)),
+        "tables": REPORT.tables(view),
+        "caption": REPORT.caption(view),
+        "warnings": alike(REPORT.warnings(view)),
         "more": _more(view, given, request.url.path),
         "pictures": [(text, f"{address}.svg?{urlencode({**given, 'picture': picture})}") for picture, text in PICTURES],
         "links": [(name, f"{address}{suffix}?{urlencode(given)}") for name, suffix in SHAPES],
@@ -158,17 +153,17 @@ def stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises NotDone where it was not worked out yet."""
-    asked = read(answered(StabilityAsked, request.query_params)).asked()
-    key, _, _, body = stability.located(database, campaign, asked)
-    if body is None:
+    options = read(answered(StabilityAsked, request.query_params)).options()
+    with database.transaction(snapshot=True) as session:
+        lookup = store.find(session, ReportRequest(REPORT, (campaign,), options))
+    if lookup.body is None:
         raise NotDone
-    tag = f"{key.recipe_hash}.{key.data_version}.{shape}.{picture}"
+    report = lookup.stored(lookup.body)
+    tag = f"{report.etag}.{shape}.{picture}"
     if shape == "json":
-        return answer(request, body, "application/json", tag)
-    view = StabilityView.model_validate_json(body)
-    media_type = renderings.MEDIA_TYPES[shape]
+        return answer(request, report.body, "application/json", tag)
     headers = PICTURE if shape == "svg" else {}
-    return answer(request, lambda: stability_renderings.render(view, shape, picture), media_type, tag, headers)
+    return answer(request, lambda: render(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers)
 
 
 def alike(warnings: Iterable[str]) -> list[list[str]]:

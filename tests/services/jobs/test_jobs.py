@@ -14,13 +14,11 @@ from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.kit.request import ReportRequest
-from app.services import stability
+from app.reports.stability.options import StabilityIn, StudyDesignIn
+from app.reports.stability.report import REPORT
 from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import MOST_BEGUN, MOST_TRIES, STALLED_AFTER, JobView
-from app.services.stability import Asked, prepared
-from app.stats.stability.curves import in_order
-from app.stats.stability.request import Assignment, Request, StudyDesign
 from app.storage import embedded, jobs_queue
 from app.storage import jobs as stored
 from app.storage.jobs_queue import Entry
@@ -29,8 +27,7 @@ from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import drained
 
-DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
-SMALL = Request(DESIGNS, documents=(5, 8), studies=20, per_set=10, permutations=100)
+DESIGNS = [StudyDesignIn(), StudyDesignIn(grouping="none", normalize="z")]
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +52,16 @@ def spine(world: Spine) -> Iterator[Spine]:
 
 
 def ask(spine: Spine, seed: int = 0) -> JobView:
-    found = stability.long_answer(spine.database, "thrice", Asked(request(seed)))
+    found = report_requests.find_or_queue(spine.database, request(seed))
     assert isinstance(found, JobView)
     return found
 
 
-def request(seed: int = 0) -> Request:
-    return Request(DESIGNS, documents=(5, 8), studies=20, per_set=10, permutations=100, seed=seed)
+def request(seed: int = 0, *, designs: list[StudyDesignIn] = DESIGNS) -> ReportRequest:
+    options = StabilityIn(
+        designs=designs, documents=[5, 8], studies=20, studies_per_document_set=10, permutations=100, seed=seed
+    )
+    return ReportRequest(REPORT, ("thrice",), options)
 
 
 def now(spine: Spine, job: JobView) -> JobView:
@@ -70,9 +70,11 @@ def now(spine: Spine, job: JobView) -> JobView:
 
 
 def undisturbed(spine: Spine, seed: int = 0) -> bytes:
-    made = prepared(spine.database, "thrice", Asked(request(seed)))
-    assert made.body is None
-    return stability.computed(made, on_progress=lambda *_: None, should_stop=lambda: False, execute=in_order)
+    with spine.database.transaction() as session:
+        lookup = store.find(session, request(seed))
+        assert lookup.body is None
+        work = REPORT.prepare(session, lookup.about, request(seed).options)
+    return store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False)
 
 
 def report_of(spine: Spine, job: JobView) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.reports.kit import captions
 from app.reports.kit.render import csv_text, markup
-from app.reports.kit.report import Report, ReportHead, Section
+from app.reports.kit.report import Report, ReportHead, Section, SingleTable
 
 PICTURE = "default"
 
@@ -23,6 +23,8 @@ def render(report: Report[Any, Any], body: bytes, shape: str, picture: str = PIC
     if shape == "csv":
         headings, rows = report.csv(view)
         return csv_text.as_csv(headings, rows)
+    if report.single is not None:
+        return _single(report, report.single, view, shape)
     return _markdown(report, view) if shape == "md" else _latex(report, view)
 
 
@@ -36,11 +38,27 @@ def chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
     return tuple(report.charts)
 
 
-def _drawn(report: Report[Any, Any], view: ReportHead, picture: str) -> bytes:
+def _drawn(report: Report[Any, Any], view: Any, picture: str) -> bytes:
     if picture not in report.charts:
         what = f"there are: {', '.join(chart_names(report))}"
         raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
     return report.charts[picture](view)
+
+
+def _single(report: Report[Any, Any], heads: SingleTable, view: Any, shape: str) -> bytes:
+    """The only table of a report between its heading and its warnings."""
+    (shown,) = report.tables(view)
+    caption, warnings = report.caption(view), report.warnings(view)
+    if shape == "md":
+        head = f"**{markup.code(view.campaign)}**: {heads.markdown}"
+        return markup.markdown_table(head, shown.table, names=shown.names, caption=caption, warnings=warnings)
+    return markup.latex_table(
+        shown.table,
+        caption=f"{heads.latex.format(campaign=view.campaign)}. {caption}",
+        label=f"{view.campaign}-{report.name}",
+        warnings=warnings,
+        long=heads.long,
+    )
 
 
 def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
@@ -52,7 +70,7 @@ def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
         table = markup.markdown_table(head, one.table, names=one.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
     said = [markup.plain(report.caption(view)), ""]
-    said += [f"- Warning: {markup.plain(text)}" for text in view.warnings]
+    said += [f"- Warning: {markup.plain(text)}" for text in report.warnings(view)]
     return b"".join(lines) + "\n".join(said).rstrip("\n").encode() + b"\n"
 
 
@@ -60,7 +78,10 @@ def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table with its caption; warnings once, above the first."""
     shown = report.tables(view)
     if not shown:
-        said = [f"{title(report, view)}. {report.caption(view)}", *(f"Warning: {text}" for text in view.warnings)]
+        said = [
+            f"{title(report, view)}. {report.caption(view)}",
+            *(f"Warning: {text}" for text in report.warnings(view)),
+        ]
         return "".join(f"% {captions.printable(text)}\n" for text in said).encode()
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
@@ -70,5 +91,5 @@ def _latex_table(report: Report[Any, Any], view: ReportHead, one: Section, numbe
         one.table,
         caption=f"{title(report, view)}. {captions.sentence(one.title.rstrip('.'))} {report.caption(view)}",
         label="-".join((*view.campaigns, report.name, *([str(number + 1)] if number else []))),
-        warnings=() if number else view.warnings,
+        warnings=() if number else report.warnings(view),
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
-
-if TYPE_CHECKING:
-    from app.services.stability_view import CurveView, DesignView, PointView, StabilityView
+from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
 
 Picture = Literal["documents", "power"]
 GROUPINGS = {"psxs": "pSxS", "system_balanced": "System-balanced", "none": "No grouping"}

@@ -1,30 +1,31 @@
-"""A stability request as it is sent; the command line reads its files by it, too."""
+"""What is asked of a stability report: the body of its route, and the file of its command."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe_choices import LARGEST_SEED
-from app.services.stability import Asked
-from app.services.stability_view import StabilityView
 from app.stats.stability import request as limits
 from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
-from app.web.bodies import Input
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-class EntropyIn(Input):
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+class EntropyIn(_Strict):
     """Uneven work: normalized entropy over all raters of the data, met within .03."""
 
     entropy: Annotated[float, Field(ge=0, le=1)]
 
 
-class StudyDesignIn(Input):
+class StudyDesignIn(_Strict):
     """A way to run a study."""
 
     grouping: Literal["psxs", "system_balanced", "none"] = "psxs"
@@ -38,7 +39,7 @@ class StudyDesignIn(Input):
         return StudyDesign(Assignment(self.grouping, entropy, self.ratings_per_item), self.normalize)
 
 
-class StabilityIn(Input):
+class StabilityIn(_Strict):
     """Curves of Stable Ranking Probability by number of documents; the defaults are those of Riley et al. 2024."""
 
     designs: Annotated[list[StudyDesignIn], Field(min_length=1, max_length=limits.MOST_DESIGNS)] | Literal["paper"] = (
@@ -65,12 +66,11 @@ class StabilityIn(Input):
     )
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
-    def asked(self) -> Asked:
-        """The value behind it."""
+    def request(self) -> Request:
+        """The value behind it, without the recipe; it leaves open what follows from the data."""
         paper = self.designs == "paper"
-        designs = paper_designs() if self.designs == "paper" else tuple(one.design() for one in self.designs)
-        request = Request(
-            designs=designs,
+        return Request(
+            designs=paper_designs() if self.designs == "paper" else tuple(each.design() for each in self.designs),
             documents=None if self.documents is None else tuple(self.documents),
             studies=self.studies,
             per_set=self.studies_per_document_set,
@@ -83,70 +83,3 @@ class StabilityIn(Input):
             seed=self.seed,
             lenient=paper,
         )
-        return Asked(request, self.recipe)
-
-
-ASKED: dict[str, Any] = {
-    "designs": [{"grouping": "psxs", "normalize": "z"}, {"grouping": "none", "balance": {"entropy": 0.7}}],
-    "documents": [10, 20],
-    "studies": 100,
-    "seed": 1,
-}
-_DESIGN = {"grouping": "psxs", "balance": "full", "ratings_per_item": 1, "normalize": "z"}
-_POINT: dict[str, Any] = {
-    "documents": 20,
-    "studies": 100,
-    "document_sets": 2,
-    "srp": 0.9418,
-    "mc_error": 0.0102,
-    "n_pairs": 4900,
-    "mean_significant_pairs": 29.9,
-    "share_without_significance": 0.0,
-    "kendall_tau": 0.82,
-    "pearson": 0.97,
-    "sign_error_rate": 0.0007,
-    "retained_claims": 29.8,
-    "both_significant_srp": 0.04,
-    "full_data_tau": 0.86,
-    "same_claims_as_full_data": 0.0,
-    "claimed": [0.97],
-    "contradicted": [0.0],
-    "warnings": [],
-}
-EXAMPLE = StabilityView.model_validate(
-    {
-        "campaign": "sxs-ende",
-        "data_version": 2,
-        "data_hash": "sha256:" + "5e" * 32,
-        "method_version": "stability-2",
-        "request": {
-            "designs": [_DESIGN],
-            "documents": [20],
-            "studies": 100,
-            "studies_per_document_set": 50,
-            "pairs": "same_documents",
-            "permutations": 500,
-            "alpha": 0.05,
-            "two_sided": True,
-            "plus_one": True,
-            "signs": "study",
-            "recipe": "srp-paper",
-            "recipe_hash": "sha256:" + "5e" * 32,
-        },
-        "seed": 1,
-        "higher_is_better": False,
-        "systems": ["GPT4-5shot", "ONLINE-W"],
-        "documents_available": 30,
-        "buckets": [3] * 10,
-        "raters": 10,
-        "left_out": [],
-        "curves": [
-            {
-                "design": _DESIGN,
-                "points": [_POINT],
-                "pairs": [[0, 1]],
-            }
-        ],
-        "warnings": ["a fixed rater pool cannot show rater × system variance"],
-    }
-)

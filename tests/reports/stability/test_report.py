@@ -12,22 +12,33 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from app.domain.errors import Invalid, NotFound
-from app.services import stability
-from app.services.jobs import jobs
-from app.services.stability import Asked, prepared
-from app.services.stability_renderings import render, table, warnings
-from app.services.stability_view import StabilityView
-from app.services.stability_workers import in_processes
-from app.stats.stability.curves import Stopped
+from app.jobs.work import work_of
+from app.reports.kit import store
+from app.reports.kit.processes import in_processes
+from app.reports.kit.render.representations import render
+from app.reports.kit.report import StoredReport
+from app.reports.kit.request import ReportRequest
+from app.reports.kit.store import Stopped
+from app.reports.source import named_recipes
+from app.reports.stability.options import StabilityIn, StudyDesignIn
+from app.reports.stability.report import EARLIER, REPORT
+from app.reports.stability.view import StabilityView
+from app.services.jobs import jobs, report_requests
 from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
+from app.stats.stability.request import paper_designs
 from app.storage import embedded
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 
 SVG = "{http://www.w3.org/2000/svg}"
-DESIGNS = (StudyDesign(), StudyDesign(Assignment("none"), "z"))
-SMALL = Asked(Request(DESIGNS, documents=(5, 10), studies=40, per_set=10, permutations=200, seed=3))
+SMALL = StabilityIn(
+    designs=[StudyDesignIn(), StudyDesignIn(grouping="none", normalize="z")],
+    documents=[5, 10],
+    studies=40,
+    studies_per_document_set=10,
+    permutations=200,
+    seed=3,
+)
 HEADINGS_OF_ALL = ("Kendall with all ratings", "Same claims as all ratings")
 
 
@@ -39,8 +50,29 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         yield found
 
 
-def view(spine: Spine, asked: Asked = SMALL) -> StabilityView:
-    return StabilityView.model_validate_json(stability.report(spine.database, "thrice", asked).body)
+def request(options: StabilityIn, campaign: str = "thrice") -> ReportRequest:
+    return ReportRequest(REPORT, (campaign,), options)
+
+
+def stored(spine: Spine, options: StabilityIn = SMALL, campaign: str = "thrice") -> StoredReport:
+    return store.find_or_compute(spine.database, request(options, campaign))
+
+
+def view(spine: Spine, options: StabilityIn = SMALL) -> StabilityView:
+    return StabilityView.model_validate_json(stored(spine, options).body)
+
+
+def shown(report: StabilityView, shape: str, picture: str = "documents") -> bytes:
+    return render(REPORT, report.model_dump_json().encode(), shape, picture)
+
+
+def with_seed(seed: int) -> StabilityIn:
+    return SMALL.model_copy(update={"seed": seed})
+
+
+def is_stored(spine: Spine, options: StabilityIn) -> bool:
+    with spine.database.transaction() as session:
+        return store.find(session, request(options)).body is not None
 
 
 def test_a_report_says_from_what_it_was_made(spine: Spine) -> None:
@@ -67,82 +99,98 @@ def test_a_report_tells_how_often_each_pair_is_claimed_by_places_in_its_systems(
     assert not any("is claimed is" in text for text in found.warnings)
     for most, pairs, said in ((12, 3, "is told of systems next to each other"), (11, 0, "pair is claimed is not told")):
         monkeypatch.setattr("app.stats.stability.pairs.MOST_TOLD", most)
-        asked = replace(SMALL, request=replace(SMALL.request, seed=20 + most))
-        short = view(spine, asked)
+        short = view(spine, with_seed(20 + most))
         assert {len(curve.pairs) for curve in short.curves} == {pairs}
         assert said in short.warnings[-1]
 
 
 def test_a_report_of_before_pairs_were_told_is_still_read(spine: Spine) -> None:
     """A job that was begun before keeps its report under the version of then."""
-    stored = json.loads(stability.report(spine.database, "thrice", SMALL).body)
-    for curve in stored["curves"]:
+    earlier = json.loads(stored(spine).body)
+    for curve in earlier["curves"]:
         del curve["pairs"]
         for point in curve["points"]:
             del point["claimed"], point["contradicted"]
-    read = StabilityView.model_validate_json(json.dumps(stored))
-    assert render(read, "csv") == render(view(spine), "csv")
+    read = StabilityView.model_validate_json(json.dumps(earlier))
+    assert shown(read, "csv") == shown(view(spine), "csv")
     assert [point.claimed for curve in read.curves for point in curve.points] == [[]] * 4
 
 
 def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that_it_has(spine: Spine) -> None:
-    asked = replace(SMALL, request=replace(SMALL.request, documents=None, seed=15))
-    key, about, recipe, _ = stability.located(spine.database, "thrice", asked)
-    given = {"request": asdict(asked.request), "recipe": recipe.as_json()}
+    options = with_seed(15).model_copy(update={"documents": None})
+    with spine.database.transaction() as session:
+        lookup = store.find(session, request(options))
+        recipe = named_recipes.find(session, "thrice", options.recipe)
+    given = {"request": asdict(options.request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
     before = jobs.Request(
-        stability.KIND,
-        replace(key, method_version="stability-1"),
-        {"thrice": about.version},
+        EARLIER,
+        replace(lookup.key, kind="stability", recipe_hash="of then", method_version="stability-1"),
+        {"thrice": lookup.about[0].version},
         json.loads(json.dumps(given)),
     )
-    work = stability.work(spine.database, before)
-    finished = work.finish([work.chunk(n) for n in range(work.n_chunks)])
-    assert finished == view(spine, asked)
+    work = work_of(spine.database, before)
+    finished = store.finish(work, [work.chunk(n) for n in range(work.n_chunks)])
+    assert finished == stored(spine, options).body
+    assert report_requests.report_of_job(before.kind) is REPORT
 
 
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:
-    asked = replace(SMALL, request=replace(SMALL.request, seed=11))
     told: list[int] = []
-    first = stability.report(spine.database, "thrice", asked, on_progress=lambda done, _: told.append(done))
-    n = len(told)
-    second = stability.report(spine.database, "thrice", asked, on_progress=lambda done, _: told.append(done))
-    assert n == len(told) == 5
+    asking = request(with_seed(11))
+    first = store.find_or_compute(spine.database, asking, on_progress=lambda done, _: told.append(done))
+    assert told == [0, 1, 2, 3, 4]
+    second = store.find_or_compute(spine.database, asking, on_progress=lambda done, _: told.append(done))
+    assert len(told) == 5
     assert first == second
-    assert stability.report(spine.database, "thrice", SMALL).etag != first.etag
+    assert stored(spine).etag != first.etag
 
 
 def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
-    asked = replace(SMALL, request=replace(SMALL.request, seed=12))
-    made = prepared(spine.database, "thrice", asked)
+    with spine.database.transaction() as session:
+        asking = request(with_seed(12))
+        work = REPORT.prepare(session, store.find(session, asking).about, asking.options)
     silent = {"on_progress": lambda *_: None, "should_stop": lambda: False}
-    here = stability.computed(made, **silent)
-    there = stability.computed(made, execute=in_processes(2), **silent)
+    here = store.compute(work, **silent)
+    there = store.compute(work, execute=in_processes(2), **silent)
     assert here == there
 
 
+def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) -> None:
+    options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "seed": 16})
+    refused = []
+    for execute in (store.here, in_processes(2)):
+        with pytest.raises(Invalid) as error:
+            store.find_or_compute(spine.database, request(options), execute=execute)
+        refused.append((error.value.detail, error.value.places))
+    assert refused[0] == refused[1]
+    assert refused[0][1][0].loc == ("body", "designs")
+
+
 def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
-    asked = replace(SMALL, request=replace(SMALL.request, seed=13))
+    options = with_seed(13)
     with pytest.raises(Stopped):
-        stability.report(spine.database, "thrice", asked, should_stop=lambda: True)
-    assert prepared(spine.database, "thrice", asked).body is None
-    stability.report(spine.database, "thrice", asked)
-    assert prepared(spine.database, "thrice", asked).body is not None
+        store.find_or_compute(spine.database, request(options), should_stop=lambda: True)
+    assert not is_stored(spine, options)
+    stored(spine, options)
+    assert is_stored(spine, options)
 
 
 def test_what_cannot_be_simulated_is_refused(spine: Spine) -> None:
     with pytest.raises(NotFound):
-        stability.report(spine.database, "nowhere", SMALL)
+        stored(spine, campaign="nowhere")
     with pytest.raises(NotMultiplyRated):
-        stability.report(spine.database, "once", SMALL)
+        stored(spine, campaign="once")
     with pytest.raises(Invalid) as refused:
-        stability.report(spine.database, "thrice", replace(SMALL, recipe="nothing"))
+        stored(spine, SMALL.model_copy(update={"recipe": "nothing"}))
     assert refused.value.places[0].loc == ("body", "recipe")
 
 
 def test_designs_of_the_paper_that_do_not_fit_are_listed_with_the_reason(spine: Spine) -> None:
-    request = Request(paper_designs(), documents=(14,), studies=10, per_set=10, permutations=50, seed=1, lenient=True)
-    found = view(spine, Asked(request))
+    options = StabilityIn(
+        designs="paper", documents=[14], studies=10, studies_per_document_set=10, permutations=50, seed=1
+    )
+    found = view(spine, options)
     assert len(found.curves) == 36
     left = [curve for curve in found.curves if not curve.points]
     assert {curve.design.entropy for curve in left} <= {0.55, 0.7, 0.85}
@@ -166,18 +214,25 @@ def test_normalizations_that_the_scores_cannot_have_are_refused_or_listed(spine:
     ]
     files = {"map.json": json.dumps({**through, "delimiter": ","}).encode(), "table.csv": "\n".join(rows).encode()}
     spine.take("da", "table", files, options={"map": "map.json"})
-    request = Request((StudyDesign(normalize="mean"), StudyDesign()), documents=(8,), studies=10, per_set=10)
+    options = StabilityIn(
+        designs=[StudyDesignIn(normalize="mean"), StudyDesignIn()],
+        documents=[8],
+        studies=10,
+        studies_per_document_set=10,
+    )
     with pytest.raises(Invalid) as refused:
-        stability.report(spine.database, "da", Asked(request))
+        stored(spine, options, "da")
     assert refused.value.places[0].msg.startswith("mean: dividing")
-    body = stability.report(spine.database, "da", Asked(replace(request, lenient=True))).body
-    curves = StabilityView.model_validate_json(body).curves
-    assert [(curve.design.normalize, bool(curve.points)) for curve in curves] == [("none", True), ("mean", False)]
+    lenient = stored(spine, options.model_copy(update={"designs": "paper"}), "da")
+    curves = StabilityView.model_validate_json(lenient.body).curves
+    assert {"none": True, "mean": False}.items() <= {
+        curve.design.normalize: bool(curve.points) for curve in curves if curve.design.balance == "full"
+    }.items()
 
 
 def test_tables_have_a_line_a_point_and_every_warning(spine: Spine) -> None:
     found = view(spine)
-    lines = list(csv.DictReader(io.StringIO(render(found, "csv").decode())))
+    lines = list(csv.DictReader(io.StringIO(shown(found, "csv").decode())))
     assert [(line["grouping"], line["documents"]) for line in lines] == [
         ("psxs", "5"),
         ("psxs", "10"),
@@ -186,26 +241,26 @@ def test_tables_have_a_line_a_point_and_every_warning(spine: Spine) -> None:
     ]
     assert float(lines[1]["srp"]) == found.curves[0].points[1].srp
     assert "vacuous" in lines[0]["warnings"]
-    shown = table(found)
-    assert len(shown.rows) == 4
-    assert shown.breaks == {2}
+    table = REPORT.tables(found)[0].table
+    assert len(table.rows) == 4
+    assert table.breaks == {2}
     point = found.curves[0].points[1]
     last = (f"{point.full_data_tau:.2f}", f"{100 * point.same_claims_as_full_data:.1f} %")
-    assert (shown.headings[-2:], shown.rows[1][-2:]) == (HEADINGS_OF_ALL, last)
+    assert (table.headings[-2:], table.rows[1][-2:]) == (HEADINGS_OF_ALL, last)
     for kind in ("md", "tex"):
-        text = render(found, kind).decode()
+        text = shown(found, kind).decode()
         assert text.count("pSxS, no normalization") >= 2
         assert "vacuous" in text
         assert "Kendall with all ratings" in text
         assert "Same claims as all ratings" in text
-    assert any(text.startswith("pSxS, no normalization, 5 documents: vacuous") for text in warnings(found))
+    assert any(text.startswith("pSxS, no normalization, 5 documents: vacuous") for text in REPORT.warnings(found))
 
 
 @pytest.mark.parametrize("picture", ["documents", "power"])
 def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(spine: Spine, picture: str) -> None:
     found = view(spine)
-    drawn = render(found, "svg", picture)
-    assert drawn == render(found, "svg", picture)
+    drawn = shown(found, "svg", picture)
+    assert drawn == shown(found, "svg", picture)
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own
     assert any(text.startswith("pSxS, no normalization; 0–") for text in texts)
     assert any(text.startswith("No grouping, z-score; ") for text in texts)
@@ -214,8 +269,10 @@ def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(sp
 
 
 def test_many_designs_have_a_panel_for_each_assignment(spine: Spine) -> None:
-    request = replace(SMALL.request, designs=paper_designs()[:12], documents=(8,), studies=10)
-    drawn = render(view(spine, Asked(request)), "svg")
+    designs = [
+        StudyDesignIn(grouping=each.assignment.grouping, normalize=each.normalize) for each in paper_designs()[:12]
+    ]
+    drawn = shown(view(spine, SMALL.model_copy(update={"designs": designs, "documents": [8], "studies": 10})), "svg")
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own
     heads = [text for text in texts if "significant pairs" in text]
     assert [text.partition(";")[0] for text in heads] == ["pSxS", "System-balanced", "No grouping"]
@@ -223,6 +280,6 @@ def test_many_designs_have_a_panel_for_each_assignment(spine: Spine) -> None:
 
 
 def test_a_report_is_strict_json_without_what_json_cannot_hold(spine: Spine) -> None:
-    body = stability.report(spine.database, "thrice", SMALL).body
+    body = stored(spine).body
     assert b"NaN" not in body
     assert json.loads(body)["curves"][0]["points"][0]["sign_error_rate"] is None

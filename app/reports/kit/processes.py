@@ -1,0 +1,70 @@
+"""Chunks of a report on several processes of this machine, one thread of linear algebra each."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from app.reports.kit.report import Chunk, Work
+from app.reports.kit.store import Execute, here
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+_AHEAD = 3  # chunks a process that are handed out before their turn, so that no result waits for long
+_chunk: list[Chunk] = []  # of a worker process: what its initializer was given
+
+
+def in_processes(workers: int) -> Execute:
+    """Compute chunks on so many processes; on one, here. The results do not depend on the number.
+
+    The chunks must be a function of a module or a method of a value, which other processes can be sent.
+    """
+    if workers < 2:
+        return here
+
+    def execute(work: Work[Any]) -> Iterator[bytes]:
+        with _one_thread_each():
+            pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(work.chunk,))
+            try:
+                yield from _handed_out(pool, work.n_chunks, workers * _AHEAD)
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    return execute
+
+
+def _handed_out(pool: ProcessPoolExecutor, n_chunks: int, ahead: int) -> Iterator[bytes]:
+    waiting: deque[Future[bytes]] = deque()
+    for number in range(n_chunks):
+        waiting.append(pool.submit(_compute, number))
+        if len(waiting) >= ahead:
+            yield waiting.popleft().result()
+    for future in waiting:
+        yield future.result()
+
+
+def _prepare(chunk: Chunk) -> None:
+    _chunk.append(chunk)
+
+
+def _compute(number: int) -> bytes:
+    return _chunk[0](number)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes that start meanwhile use one thread: linear algebra reads this when it is loaded."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,286 @@
+"""The stability report: would the ranking hold if the study were run again?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from app.domain.errors import Invalid, Place
+from app.domain.recipe import Recipe
+from app.reports.kit.report import Report, SingleTable, Work
+from app.reports.source import named_recipes
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import load
+from app.reports.source.registration import Registration, applied, registered, stored_recipe
+from app.reports.source.snapshot import Snapshot
+from app.reports.stability.charts import stability_plot
+from app.reports.stability.options import StabilityIn
+from app.reports.stability.tables import EXPLAINED, caption, csv, narrow_tables, tables, warnings
+from app.reports.stability.view import (
+    CurveView,
+    DesignView,
+    LeftOut,
+    PointView,
+    RequestView,
+    StabilityView,
+    Uneven,
+)
+from app.stats.normalize import normalize, per_rater
+from app.stats.ratings import Ratings
+from app.stats.selection import select, without
+from app.stats.stability import curves
+from app.stats.stability.chunks import METHOD_VERSION, Outcome, Simulator
+from app.stats.stability.curves import FIXED_POOL, Curve, is_fatal, misfit
+from app.stats.stability.extraction import multiply_rated
+from app.stats.stability.pairs import reach_of
+from app.stats.stability.request import Request, StudyDesign
+from app.storage import side_tables, texts
+from app.storage.db import Session
+
+EARLIER = "stability"
+"""The name of jobs for this report that were begun before the report had a name like others."""
+_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+_OF_RATERS = "the raters of each bucket are the same people in every study"
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: StabilityIn) -> Work[StabilityView]:
+    recipe = named_recipes.find(session, about[0].campaign.key, options.recipe, place=("body", "recipe"))
+    return _work(session, about[0], recipe, options.request())
+
+
+def earlier_work(session: Session, about: Snapshot, given: Mapping[str, Any]) -> Work[StabilityView]:
+    """The same for a job of the name `EARLIER`, with what it keeps of its request."""
+    return _work(session, about, stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
+
+
+def _work(session: Session, about: Snapshot, recipe: Recipe, request: Request) -> Work[StabilityView]:
+    """Read what a request needs; its chunks are those of the simulator.
+
+    Raises Invalid where the request does not fit the data.
+    """
+    registration = registered(session, about.campaign_id, about.version)
+    rows = load(session, about, recipe)
+    digest = _digest(session, about, without(rows, applied(recipe, registration).exclude))
+    selection = select(rows, applied(recipe, registration))
+    used = selection.ratings.where(selection.ranked)
+    data = multiply_rated(used)
+    resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
+    notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
+    studies = Studies(Simulator(data, resolved))
+    finish = partial(_result, _Origin(about, recipe, digest, misfits, notes), studies.simulator)
+    return Work(len(studies.simulator.chunks), studies.run, finish)
+
+
+@dataclass(frozen=True, slots=True)
+class Studies:
+    """The chunks. They can be computed by any process: each is a function of the data, the request and its number."""
+
+    simulator: Simulator
+
+    def run(self, number: int) -> bytes:
+        """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
+        outcome = self.simulator.run(number)
+        if outcome.why is not None and is_fatal(self.simulator.request):
+            raise misfit(self.simulator.chunks[number].documents, outcome.why)
+        return outcome.to_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What a report was made from. misfits: designs that a lenient request leaves out. notes: for its warnings."""
+
+    about: Snapshot
+    recipe: Recipe
+    data_hash: str
+    misfits: tuple[Curve, ...]
+    notes: tuple[str, ...]
+
+
+def _of_ratings(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
+    """What is to be known of the ratings that are read."""
+    notes = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
+    others = {each.exclusion for each in registration.exclusions if not each.withdrawal}
+    ignored = 0 if recipe.standing else len(others - set(recipe.exclude))
+    if ignored:
+        what = "the standing exclusion is" if ignored == 1 else f"{ignored} standing exclusions are"
+        notes.append(f"{what} not applied: recipe {recipe.name} does not take them")
+    return tuple(notes)
+
+
+def _of_pairs(request: Request, systems: int) -> tuple[str, ...]:
+    """Whether some pairs of systems are left out, so that the report does not become too long."""
+    reach = reach_of(request, systems)
+    if reach == systems - 1:
+        return ()
+    if not reach:
+        return ("how often each pair is claimed is not told: there are too many systems and points",)
+    places = "next to each other" if reach == 1 else f"at most {reach} places apart"
+    return (f"how often a pair is claimed is told of systems {places} in the ranking by all ratings",)
+
+
+def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
+    documents = side_tables.documents(session, about.campaign_id, rows.labels)
+    return data_hash(rows, documents, texts.system_words(session, about.campaign_id))
+
+
+def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:
+    def stored(_: Simulator, numbers: Iterable[int]) -> curves.Outcomes:
+        yield from ((n, Outcome.from_bytes(body)) for n, body in zip(numbers, parts, strict=True))
+
+    drawn = curves.run(simulator, execute=stored)
+    data, request = simulator.data, simulator.request
+    sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
+    return StabilityView(
+        campaign=origin.about.campaign.key,
+        data_version=origin.about.version,
+        data_hash=origin.data_hash,
+        method_version=METHOD_VERSION,
+        request=_request(request, origin.recipe),
+        seed=request.seed,
+        higher_is_better=data.higher_is_better,
+        systems=list(data.systems),
+        documents_available=len(data.documents),
+        buckets=sizes,
+        raters=len(data.raters),
+        left_out=[LeftOut(reason=dropped.reason, n=dropped.n) for dropped in data.left_out],
+        curves=[_curve(curve) for curve in (*drawn, *origin.misfits)],
+        warnings=[f"{FIXED_POOL}: {_OF_RATERS}", *origin.notes],
+    )
+
+
+def _request(request: Request, recipe: Recipe) -> RequestView:
+    return RequestView(
+        designs=[_design(design) for design in request.designs],
+        documents=list(request.counts),
+        studies=request.studies,
+        studies_per_document_set=request.per_set,
+        pairs=request.pairs,
+        permutations=request.permutations,
+        alpha=request.alpha,
+        two_sided=request.two_sided,
+        plus_one=request.plus_one,
+        signs=request.signs,
+        recipe=recipe.name,
+        recipe_hash=recipe.hash,
+    )
+
+
+def _curve(curve: Curve) -> CurveView:
+    points = [PointView.model_validate(point) for point in curve.points]
+    return CurveView(design=_design(curve.design), points=points, why=curve.why, pairs=list(curve.pairs))
+
+
+def _design(design: StudyDesign) -> DesignView:
+    assignment = design.assignment
+    return DesignView(
+        grouping=assignment.grouping,
+        balance="full" if assignment.entropy is None else Uneven(entropy=assignment.entropy),
+        ratings_per_item=assignment.ratings,
+        normalize=design.normalize,
+    )
+
+
+def _checked(request: Request, used: Ratings) -> tuple[Request, tuple[Curve, ...]]:
+    """The request without designs whose normalization these scores cannot have, and those with the reason.
+
+    Raises Invalid where there are any and the request is not lenient.
+    """
+    refused: dict[str, str] = {}
+    moments = per_rater(used)
+    for method in dict.fromkeys(design.normalize for design in request.designs):
+        try:
+            normalize(used, method, moments=moments, sd0="zero")
+        except Invalid as error:
+            refused[method] = error.detail or error.title()
+    fitting = tuple(design for design in request.designs if design.normalize not in refused)
+    if refused and not (request.lenient and fitting):
+        places = tuple(Place(("body", "designs"), f"{method}: {why}") for method, why in refused.items())
+        raise Invalid("a design does not fit the data", places=places)
+    out = tuple(Curve(d, (), refused[d.normalize]) for d in request.designs if d.normalize in refused)
+    return replace(request, designs=fitting), out
+
+
+_DESIGN = {"grouping": "psxs", "balance": "full", "ratings_per_item": 1, "normalize": "z"}
+_POINT: dict[str, Any] = {
+    "documents": 20,
+    "studies": 100,
+    "document_sets": 2,
+    "srp": 0.9418,
+    "mc_error": 0.0102,
+    "n_pairs": 4900,
+    "mean_significant_pairs": 29.9,
+    "share_without_significance": 0.0,
+    "kendall_tau": 0.82,
+    "pearson": 0.97,
+    "sign_error_rate": 0.0007,
+    "retained_claims": 29.8,
+    "both_significant_srp": 0.04,
+    "full_data_tau": 0.86,
+    "same_claims_as_full_data": 0.0,
+    "claimed": [0.97],
+    "contradicted": [0.0],
+    "warnings": [],
+}
+EXAMPLE: dict[str, Any] = {
+    "campaign": "sxs-ende",
+    "data_version": 2,
+    "data_hash": "sha256:" + "5e" * 32,
+    "method_version": "stability-2",
+    "request": {
+        "designs": [_DESIGN],
+        "documents": [20],
+        "studies": 100,
+        "studies_per_document_set": 50,
+        "pairs": "same_documents",
+        "permutations": 500,
+        "alpha": 0.05,
+        "two_sided": True,
+        "plus_one": True,
+        "signs": "study",
+        "recipe": "srp-paper",
+        "recipe_hash": "sha256:" + "5e" * 32,
+    },
+    "seed": 1,
+    "higher_is_better": False,
+    "systems": ["GPT4-5shot", "ONLINE-W"],
+    "documents_available": 30,
+    "buckets": [3] * 10,
+    "raters": 10,
+    "left_out": [],
+    "curves": [
+        {
+            "design": _DESIGN,
+            "points": [_POINT],
+            "pairs": [[0, 1]],
+        }
+    ],
+    "warnings": ["a fixed rater pool cannot show rater × system variance"],
+}
+REPORT: Report[StabilityIn, StabilityView] = Report(
+    name="stability",
+    title="Stability",
+    summary="Would the ranking hold if the study were run again?",
+    options=StabilityIn,
+    result=StabilityView,
+    example=EXAMPLE,
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"documents": stability_plot, "power": partial(stability_plot, picture="power")},
+    caption=caption,
+    warnings=warnings,
+    long=True,
+    version=METHOD_VERSION,
+    own_routes=True,
+    options_in="body",
+    single=SingleTable(
+        "would the ranking hold if the study were run again?", "Stability of the ranking of {campaign}", long=True
+    ),
+    terminal=narrow_tables,
+    terminal_notes=(EXPLAINED,),
+    names_raters=False,
+)

@@ -1,0 +1,152 @@
+"""The table of a stability report: a line a design and number of documents, for people and for files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from app.reports.kit import captions
+from app.reports.kit.columns import Column, File, lines, section
+from app.reports.kit.report import Section
+from app.reports.stability.charts import design_name
+from app.reports.stability.view import CurveView, PointView, StabilityView
+
+TITLE = "Stability by design and number of documents"
+EXPLAINED = (
+    "±: Monte-Carlo error of SRP. Sig. pairs: that a study finds, mean. None: studies that find none. Kendall: between "
+    "studies. Sign err.: claims that all ratings together order the other way. Retained: claims that another study "
+    "orders the same way. SRP, both sig.: where a claim must be significant in both studies. Kendall, all: with the "
+    "ranking by all ratings. Same claims, all: studies that claim exactly what all ratings claim."
+)
+
+
+class _Line(NamedTuple):
+    """A point with the curve and the report that it is of."""
+
+    report: StabilityView
+    curve: CurveView
+    point: PointView
+
+
+def _lines(report: StabilityView) -> Iterator[_Line]:
+    for curve in report.curves:
+        yield from (_Line(report, curve, point) for point in curve.points)
+
+
+def _of_point(
+    key: str, heading: str = "", digits: int | None = None, text: Callable[[PointView], str] | None = None
+) -> Column[_Line]:
+    shown = None if text is None else lambda line: text(line.point)
+    return Column(heading=heading, key=key, value=attrgetter(f"point.{key}"), digits=digits, text=shown)
+
+
+def _sign_errors(point: PointView) -> str:
+    return "–" if point.sign_error_rate is None else f"{100 * point.sign_error_rate:.2f} %"
+
+
+COLUMNS: Sequence[Column[_Line]] = (
+    Column(heading="Design", text=lambda line: design_name(line.curve.design)),
+    Column(key="grouping", value=attrgetter("curve.design.grouping")),
+    Column(key="entropy", value=attrgetter("curve.design.entropy")),
+    Column(key="ratings_per_item", value=attrgetter("curve.design.ratings_per_item")),
+    Column(key="normalize", value=attrgetter("curve.design.normalize")),
+    _of_point("documents", "Documents", 0, lambda point: str(point.documents)),
+    _of_point("studies"),
+    _of_point("document_sets"),
+    _of_point("srp", "SRP", 3),
+    _of_point("mc_error", "MC error", 3),
+    _of_point("n_pairs"),
+    _of_point("mean_significant_pairs", "Significant pairs", 1),
+    _of_point(
+        "share_without_significance",
+        "None significant",
+        0,
+        lambda point: f"{100 * point.share_without_significance:.0f} %",
+    ),
+    _of_point("kendall_tau", "Kendall", 2),
+    _of_point("pearson", "Pearson", 2),
+    _of_point("sign_error_rate", "Sign errors", 2, _sign_errors),
+    _of_point("retained_claims", "Retained claims", 1),
+    _of_point("both_significant_srp", "SRP, both significant", 3),
+    _of_point("full_data_tau", "Kendall with all ratings", 2),
+    _of_point(
+        "same_claims_as_full_data",
+        "Same claims as all ratings",
+        1,
+        lambda point: f"{100 * point.same_claims_as_full_data:.1f} %",
+    ),
+    Column(key="warnings", value=lambda line: "; ".join(line.point.warnings)),
+    Column(key="campaign", value=attrgetter("report.campaign")),
+    Column(key="data_version", value=attrgetter("report.data_version")),
+    Column(key="seed", value=attrgetter("report.seed")),
+    Column(key="recipe", value=attrgetter("report.request.recipe")),
+    Column(key="recipe_hash", value=attrgetter("report.request.recipe_hash")),
+)
+NARROW: Sequence[dict[str, str]] = (
+    {
+        "Documents": "Docs",
+        "SRP": "SRP",
+        "MC error": "±",
+        "Significant pairs": "Sig. pairs",
+        "None significant": "None",
+        "Kendall": "Kendall",
+        "Sign errors": "Sign err.",
+        "Retained claims": "Retained",
+    },
+    {
+        "Documents": "Docs",
+        "SRP, both significant": "SRP, both sig.",
+        "Pearson": "Pearson",
+        "Kendall with all ratings": "Kendall, all",
+        "Same claims as all ratings": "Same claims, all",
+    },
+)
+"""Columns of the tables of a design by their short names: one table with all would be wider than 80 columns."""
+
+
+def tables(report: StabilityView) -> Sequence[Section]:
+    """One row a design and number of documents; a rule above each design."""
+    return [section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
+
+
+def csv(report: StabilityView) -> File:
+    """The same at full precision."""
+    return lines(COLUMNS, _lines(report))
+
+
+def narrow_tables(report: StabilityView) -> Sequence[Section]:
+    """The tables of each design that has points, narrow enough for 80 columns."""
+    by_heading = {column.heading: column for column in COLUMNS}
+    parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
+    return [
+        section(design_name(curve.design), part, [_Line(report, curve, point) for point in curve.points])
+        for curve in report.curves
+        if curve.points
+        for part in parts
+    ]
+
+
+def caption(report: StabilityView) -> str:
+    """What the figures are, and from which data."""
+    request = report.request
+    return (
+        f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies a line, p ≤ {request.alpha:g} by "
+        f"{request.permutations:,} permutations of documents. "
+        f"{report.documents_available} multiply-rated documents in {captions.plural(len(report.buckets), 'bucket')}, "
+        f"data version {report.data_version}, recipe {request.recipe}, seed {report.seed}, method "
+        f"{report.method_version}."
+    )
+
+
+def warnings(report: StabilityView) -> tuple[str, ...]:
+    """What is to be known before the figures are used: of the whole, of designs, of points."""
+    texts = [*report.warnings, *(f"left out: {each.n} documents, {each.reason}" for each in report.left_out)]
+    for curve in report.curves:
+        name = design_name(curve.design)
+        if curve.why:
+            texts.append(f"{name}: {curve.why}")
+        for point in curve.points:
+            texts.extend(f"{name}, {point.documents} documents: {text}" for text in point.warnings)
+    return tuple(texts)
