@@ -6,33 +6,28 @@ from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
 
-from app.api.kit.choices import AsOf, moment
-from app.api.models.rater_reports import QUALITY, REVISIONS, TIMING
-from app.reports.kit.report import StoredReport
-from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.source.judged_ratings import On
-from app.services import quality, timing_report
+from app.api.kit.choices import AsOf
+from app.api.kit.report_routes import KNOWN, asking, for_caller
+from app.reports.kit.report import Report
+from app.reports.kit.store import find_or_compute
+from app.reports.quality import report as quality
+from app.reports.quality.view import QualityOptions, QualityView
+from app.reports.revisions import report as revisions
+from app.reports.timing import report as timing
+from app.services.access.tokens import Caller
 from app.services.people import quality_verdicts
 from app.services.people.quality_verdicts import VerdictsView
-from app.services.quality import QualityView
-from app.services.rater_renderings import About, render
-from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
-from app.stats.quality.report import Choices
+from app.storage.db import Database
 from app.web.access import Coordinator, Manager
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
-from app.web.negotiation import preferred
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
 Kind = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
-KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
-PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-MOST_PAIRS = 1000
 TEXTS = sends(
     200,
     "A line a rater.",
@@ -41,7 +36,6 @@ TEXTS = sends(
     md=("text/markdown", "| Rater | Judgments |\n| :-- | --: |\n| `rater1` | 1,850 |\n"),
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
 )
-KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
 
 
 def _any(example: Any) -> dict[int | str, dict[str, Any]]:
@@ -50,31 +44,16 @@ def _any(example: Any) -> dict[int | str, dict[str, Any]]:
     return {200: both, **KNOWN}
 
 
-OF_EITHER = _any(QUALITY)
+OF_EITHER = _any(quality.EXAMPLE)
 OF_EITHER[200]["model"] = QualityView | VerdictsView
 
 
-class QualityAsked(AsOf):
-    """How raters are tested."""
-
-    test: ControlTestName = Field("signed_rank", description="Of degraded items against their originals, one-sided.")
-    min_pairs: Annotated[int, Field(ge=2, le=MOST_PAIRS)] = Field(
-        MIN_PAIRS, description="Fewer pairs than this give no verdict.", examples=[8]
-    )
-    adjust: ControlAdjust = Field("bh", description="Over the raters that could be tested.")
-    on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
-
-    def choices(self) -> Choices:
-        """The choices of the statistics."""
-        return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
+class QualityQuery(QualityOptions, AsOf):
+    """How raters are tested, at a data version."""
 
 
-Raters = Annotated[QualityAsked, Query()]
+Raters = Annotated[QualityQuery, Query()]
 When = Annotated[AsOf, Query()]
-
-
-def _quality(database: DatabaseDep, campaign: str, asked: QualityAsked) -> StoredReport:
-    return quality.report(database, campaign, choices=asked.choices(), on=asked.on, as_of=moment(asked.as_of))
 
 
 @router.get("/quality", summary="Quality of the raters' work", response_class=Response, responses=OF_EITHER)
@@ -87,9 +66,10 @@ def get_quality(
     team, without scores.
     """
     if not caller.may("manager"):
-        body = quality_verdicts.of_team(database, campaign, _quality(database, campaign, asked), caller)
+        report = find_or_compute(database, asking(quality.REPORT, (campaign,), asked))
+        body = quality_verdicts.of_team(database, campaign, report, caller)
         return answer(request, body, JSON, sha256(body).hexdigest()[:32])
-    return _shown(request, "quality", _quality(database, campaign, asked), _preferred(request))
+    return _answer(caller, request, campaign, quality.REPORT, asked, database)
 
 
 @router.get(
@@ -99,17 +79,18 @@ def get_quality(
     responses={**TEXTS, **KNOWN},
 )
 def get_quality_as(
-    _: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: Raters, database: DatabaseDep
+    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: Raters, database: DatabaseDep
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    return _shown(request, "quality", _quality(database, campaign, asked), kind)
+    return _answer(caller, request, campaign, quality.REPORT, asked, database, kind)
 
 
-@router.get("/timing", summary="How long judging takes", response_class=Response, responses=_any(TIMING))
-def get_timing(_: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep) -> Response:
+@router.get("/timing", summary="How long judging takes", response_class=Response, responses=_any(timing.EXAMPLE))
+def get_timing(
+    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep
+) -> Response:
     """Trimmed durations by kind of unit; hours, words per hour and change of pace of each rater."""
-    report = timing_report.timing(database, campaign, as_of=moment(asked.as_of))
-    return _shown(request, "timing", report, _preferred(request))
+    return _answer(caller, request, campaign, timing.REPORT, asked, database)
 
 
 @router.get(
@@ -119,18 +100,20 @@ def get_timing(_: Manager, request: Request, campaign: CampaignKey, asked: When,
     responses={**TEXTS, **KNOWN},
 )
 def get_timing_as(
-    _: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
+    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    report = timing_report.timing(database, campaign, as_of=moment(asked.as_of))
-    return _shown(request, "timing", report, kind)
+    return _answer(caller, request, campaign, timing.REPORT, asked, database, kind)
 
 
-@router.get("/revisions", summary="How often answers change", response_class=Response, responses=_any(REVISIONS))
-def get_revisions(_: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep) -> Response:
+@router.get(
+    "/revisions", summary="How often answers change", response_class=Response, responses=_any(revisions.EXAMPLE)
+)
+def get_revisions(
+    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep
+) -> Response:
     """Share of answers, and of documents, whose score changed after it was first given."""
-    report = timing_report.revised(database, campaign, as_of=moment(asked.as_of))
-    return _shown(request, "revisions", report, _preferred(request))
+    return _answer(caller, request, campaign, revisions.REPORT, asked, database)
 
 
 @router.get(
@@ -140,22 +123,20 @@ def get_revisions(_: Manager, request: Request, campaign: CampaignKey, asked: Wh
     responses={**TEXTS, **KNOWN},
 )
 def get_revisions_as(
-    _: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
+    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    report = timing_report.revised(database, campaign, as_of=moment(asked.as_of))
-    return _shown(request, "revisions", report, kind)
+    return _answer(caller, request, campaign, revisions.REPORT, asked, database, kind)
 
 
-def _preferred(request: Request) -> str:
-    return KINDS[preferred(request, tuple(KINDS))]
-
-
-def _shown(request: Request, about: About, report: StoredReport, kind: str) -> Response:
-    """A representation, with an ETag of its own."""
-    if kind == "json":
-        return answer(request, report.body, JSON, report.etag)
-    headers = PICTURE if kind == "svg" else {}
-    return answer(
-        request, lambda: render(about, report.body, kind), MEDIA_TYPES[kind], f"{report.etag}.{kind}", headers
-    )
+def _answer(
+    caller: Caller,
+    request: Request,
+    campaign: str,
+    report: Report[Any, Any],
+    asked: AsOf,
+    database: Database,
+    shape: str = "",
+) -> Response:
+    stored = find_or_compute(database, asking(report, (campaign,), asked))
+    return for_caller(request, caller, report, stored, shape=shape)

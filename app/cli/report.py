@@ -13,7 +13,7 @@ from rich.text import Text
 
 from app.api.kit.choices import moment
 from app.cli import side_by_side
-from app.cli.kit import context, long_reports, rater_reports
+from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import plain_table
@@ -29,6 +29,8 @@ from app.services.jobs import report_requests
 
 AnyKind = Report[Any, Any]
 Options = dict[str, list[str]]
+OF_RATERS = ("quality", "timing", "revisions")
+"""Reports for managers whose routes are their own, at the addresses of others."""
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: an option of the report.")]
 When = Annotated[str | None, typer.Option(help="Data version or time to speak about; the latest by default.")]
@@ -96,14 +98,12 @@ def report(names: list[str], options: Options, how: How) -> None:
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
     campaign, name = names if names[1] in _there() or names[0] not in _there() else names[::-1]
-    for about in rater_reports.KINDS:
-        if about == name:
-            return rater_reports.report(about, campaign, options, _version(how.as_of), how.shape, how.remote)
     if name == side_by_side.RECIPES:
         return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
     if name not in _there():
         raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
-    return _answer(Wanted(report_requests.report_of(name), (campaign,), options, how))
+    kind = registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.report_of(name)
+    return _answer(Wanted(kind, (campaign,), options, how))
 
 
 def compare(names: list[str], options: Options, how: How) -> None:
@@ -116,7 +116,7 @@ def compare(names: list[str], options: Options, how: How) -> None:
 def _there() -> tuple[str, ...]:
     """The kinds of report on one campaign."""
     of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
-    return tuple(sorted({*of_kinds, side_by_side.RECIPES, *rater_reports.KINDS}))
+    return tuple(sorted({*of_kinds, side_by_side.RECIPES, *OF_RATERS}))
 
 
 def _recipes(options: Options) -> list[str]:

@@ -12,9 +12,9 @@ import pytest
 from app.main import create_app
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
+from app.reports.quality.view import QualityView
 from app.services.access import tokens
 from app.services.jobs import report_requests
-from app.services.quality import QualityView
 from app.stats.quality.report import RaterQuality
 from app.storage import embedded
 from app.storage.db import Database

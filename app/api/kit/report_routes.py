@@ -133,7 +133,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         check_naming(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
         campaigns = all_seen(caller, campaigns_of(kind, named, given))
-        ask = partial(report_requests.find_or_queue, database, _asking(kind, campaigns, given))
+        ask = partial(report_requests.find_or_queue, database, asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
             return accepted(report)
@@ -157,7 +157,8 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
     return Signature(parameters, return_annotation=Response)
 
 
-def _asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
+def asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
+    """What a query asks, which has the options of the report among others."""
     ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
     return ReportRequest(kind, campaigns, kind.options.model_validate(ours), moment(given.as_of))
 

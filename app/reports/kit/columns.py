@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
 
 Row = TypeVar("Row")
-Result = TypeVar("Result", bound=ReportHead)
+Result = TypeVar("Result", bound=BaseModel)
 File = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 NONE = "–"
 
@@ -84,8 +86,15 @@ def file(
     kept = [column for column in columns if column.key]
 
     def made(result: Result) -> File:
-        last = (*next(iter(result.campaigns.items())), *(getattr(result, name) for name in origin))
+        last = (*_data(result), *(getattr(result, name) for name in origin))
         headings = (*(column.key for column in kept), "campaign", "data_version", *origin)
         return headings, [(*(column.cell(row) for column in kept), *last) for row in rows(result)]
 
     return made
+
+
+def _data(result: Any) -> tuple[str, int]:
+    """The campaign of a report and its data version."""
+    if isinstance(result, ReportHead):
+        return next(iter(result.campaigns.items()))
+    return result.campaign, result.data_version

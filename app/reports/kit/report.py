@@ -33,6 +33,12 @@ class ReportHead(BaseModel):
     warnings: list[str] = Field(default_factory=list)
 
 
+class NoOptions(BaseModel):
+    """Nothing is asked beside the data version."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredReport:
     """A report as canonical JSON bytes, and what it was computed from.

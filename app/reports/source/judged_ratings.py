@@ -16,7 +16,7 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
-from app.stats.ratings import Floats, Ratings
+from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import Documents, Events
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
@@ -111,3 +111,13 @@ def _words(rows: Ratings, documents: Documents) -> Floats:
     known = (documents.words >= 0) & (documents.segments > 0)
     mean = np.where(known, documents.words / np.maximum(documents.segments, 1), np.nan)
     return np.asarray(mean[rows.document], dtype=np.float64)
+
+
+def row_documents(rows: Ratings) -> Codes:
+    """Code of the document that each judgment belongs to, as one rater was shown it of one system in one task."""
+    return combined(rows.rater, rows.task, rows.document, rows.system)
+
+
+def combined(*columns: Codes) -> Codes:
+    """One code a distinct combination."""
+    return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].ravel().astype(np.int32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.kit.report import StoredReport
+from app.reports.quality.view import QualityView
 from app.services.access.tokens import Caller
-from app.services.quality import QualityView
 from app.stats.quality.controls import Verdict
 from app.stats.quality.flags import Check
 from app.stats.quality.report import Completion

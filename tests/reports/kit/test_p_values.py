@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from app.api.models import ranking as _ranking
-from app.api.models import rater_reports
 from app.reports import registry
 from app.reports.kit.render import representations
+from app.reports.kit.render.representations import render
 from app.reports.kit.report import Report
+from app.reports.quality import report as quality_report
 from app.reports.ranking import renderings
 from app.reports.ranking import view as ranking_view
-from app.services import rater_renderings
 from app.services.gate import GATE
 
 P = re.compile(r"^[pq]_(value|adjusted|reverse|signed)$")
@@ -74,11 +74,10 @@ def test_no_ranking_and_no_quality_report_shows_a_p_of_nought(shape: str) -> Non
             cell for cell in cells if least.lstrip("<") in cell
         ]
         assert cells
-    quality = rater_reports.QUALITY.model_dump(mode="json")
+    quality = quality_report.EXAMPLE.model_dump(mode="json")
     bodies = [
-        rater_renderings.QualityView.model_validate(with_p(quality, p)).model_dump_json().encode()
-        for p in (0.4321, 0.0)
+        quality_report.QualityView.model_validate(with_p(quality, p)).model_dump_json().encode() for p in (0.4321, 0.0)
     ]
-    cells = changed(*(rater_renderings.render("quality", body, shape).decode() for body in bodies))
+    cells = changed(*(render(quality_report.REPORT, body, shape).decode() for body in bodies))
     assert cells
     assert [cell for cell in cells if NOUGHT.fullmatch(cell)] == []

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import floor, log10
-from typing import TYPE_CHECKING
 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
-
-if TYPE_CHECKING:
-    from app.services.quality import QualityView
+from app.reports.quality.view import QualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
 LONGEST_NAME = 26

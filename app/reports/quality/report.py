@@ -1,0 +1,115 @@
+"""The report on the quality of raters' work, for managers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from app.domain.recipe import Scoring
+from app.protocols.base import Spans
+from app.reports.kit.report import Report, SingleTable, Work, whole
+from app.reports.quality.chart import control_plot
+from app.reports.quality.tables import caption, csv, tables
+from app.reports.quality.view import QualityOptions, QualityView
+from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.scores import reading
+from app.reports.source.snapshot import Snapshot
+from app.stats.quality.controls import ControlTest
+from app.stats.quality.drift import Drift
+from app.stats.quality.panel import Against
+from app.stats.quality.repeats import Repeats
+from app.stats.quality.report import Choices, RaterQuality, quality
+from app.stats.quality.runs import Habits
+from app.stats.quality.seeded import Attention, SpanHits, attention, span_hits
+from app.stats.quality.speed import Speed
+from app.stats.ranking.result import METHOD_VERSION
+from app.storage import seeded
+from app.storage.db import Session
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: QualityOptions) -> Work[QualityView]:
+    read = judged(session, about[0], on=options.on)
+    return whole(partial(_result, read, _seeded(session, about[0], read), options))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeded:
+    """By rater, what is known of errors that were put into texts."""
+
+    attention: Mapping[str, Attention]
+    span_hits: Mapping[str, SpanHits]
+
+
+def _seeded(session: Session, about: Snapshot, read: Judged) -> _Seeded:
+    form = reading(about.campaign, Scoring()).protocol.form
+    field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
+    texts = [] if field is None else seeded.degraded(session, about.campaign_id, read.judgment_ids, field=field)
+    return _Seeded(attention(seeded.checks(session, about.campaign_id, read.judgment_ids)), span_hits(texts))
+
+
+def _result(read: Judged, errors: _Seeded, options: QualityOptions) -> QualityView:
+    evidence = quality(read.rows, read.events, read.words, options.choices())
+    return QualityView(
+        **read.head.model_dump(),
+        on=options.on,
+        choices=options.choices(),
+        higher_is_better=evidence.higher_is_better,
+        unit=evidence.unit,
+        n_judgments=evidence.n_judgments,
+        counts=evidence.counts,
+        raters=[
+            replace(rater, attention=errors.attention.get(rater.rater), span_hits=errors.span_hits.get(rater.rater))
+            for rater in evidence.raters
+        ],
+        warnings=list(evidence.warnings),
+        alike=list(evidence.alike),
+    )
+
+
+EXAMPLE = QualityView(
+    campaign="esa-ende",
+    data_version=7,
+    data_hash="sha256:" + "5e" * 32,
+    method_version=METHOD_VERSION,
+    protocol="esa",
+    on="score",
+    choices=Choices(),
+    higher_is_better=True,
+    unit="segment",
+    n_judgments=1850,
+    counts={"pass": 1, "fail": 0, "not_testable": 0},
+    raters=[
+        RaterQuality(
+            rater="rater1",
+            n_judgments=1850,
+            verdict="pass",
+            why=None,
+            completion="complete",
+            control=ControlTest(10, 0, 2.0, 0.0029296875, 0.0029296875, -28.0, 0.9, "pass"),
+            repeats=Repeats(8, 6.4, 0.81, 0.75, 10.0),
+            panel=Against("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
+            habits=Habits(1850, 74, 4, 3.6, 0.31, 0.42, 11 / 101, 0.4, 0.55),
+            speed=Speed(1850, 29.1, 1.2, 0.96),
+            drift=Drift(120, None, 0, 3.1, 0.9, 0.04, 0.4),
+            flags=(),
+        )
+    ],
+    warnings=[],
+)
+REPORT: Report[QualityOptions, QualityView] = Report(
+    name="quality",
+    title="Quality of the raters' work",
+    summary="Control items, repeats, level beside the others, pace, habits and drift of each rater.",
+    options=QualityOptions,
+    result=QualityView,
+    example=EXAMPLE.model_dump(mode="json"),
+    prepare=_prepare,
+    tables=tables,
+    csv=csv,
+    charts={"default": control_plot},
+    caption=caption,
+    role="manager",
+    own_routes=True,
+    single=SingleTable("quality of raters", "{campaign}: quality of raters"),
+)

@@ -1,0 +1,139 @@
+"""The table of the report on quality: a line a rater, for people and for files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from app.reports.kit import captions
+from app.reports.kit.columns import NONE, Column, File, lines, section
+from app.reports.kit.report import Section
+from app.reports.quality.view import QualityView
+from app.stats.quality.report import RaterQuality
+
+VERDICTS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
+
+
+class _Line(NamedTuple):
+    """The evidence on a rater, and the report that it stands in."""
+
+    report: QualityView
+    rater: RaterQuality
+
+
+def _lines(report: QualityView) -> Iterator[_Line]:
+    return (_Line(report, rater) for rater in report.raters)
+
+
+def _of(evidence: str, name: str, change: Callable[[Any], Any] = lambda value: value) -> Callable[[_Line], Any]:
+    """A figure of one kind of evidence on the rater; None where there is none of this kind."""
+
+    def value(line: _Line) -> Any:
+        part = getattr(line.rater, evidence)
+        return None if part is None else change(getattr(part, name))
+
+    return value
+
+
+def _p_text(name: str) -> Callable[[_Line], str]:
+    p_value = _of("control", name)
+    return lambda line: captions.p_text(p_value(line))
+
+
+def _n_pairs(line: _Line) -> str:
+    return NONE if line.rater.control is None else str(line.rater.control.n_pairs)
+
+
+def _checks(line: _Line) -> str:
+    checks = line.rater.attention
+    return NONE if checks is None else f"{checks.found} of {checks.found + checks.missed}"
+
+
+def _alike_with(line: _Line) -> str:
+    pairs = [pair.raters for pair in line.report.alike if line.rater.rater in pair.raters]
+    return "; ".join(other for pair in pairs for other in pair if other != line.rater.rater)
+
+
+CHECKS: Column[_Line] = Column(heading="Checks found", digits=0, text=_checks)
+COLUMNS: Sequence[Column[_Line]] = (
+    Column(
+        heading="Rater",
+        key="rater",
+        value=attrgetter("rater.rater"),
+        text=lambda line: captions.printable(line.rater.rater),
+        names=True,
+    ),
+    Column(heading="Judgments", key="judgments", value=attrgetter("rater.n_judgments"), digits=0),
+    Column(
+        heading="Verdict",
+        key="verdict",
+        value=attrgetter("rater.verdict"),
+        digits=0,
+        text=lambda line: VERDICTS[line.rater.verdict],
+    ),
+    Column(key="completion", value=attrgetter("rater.completion")),
+    Column(heading="Pairs", key="pairs", value=_of("control", "n_pairs"), digits=0, text=_n_pairs),
+    Column(heading="Difference", value=_of("control", "mean_difference"), digits=1),
+    Column(key="statistic", value=_of("control", "statistic")),
+    Column(
+        heading="p", key="p_value", value=_of("control", "p_value", captions.p_cell), digits=4, text=_p_text("p_value")
+    ),
+    Column(
+        heading="q", key="q_value", value=_of("control", "q_value", captions.p_cell), digits=4, text=_p_text("q_value")
+    ),
+    Column(key="mean_difference", value=_of("control", "mean_difference")),
+    Column(key="share_worse", value=_of("control", "share_worse")),
+    Column(key="repeats", value=_of("repeats", "n")),
+    Column(heading="Repeats differ by", key="repeat_difference", value=_of("repeats", "mean_difference"), digits=1),
+    Column(key="repeats_within", value=_of("repeats", "within")),
+    Column(key="repeat_icc", value=_of("repeats", "icc")),
+    Column(key="panel_items", value=_of("panel", "n_items")),
+    Column(heading="Offset", key="offset", value=_of("panel", "offset"), digits=1),
+    Column(key="spread_ratio", value=_of("panel", "spread_ratio")),
+    Column(key="correlation", value=_of("panel", "correlation")),
+    Column(key="seconds_per_word", value=_of("speed", "seconds_per_word")),
+    Column(key="speed_ratio", value=_of("speed", "ratio")),
+    Column(key="longest_run", value=attrgetter("rater.habits.longest_run")),
+    Column(key="expected_run", value=attrgetter("rater.habits.expected_run")),
+    Column(key="round_share", value=attrgetter("rater.habits.round_share")),
+    Column(key="no_errors", value=attrgetter("rater.habits.no_errors")),
+    Column(key="cusum_alarm", value=_of("drift", "alarm")),
+    Column(key="cusum_chance", value=_of("drift", "chance")),
+    Column(key="flags", value=lambda line: "; ".join(line.rater.flags)),
+    Column(key="checks_found", value=_of("attention", "found")),
+    Column(key="checks_missed", value=_of("attention", "missed")),
+    Column(key="degraded_segments", value=_of("span_hits", "n")),
+    Column(key="marked_where_degraded", value=_of("span_hits", "hits")),
+    Column(key="drift_chance", value=_of("drift", "either")),
+    Column(key="within_tasks_q", value=_of("within_tasks", "q_value")),
+    Column(key="alike_with", value=_alike_with),
+    Column(key="campaign", value=attrgetter("report.campaign")),
+    Column(key="data_version", value=attrgetter("report.data_version")),
+    CHECKS,
+    Column(heading="Flags", text=lambda line: "; ".join(line.rater.flags) or NONE),
+)
+
+
+def tables(report: QualityView) -> Sequence[Section]:
+    """One row a rater; checks where any rater had some."""
+    checked = any(rater.attention for rater in report.raters)
+    columns = [column for column in COLUMNS if checked or column is not CHECKS]
+    return [section(f"{report.campaign}: quality", columns, _lines(report))]
+
+
+def csv(report: QualityView) -> File:
+    """One row a rater at full precision."""
+    return lines(COLUMNS, _lines(report))
+
+
+def caption(report: QualityView) -> str:
+    """What the figures are, and from which data."""
+    choices, counts = report.choices, report.counts
+    verdicts = ", ".join(f"{counts[verdict]} {text}" for verdict, text in VERDICTS.items())
+    test = choices.test.replace("_", " ")
+    rule = f"{test} test, one-sided, at least {choices.min_pairs} pairs, {choices.adjust} at {choices.alpha:g}"
+    return (
+        f"Degraded items against their originals: {rule}. {verdicts}. "
+        f"Data version {report.data_version}, method {report.method_version}."
+    )

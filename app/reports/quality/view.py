@@ -1,0 +1,44 @@
+"""The report on the quality of raters' work as it is stored and sent."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.reports.source.judged_ratings import Head, On
+from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
+from app.stats.quality.report import AlikePair, Choices, RaterQuality
+
+MOST_PAIRS = 1000
+
+
+class QualityOptions(BaseModel):
+    """How raters are tested."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    test: ControlTestName = Field("signed_rank", description="Of degraded items against their originals, one-sided.")
+    min_pairs: Annotated[int, Field(ge=2, le=MOST_PAIRS)] = Field(
+        MIN_PAIRS, description="Fewer pairs than this give no verdict.", examples=[8]
+    )
+    adjust: ControlAdjust = Field("bh", description="Over the raters that could be tested.")
+    on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
+
+    def choices(self) -> Choices:
+        """The choices of the statistics."""
+        return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
+
+
+class QualityView(Head):
+    """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
+
+    on: On
+    choices: Choices
+    higher_is_better: bool
+    unit: str
+    n_judgments: int
+    counts: dict[str, int]
+    raters: list[RaterQuality]
+    warnings: list[str]
+    alike: list[AlikePair] = Field(default=[], description="Pairs of raters whose answers are too much alike.")

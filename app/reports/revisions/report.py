@@ -1,0 +1,138 @@
+"""The report on revisions, for managers: how often answers change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from app.reports.kit import captions
+from app.reports.kit.charts.rater_bars import rater_bars
+from app.reports.kit.columns import NONE, Column, file, section
+from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
+from app.reports.source.judged_ratings import Head, Judged, judged, row_documents
+from app.reports.source.snapshot import Snapshot
+from app.stats.quality.pairing import first_rows
+from app.stats.quality.report import of_rows
+from app.stats.ranking.result import METHOD_VERSION
+from app.stats.ratings import Kind
+from app.stats.timing.timing import Revisions, revisions
+from app.storage.db import Session
+
+NO_SCORES = "no segment is scored yet, so nothing was revised"
+
+
+@dataclass(frozen=True, slots=True)
+class RaterRevisions:
+    """How often one rater changed answers."""
+
+    rater: str
+    revisions: Revisions
+
+
+class RevisionsView(Head):
+    """Answers whose score changed after it was first given (G-4)."""
+
+    overall: Revisions
+    raters: list[RaterRevisions]
+    warnings: list[str]
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Work[RevisionsView]:
+    return whole(partial(_result, judged(session, about[0])))
+
+
+def _result(read: Judged) -> RevisionsView:
+    once = first_rows(read.rows) & (read.rows.kind == Kind.SEGMENT)
+    rows, events = read.rows.where(once), of_rows(read.events, once)
+    units = row_documents(rows)
+    found = []
+    for code in np.unique(rows.rater).tolist():
+        mine = rows.rater == code
+        told = revisions(of_rows(events, mine), rows.score[mine], units[mine])
+        found.append(RaterRevisions(rows.labels.raters[code], told))
+    overall = revisions(events, rows.score, units)
+    warnings = [] if found else [NO_SCORES]
+    return RevisionsView(**read.head.model_dump(), overall=overall, raters=found, warnings=warnings)
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else f"{100 * value:.1f} %"
+
+
+COLUMNS: Sequence[Column[RaterRevisions]] = (
+    Column(heading="Rater", key="rater", text=lambda row: captions.printable(row.rater), names=True),
+    Column(heading="Segments", key="segments", value=attrgetter("revisions.segments"), digits=0),
+    Column(heading="Changed", key="changed_segments", value=attrgetter("revisions.changed_segments"), digits=0),
+    Column(
+        heading="Rate",
+        key="segment_rate",
+        value=attrgetter("revisions.segment_rate"),
+        digits=1,
+        text=lambda row: _share(row.revisions.segment_rate),
+    ),
+    Column(heading="Documents", key="documents", value=attrgetter("revisions.documents"), digits=0),
+    Column(heading="Changed", key="changed_documents", value=attrgetter("revisions.changed_documents"), digits=0),
+    Column(
+        heading="Rate",
+        key="document_rate",
+        value=attrgetter("revisions.document_rate"),
+        digits=1,
+        text=lambda row: _share(row.revisions.document_rate),
+    ),
+)
+
+
+def _tables(report: RevisionsView) -> Sequence[Section]:
+    """One row a rater, and one of all."""
+    rows = [*report.raters, RaterRevisions("all", report.overall)]
+    return [section(f"{report.campaign}: revisions", COLUMNS, rows)]
+
+
+def _caption(report: RevisionsView) -> str:
+    """What the figures are, and from which data."""
+    origin = f"Data version {report.data_version}, method {report.method_version}."
+    return f"Answers whose score changed after it was first given. {origin}"
+
+
+def _bars(report: RevisionsView) -> bytes:
+    """The share of answers whose score changed."""
+    rates = [(row.rater, row.revisions.segment_rate or 0.0, row.revisions.segments) for row in report.raters]
+    return rater_bars(
+        f"Revised answers in {report.campaign}",
+        "Share of answers whose score changed",
+        [(rater, rate, f"{100 * rate:.1f} % of {n:,}") for rater, rate, n in rates],
+        [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
+    )
+
+
+_CHANGED = Revisions(1850, 35, 300, 27, 35 / 1850, 0.09)
+EXAMPLE = RevisionsView(
+    campaign="esa-ende",
+    data_version=7,
+    data_hash="sha256:" + "5e" * 32,
+    method_version=METHOD_VERSION,
+    protocol="esa",
+    overall=_CHANGED,
+    raters=[RaterRevisions("rater1", _CHANGED)],
+    warnings=[],
+)
+REPORT: Report[NoOptions, RevisionsView] = Report(
+    name="revisions",
+    title="How often answers change",
+    summary="Share of answers, and of documents, whose score changed after it was first given.",
+    options=NoOptions,
+    result=RevisionsView,
+    example=EXAMPLE.model_dump(mode="json"),
+    prepare=_prepare,
+    tables=_tables,
+    csv=file(COLUMNS, attrgetter("raters")),
+    charts={"default": _bars},
+    caption=_caption,
+    role="manager",
+    own_routes=True,
+    single=SingleTable("revisions of raters", "{campaign}: revisions of raters"),
+)

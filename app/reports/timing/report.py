@@ -1,0 +1,194 @@
+"""The report on time, for managers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+
+from app.reports.kit import captions
+from app.reports.kit.charts.rater_bars import rater_bars
+from app.reports.kit.columns import NONE, Column, file, section
+from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
+from app.reports.source.judged_ratings import Head, Judged, combined, judged, row_documents
+from app.reports.source.snapshot import Snapshot
+from app.stats.plain import number
+from app.stats.quality.pairing import first_rows
+from app.stats.quality.report import of_rows
+from app.stats.ranking.result import METHOD_VERSION
+from app.stats.ratings import Codes, Floats, Kind, Ratings
+from app.stats.side_tables import Events
+from app.stats.timing.timing import Trimmed, in_clock, pace_slope, trimmed, words_per_hour
+from app.storage.db import Session
+
+SHORT, LONG = 10, 20
+"""Segments up to which a document is short, and from which it is long (G-3)."""
+NO_TIMES = "no judgment tells when it was begun and handed in"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """Trimmed durations of one kind of unit."""
+
+    what: str
+    times: Trimmed | None
+
+
+@dataclass(frozen=True, slots=True)
+class RaterTime:
+    """One rater. n: judgments with a time. hours: their sum. times: trimmed seconds of one. words_per_hour: of the
+    sources. slope: change of log seconds a word over a hundred judgments, negative is faster; slope_p of it."""
+
+    rater: str
+    n: int
+    hours: float
+    times: Trimmed | None
+    words_per_hour: float | None
+    slope: float | None
+    slope_p: float | None
+
+
+class TimingView(Head):
+    """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out (G-3)."""
+
+    durations: list[Duration]
+    raters: list[RaterTime]
+    warnings: list[str]
+
+
+def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Work[TimingView]:
+    return whole(partial(_result, judged(session, about[0])))
+
+
+def _result(read: Judged) -> TimingView:
+    once = first_rows(read.rows)
+    rows, events, words = read.rows.where(once), of_rows(read.events, once), read.words[once]
+    known = (events.started >= 0) & (events.submitted > events.started)
+    seconds = np.where(known, (events.submitted - events.started) / 1e6, np.nan)
+    raters = [_rater(rows, events, seconds, words, code) for code in np.unique(rows.rater[known]).tolist()]
+    warnings = [] if known.any() else [NO_TIMES]
+    if known.any() and not known.all():
+        warnings.append(f"{int((~known).sum())} of {known.size} judgments have no time of their own")
+    return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
+
+
+def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: int) -> RaterTime:
+    mine = np.flatnonzero((rows.rater == code) & ~np.isnan(seconds))
+    mine = mine[np.argsort(events.submitted[mine], kind="stable")]
+    spent, shown = seconds[mine], words[mine]
+    slope = pace_slope(spent, shown)
+    return RaterTime(
+        rater=rows.labels.raters[code],
+        n=mine.size,
+        hours=float(spent.sum()) / 3600,
+        times=trimmed(spent),
+        words_per_hour=words_per_hour(shown, spent),
+        slope=None if slope is None else number(slope[0]),
+        slope_p=None if slope is None else number(slope[1]),
+    )
+
+
+def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
+    """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
+    segment = rows.kind == Kind.SEGMENT
+    shown, size = _sums(seconds, row_documents(rows))
+    task, _ = _sums(seconds, combined(rows.rater, rows.task))
+    found = (
+        ("segment score", seconds[segment & ~np.isnan(seconds)]),
+        ("document score", seconds[~segment & ~np.isnan(seconds)]),
+        ("document", shown),
+        (f"document of at most {SHORT} segments", shown[size <= SHORT]),
+        (f"document of at least {LONG} segments", shown[size >= LONG]),
+        ("task", task),
+    )
+    return [Duration(what, trimmed(values)) for what, values in found if values.size]
+
+
+def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
+    """Seconds and number of judgments of the units whose every judgment has a time."""
+    size = np.bincount(unit)
+    total = np.bincount(unit, weights=seconds).astype(np.float64)
+    whole = ~np.isnan(total)
+    return total[whole], size[whole].astype(np.int32)
+
+
+def _mean_clock(rater: RaterTime) -> str:
+    return NONE if rater.times is None else in_clock(rater.times.mean)
+
+
+def _words_per_hour(rater: RaterTime) -> str:
+    return NONE if rater.words_per_hour is None else f"{rater.words_per_hour:,.0f}"
+
+
+COLUMNS: Sequence[Column[RaterTime]] = (
+    Column(heading="Rater", key="rater", text=lambda rater: captions.printable(rater.rater), names=True),
+    Column(heading="Judgments", key="judgments", value=attrgetter("n"), digits=0),
+    Column(heading="Hours", key="hours", digits=1, text=lambda rater: f"{rater.hours:.1f}"),
+    Column(heading="Mean time", digits=0, text=_mean_clock),
+    Column(key="mean_seconds", value=lambda rater: rater.times.mean if rater.times else None),
+    Column(key="sd_seconds", value=lambda rater: rater.times.sd if rater.times else None),
+    Column(heading="Words per hour", key="words_per_hour", digits=0, text=_words_per_hour),
+    Column(heading="Slope", key="slope", digits=2),
+    Column(key="slope_p"),
+)
+
+
+def _tables(report: TimingView) -> Sequence[Section]:
+    return [section(f"{report.campaign}: timing", COLUMNS, report.raters)]
+
+
+def _caption(report: TimingView) -> str:
+    """What the figures are, and from which data."""
+    times = [
+        f"{each.what} {in_clock(each.times.mean)}"
+        + (f" ± {in_clock(each.times.sd)}" if each.times.sd is not None else "")
+        for each in report.durations
+        if each.times
+    ]
+    return (
+        f"Means ± SD from the 10th to the 90th percentile: {'; '.join(times) or 'none'}. "
+        f"Data version {report.data_version}, method {report.method_version}."
+    )
+
+
+def _bars(report: TimingView) -> bytes:
+    """Mean seconds of a judgment."""
+    timed = [(rater.rater, rater.times.mean, rater.n) for rater in report.raters if rater.times]
+    return rater_bars(
+        f"Time of a judgment in {report.campaign}",
+        "Trimmed mean by rater (judgments with a time)",
+        [(rater, mean, f"{in_clock(mean)} ({n:,})") for rater, mean, n in timed],
+        [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
+    )
+
+
+_TIMES = Trimmed(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)
+EXAMPLE = TimingView(
+    campaign="esa-ende",
+    data_version=7,
+    data_hash="sha256:" + "5e" * 32,
+    method_version=METHOD_VERSION,
+    protocol="esa",
+    durations=[Duration("segment score", _TIMES)],
+    raters=[RaterTime("rater1", 1850, 19.7, _TIMES, 2100.0, -0.12, 0.003)],
+    warnings=[],
+)
+REPORT: Report[NoOptions, TimingView] = Report(
+    name="timing",
+    title="How long judging takes",
+    summary="Trimmed durations by kind of unit; hours, words per hour and change of pace of each rater.",
+    options=NoOptions,
+    result=TimingView,
+    example=EXAMPLE.model_dump(mode="json"),
+    prepare=_prepare,
+    tables=_tables,
+    csv=file(COLUMNS, attrgetter("raters")),
+    charts={"default": _bars},
+    caption=_caption,
+    role="manager",
+    own_routes=True,
+    single=SingleTable("timing of raters", "{campaign}: timing of raters"),
+)
