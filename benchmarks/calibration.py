@@ -28,8 +28,8 @@ from scipy import special
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import rare_failures
-from app.services.gate_caveats import told_of_documents
-from app.services.gate_looks import Looks
+from app.reports.gate.caveats import told_of_documents
+from app.reports.gate.looks import Looks
 from app.stats.aggregate import panel, segment_scores
 from app.stats.gate.gate import Rule, decide
 from app.stats.inference.by_document import precision

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.api.kit.choices import AsOf, moment
+from app.api.kit.choices import AsOf
 from app.api.kit.jobs import LATER, Prefer, accepted, ready
-from app.api.kit.report_routes import KNOWN, TEXTS, Shape, for_caller
-from app.reports.kit.request import ReportRequest
+from app.api.kit.report_routes import KNOWN, TEXTS, Shape, asking, for_caller
+from app.reports.gate.report import REPORT as GATE
+from app.reports.gate.report import GateAsked
+from app.reports.gate.view import GateView
 from app.services.access.tokens import Caller
-from app.services.gate import GATE, GateAsked
-from app.services.gate_view import GateView
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
@@ -35,10 +35,6 @@ ANY: dict[int | str, dict[str, Any]] = {
 
 class GateQuery(AsOf, GateAsked):
     """One claim about two systems, at a data version."""
-
-    def question(self) -> GateAsked:
-        """Without the data version."""
-        return GateAsked.model_validate(self.model_dump(exclude={"as_of"}, exclude_unset=True))
 
 
 Asked = Annotated[GateQuery, Query()]
@@ -77,8 +73,8 @@ async def get_gate_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
-    asking = ReportRequest(GATE, (campaign,), given.question(), moment(given.as_of))
-    found = await ready(request, database, prefer, partial(report_requests.find_or_queue, database, asking))
-    if isinstance(found, JobView):
-        return accepted(found)
-    return await to_thread.run_sync(partial(for_caller, request, caller, GATE, found, shape=shape))
+    ask = partial(report_requests.find_or_queue, database, asking(GATE, (campaign,), given))
+    report = await ready(request, database, prefer, ask)
+    if isinstance(report, JobView):
+        return accepted(report)
+    return await to_thread.run_sync(partial(for_caller, request, caller, GATE, report, shape=shape))

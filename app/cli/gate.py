@@ -24,11 +24,11 @@ from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import AppError
+from app.reports.gate.report import REPORT as GATE
+from app.reports.gate.view import GateView, exit_code
 from app.reports.kit import request, store
 from app.reports.kit.render.representations import render
 from app.reports.kit.request import ReportRequest
-from app.services.gate import GATE
-from app.services.gate_view import GateView, exit_code
 
 BUSY = frozenset({429, 503})
 PAUSE = 1.0  # seconds until a busy server is asked again

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.jobs import work as job_work
+from app.reports.source.expected_time import AT_ONCE
 from app.services import rankings
-from app.services.expected_time import AT_ONCE
 from app.services.jobs import jobs
 from tests.api.test_long_rankings import World, jobs_of, rename, shared, world
 from tests.working import drained

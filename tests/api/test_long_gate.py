@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from app.domain.recipe import NAMED
-from app.services import gate
-from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.reports.gate import report as gate
+from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.storage import campaigns
 from tests.api.test_gate import BETTER, World, world
 from tests.working import drained

@@ -12,8 +12,8 @@ import pytest
 from app.design.plan import Plan
 from app.domain.errors import Invalid, Place
 from app.main import create_app
+from app.reports.source.expected_time import AT_ONCE
 from app.services.access import tokens
-from app.services.expected_time import AT_ONCE
 from app.services.jobs import jobs
 from app.services.plans import expected_time, plans
 from app.storage import embedded

@@ -14,9 +14,9 @@ from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.ranking.renderings import segments
 from app.reports.source import snapshot
+from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services import rankings, reports, side_by_side, side_by_side_jobs
 from app.services.access import tokens
-from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.services.jobs import jobs
 from app.stats.testing.pair_tests import draws
 from app.storage import embedded

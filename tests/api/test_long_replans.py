@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.main import create_app
+from app.reports.source.expected_time import AT_ONCE
 from app.services.access import tokens
-from app.services.expected_time import AT_ONCE
 from app.services.jobs import jobs
 from app.services.plans import expected_time, replanning
 from app.storage import embedded

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from app.cli import gate
-from app.services.gate import EXAMPLE
+from app.reports.gate.report import EXAMPLE
 from tests.cli.conftest import Command
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"

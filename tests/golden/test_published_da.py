@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.reports.gate.report import REPORT as GATE
+from app.reports.gate.view import GateView, tables
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.kit.store import find_or_compute
 from app.reports.source import recipe_ratings, snapshot
-from app.services.gate import GATE
-from app.services.gate_view import GateView, tables
 from app.stats.normalize import per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
 

@@ -14,7 +14,8 @@ from sqlalchemy import text
 
 from app import ui
 from app.reports import registry
-from app.services import gate, rankings
+from app.reports.gate import report as gate
+from app.services import rankings
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Database

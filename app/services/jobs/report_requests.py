@@ -10,7 +10,6 @@ from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.kit.store import find, find_or_compute
 from app.reports.stability import report as stability
-from app.services.gate import GATE
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
 from app.storage import jobs_queue
@@ -36,8 +35,6 @@ def report_of_job(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
     if name == stability.EARLIER:
         return stability.REPORT
-    if name == f"{GATE.over}/{GATE.name}":
-        return GATE
     return registry.WITH_OWN_ROUTES.get(name) or registry.ALL[name]
 
 

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import AppError, Conflict, Invalid
 from app.reports import registry
+from app.reports.gate.report import REPORT as GATE
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
-from app.services.gate import GATE
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.campaigns import CampaignNotFound
@@ -123,7 +123,7 @@ def _shown(
         found = store.without_raters(kind, found)
     view = kind.result.model_validate_json(found.body)
     drawn = [
-        (name, _at(address, ".svg", {**given, **({"picture": name} if kind is not GATE else {})}))
+        (name, _at(address, ".svg", {**given, **({} if kind.own_routes else {"picture": name})}))
         for name in representations.chart_names(kind)
     ]
     return {

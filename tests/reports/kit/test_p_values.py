@@ -13,13 +13,13 @@ import pytest
 
 from app.api.models import ranking as _ranking
 from app.reports import registry
+from app.reports.gate.report import REPORT as GATE
 from app.reports.kit.render import representations
 from app.reports.kit.render.representations import render
 from app.reports.kit.report import Report
 from app.reports.quality import report as quality_report
 from app.reports.ranking import renderings
 from app.reports.ranking import view as ranking_view
-from app.services.gate import GATE
 
 P = re.compile(r"^[pq]_(value|adjusted|reverse|signed)$")
 NOUGHT = re.compile(r"(?<![\d.,])[−-]?0?[.,]?0+(?:e[+-]?\d+)?(?![\d.,])")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from app.reports.gate import report as gate
 from app.reports.kit import request, store
-from app.services import gate
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage import embedded
@@ -59,7 +59,7 @@ def test_a_ranking_warns_of_errors_that_weigh_nothing_for_want_of_a_weight(spine
 def test_a_gate_warns_as_its_ranking_does(spine: Spine) -> None:
     for campaign, warnings in (("critical", [WARNING]), ("plain", [])):
         question = gate.GateAsked(candidate="A", baseline="B", normalize="none")
-        body = store.find_or_compute(spine.database, request.ReportRequest(gate.GATE, (campaign,), question)).body
+        body = store.find_or_compute(spine.database, request.ReportRequest(gate.REPORT, (campaign,), question)).body
         assert [warning for warning in json.loads(body)["warnings"] if "weigh" in warning] == warnings
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.services.gate import EXAMPLE
-from app.services.gate_view import GateView, tables
+from app.reports.gate.report import EXAMPLE
+from app.reports.gate.view import GateView, tables
 
 NOBODY, OLD = {"significant": False}, {"significant": False, "significantly_better": "old"}
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.reports.gate.chart import GatePicture, gate_picture
+from app.reports.gate.looks import Promise
 from app.reports.kit import captions
+from app.reports.kit.columns import Column, File, lines
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
-from app.services.gate_looks import Promise
-from app.services.pictures.gate import GatePicture, gate_picture
 from app.stats.gate.gate import Claim, Verdict
 from app.stats.gate.tail import Tail
 
@@ -256,45 +258,48 @@ def _reverse(found: ByRecipe) -> float | None:
     return found.p_reverse if alone and found.p_reverse is not None else found.p_adjusted
 
 
-CSV = (
-    *("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict", "p_value", "difference"),
-    *("interval_low", "interval_high", "same_direction", "significant_again", "replication_method", "srp"),
-    *("candidate_failing", "candidate_failing_up_to", "baseline_failing", "baseline_failing_up_to", "promise"),
-    *("n_documents", "n_segments", "campaign", "data_version", "recipe", "recipe_hash", "seed"),
+def _end(which: int) -> Callable[[GateView], float | None]:
+    """The low or the high end of the interval."""
+    return lambda view: None if view.interval is None else view.interval[which]
+
+
+def _again(name: str) -> Callable[[GateView], Cell]:
+    """A figure of a study run again."""
+    return lambda view: None if view.replication is None else getattr(view.replication, name)
+
+
+def _failing(system: str, value: Callable[[ShareView], float | None]) -> Callable[[GateView], float | None]:
+    """A figure of the documents on which the candidate or the baseline fails."""
+    return lambda view: None if view.failures is None else value(getattr(view.failures, system).documents)
+
+
+def _share_of(share: ShareView) -> float | None:
+    return share.found / share.n if share.n else None
+
+
+COLUMNS: Sequence[Column[GateView]] = (
+    *(Column(key=key) for key in ("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict")),
+    Column(key="p_value", value=lambda view: captions.p_cell(view.p_value)),
+    Column(key="difference"),
+    Column(key="interval_low", value=_end(0)),
+    Column(key="interval_high", value=_end(1)),
+    Column(key="same_direction", value=_again("same_direction")),
+    Column(key="significant_again", value=_again("significant_again")),
+    Column(key="replication_method", value=_again("method")),
+    Column(key="srp"),
+    Column(key="candidate_failing", value=_failing("candidate", _share_of)),
+    Column(key="candidate_failing_up_to", value=_failing("candidate", attrgetter("high"))),
+    Column(key="baseline_failing", value=_failing("baseline", _share_of)),
+    Column(key="baseline_failing_up_to", value=_failing("baseline", attrgetter("high"))),
+    *(Column(key=key) for key in ("promise", "n_documents", "n_segments")),
+    Column(key="campaign", value=lambda view: next(iter(view.campaigns))),
+    *(Column(key=key) for key in ("data_version", "recipe", "recipe_hash", "seed")),
 )
 
 
-def csv(view: GateView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def csv(view: GateView) -> File:
     """One row."""
-    low, high = view.interval or (None, None)
-    again = view.replication
-    chances = (again.same_direction, again.significant_again, again.method) if again else (None, None, None)
-    asked = (view.candidate, view.baseline, view.claim, view.margin, view.alpha, view.holds, view.verdict)
-    origin = (next(iter(view.campaigns)), view.data_version, view.recipe, view.recipe_hash, view.seed)
-    return CSV, [
-        (
-            *asked,
-            captions.p_cell(view.p_value),
-            view.difference,
-            low,
-            high,
-            *chances,
-            view.srp,
-            *_failing(view),
-            view.promise,
-            view.n_documents,
-            view.n_segments,
-            *origin,
-        )
-    ]
-
-
-def _failing(view: GateView) -> tuple[Cell, ...]:
-    """Shares of documents that fail, with their bounds."""
-    if view.failures is None:
-        return (None,) * 4
-    both = (view.failures.candidate.documents, view.failures.baseline.documents)
-    return tuple(value for one in both for value in (one.found / one.n if one.n else None, one.high))
+    return lines(COLUMNS, [view])
 
 
 def caption(view: GateView) -> str:

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from app.domain.recipe import NAMED, Aggregate
+from app.reports.gate import report as gate
 from app.reports.source.recipe_input import RecipeInput
-from app.services import gate
 from app.stats.gate.gate import Rule, decide, difference_by_document
 from app.stats.robustness.reranking import laid_out
 from tests.stats.components.worlds import crossed

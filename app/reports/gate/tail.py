@@ -9,8 +9,8 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.protocols.base import Spans
+from app.reports.gate.view import FailuresView, TailView
 from app.reports.source.recipe_input import RecipeInput
-from app.services.gate_view import FailuresView, TailView
 from app.stats.gate.gate import Decision
 from app.stats.gate.tail import tail
 from app.stats.ratings import Bools

@@ -12,16 +12,11 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.kit.report import Report, Work, whole
-from app.reports.source import named_recipes
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
-from app.reports.source.snapshot import Snapshot
-from app.services.expected_time import AT_ONCE, Size, seconds_to_rank
-from app.services.gate_by_ranking import by_recipe, row_of, turned
-from app.services.gate_caveats import told_of_documents, unlinked
-from app.services.gate_looks import NEVER, Looks, beside, looks
-from app.services.gate_tail import Failures, both_tails, failures, needed, with_tail
-from app.services.gate_view import (
+from app.reports.gate.by_ranking import by_recipe, row_of, turned
+from app.reports.gate.caveats import told_of_documents, unlinked
+from app.reports.gate.looks import NEVER, Looks, beside, looks
+from app.reports.gate.tail import Failures, both_tails, failures, needed, with_tail
+from app.reports.gate.view import (
     GateView,
     ReplicationView,
     caption,
@@ -29,6 +24,11 @@ from app.services.gate_view import (
     picture,
     tables,
 )
+from app.reports.kit.report import Report, Work, whole
+from app.reports.source import named_recipes
+from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import Apart, Claim, Decision, Rule, decide, difference_by_document, no_data
 from app.stats.ranking.pair_rows import on_common_segments
@@ -356,7 +356,7 @@ EXAMPLE: dict[str, Any] = {
     "seed": 20261120,
     "population": "documents=new, raters=these",
 }
-GATE: Report[GateAsked, GateView] = Report(
+REPORT: Report[GateAsked, GateView] = Report(
     name="gate",
     title="Gate",
     summary="May the candidate take the baseline's place? One claim, decided by confidence bounds.",
@@ -370,4 +370,5 @@ GATE: Report[GateAsked, GateView] = Report(
     caption=caption,
     takes_long=_takes_long,
     extra_key=beside,
+    own_routes=True,
 )

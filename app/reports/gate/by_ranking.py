@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.services.gate_view import ByRecipe
+from app.reports.gate.view import ByRecipe
 from app.stats.ranking.result import PairRow, Ranking
 
 
