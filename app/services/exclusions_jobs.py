@@ -5,13 +5,13 @@ Each is stored as a ranking of its own, too, and each chunk has the forecast of 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import Exclusion, Recipe
 from app.reports.kit.report import Work
+from app.reports.kit.store import key_from
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
@@ -24,7 +24,6 @@ from app.services.jobs.jobs import JobView, Request
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database
-from app.storage.imports.staging import json_text
 
 KIND = "exclusion"
 
@@ -70,11 +69,9 @@ def long_answer(database: Database, campaign: str, wanted: Exclusion, *, recipe:
 
 
 def _key(both: Both) -> stored.ReportKey:
-    about = both[0].about
-    digest = hashlib.sha256(json_text([one.key.recipe_hash for one in both]).encode()).hexdigest()
-    return stored.ReportKey(
-        about.campaign_id, KIND, about.version, f"sha256:{digest}", both[0].recipe.seed, METHOD_VERSION
-    )
+    about, parts = both[0].about, [one.key.recipe_hash for one in both]
+    seed = both[0].recipe.seed
+    return key_from(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
 
 
 def work(database: Database, request: Request) -> Work[Kept]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
+from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.captions import HUMANS_COUNT
 from app.reports.source.data_hash import data_hash
@@ -124,15 +124,12 @@ def made(database: Database, wanted: Wanted) -> StoredReport:
         with database.transaction() as session:
             material = read(session, wanted.about, wanted.recipe)
         body = kept(database, material)
-    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], wanted.about.version)
+    return StoredReport.of(body, wanted.about.version)
 
 
 def kept(database: Database, material: Material) -> bytes:
     """The ranking of what was read, computed and stored; its bytes, which may be those of somebody who was faster."""
-    body, key = material.body(), material.key
-    with database.transaction() as session:
-        reports.store(session, key, body)
-        return reports.find(session, key) or body
+    return store.store(database, material.key, material.body())
 
 
 def segments_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:

@@ -5,7 +5,6 @@ A campaign under several recipes, or the campaigns of a series under one.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Self
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.kit.report import Work
+from app.reports.kit.store import key_from
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
 from app.reports.source.snapshot import Snapshot
@@ -24,7 +24,6 @@ from app.services.side_by_side import Column, SideBySide
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
-from app.storage.imports.staging import json_text
 
 KIND = "recipes"
 SERIES = "campaigns/series"
@@ -121,14 +120,10 @@ def _later(session: Session, kind: str, subject: str, rows: Sequence[Row]) -> Si
         return None
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
-    key = _key(rows[0].about, kind, [subject, versions, [[name, of, told] for name, of, _, told in asked]])
+    first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
+    key = key_from(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find(session, key)
     return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
-
-
-def _key(first: Snapshot, kind: str, parts: list[object]) -> stored.ReportKey:
-    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
-    return stored.ReportKey(first.campaign_id, kind, first.version, f"sha256:{digest}", 0, METHOD_VERSION)
 
 
 def _answered(database: Database, found: SideBySide | Request, ask: jobs.Ask) -> SideBySide | JobView:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,6 +50,11 @@ class StoredReport:
     body: bytes
     etag: str
     data_version: int
+
+    @classmethod
+    def of(cls, body: bytes, data_version: int) -> Self:
+        """A report of these bytes, as it is stored."""
+        return cls(body, hashlib.sha256(body).hexdigest()[:32], data_version)
 
 
 @dataclass(frozen=True, slots=True)

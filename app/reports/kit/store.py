@@ -43,7 +43,7 @@ class Lookup:
 
     def stored(self, body: bytes) -> StoredReport:
         """The report with its ETag."""
-        return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], self.about[0].version)
+        return StoredReport.of(body, self.about[0].version)
 
 
 def find(session: Session, request: ReportRequest) -> Lookup:
@@ -92,15 +92,16 @@ def key_of(
     hashes = [recipe.hash for recipe in recipes]
     extra = [_extra_key(session, report, each) for each in about]
     parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
+    kind, seed = f"{report.over}/{report.name}", int(getattr(options, "seed", 0))
+    return key_from(about[0].campaign_id, kind, about[0].version, parts, seed=seed, method_version=report.version)
+
+
+def key_from(
+    campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
+) -> reports.ReportKey:
+    """The key of what is a function of these plain values at a data version."""
     digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
-    return reports.ReportKey(
-        campaign_id=about[0].campaign_id,
-        kind=f"{report.over}/{report.name}",
-        data_version=about[0].version,
-        recipe_hash=f"sha256:{digest}",
-        seed=int(getattr(options, "seed", 0)),
-        method_version=report.version,
-    )
+    return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
 
 def here(work: Work[Any]) -> Iterator[bytes]:

@@ -213,7 +213,7 @@ def report(session: Session, view: JobView) -> StoredReport:
     body = reports.find(session, view.request.key)
     if body is None:
         raise NotDone
-    return StoredReport(body, hashlib.sha256(body).hexdigest()[:32], view.request.key.data_version)
+    return StoredReport.of(body, view.request.key.data_version)
 
 
 def _view(session: Session, row: jobs.Row) -> JobView:

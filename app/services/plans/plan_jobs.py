@@ -17,6 +17,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 from app.design.compile import inputs_digest
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.kit.report import Work, whole
+from app.reports.kit.store import key_from
 from app.reports.source.campaign import CampaignView
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
@@ -104,9 +105,8 @@ def _key(session: Session, wanted: Asked, about: Snapshot | None) -> stored.Repo
         rests_on(session, wanted.view, int(wanted.row.id), wanted.material),
         None if about is None else _of_pilot(session, about),
     ]
-    digest, kind = digest_of(parts), KIND if about is None else PILOTED
-    version, seed = int(wanted.row.data_version), wanted.design.seed or 0
-    return stored.ReportKey(wanted.row.id, kind, version, f"sha256:{digest}", seed, plans.METHOD_VERSION)
+    kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
+    return key_from(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
 def rests_on(session: Session, view: CampaignView, campaign_id: int, material: Material) -> list[object]:

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from app.design.buckets import people
 from app.design.replan import Replanned
 from app.reports.kit.report import Work, whole
+from app.reports.kit.store import key_from
 from app.services.campaigns.campaigns import get
 from app.services.jobs.jobs import AskedOtherwise, Request
 from app.services.plans import expected_time, plan_input, plans, replanning
@@ -111,7 +112,7 @@ def _key(left: Left, given: Mapping[str, Any]) -> stored.ReportKey:
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
     version = int(before.data_version)
-    return stored.ReportKey(before.campaign_id, KIND, version, f"sha256:{digest_of(parts)}", seed, plans.METHOD_VERSION)
+    return key_from(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
 def work(database: Database, request: Request) -> Work[bytes]:
