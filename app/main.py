@@ -15,8 +15,6 @@ from starlette.types import ASGIApp
 
 from app import api, ui
 from app.config import Settings
-from app.services.answers import Keeper
-from app.services.remembered import Remembered
 from app.services.tasks.judging import Desk
 from app.services.tasks.task_content import Sheets
 from app.storage.db import HURRIED, Database
@@ -31,7 +29,6 @@ from app.web.hosts import HostsLayer
 from app.web.hot import Acquaintances, Direct
 from app.web.live import STOPPING, Live
 from app.web.metrics import Metrics
-from app.web.remembering import Remembering
 from app.web.strangers import Familiar, StrangersLayer
 
 COLLECT_AFTER = 50_000  # objects
@@ -53,17 +50,15 @@ def create_app(database: Database, options: Options) -> FastAPI:
     for router in api.routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
-    app.router.routes.sort(key=lambda route: (not isinstance(route, Direct), not isinstance(route, Remembering)))
+    app.router.routes.sort(key=lambda route: not isinstance(route, Direct))
     problems.install(app, page=ui.problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)
     app.openapi = openapi.Document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()
     app.state.acquaintances = Acquaintances()
-    app.state.remembered = Remembered()
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets())
-    app.state.keeper = Keeper(app.state.desk.recorder)
     app.middleware_stack = EdgeLayer(_guarded(HeadLayer(app.build_middleware_stack()), app), app.state.metrics)
     return app
 
@@ -129,6 +124,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     to_thread.current_default_thread_limiter().total_tokens = PER_CONNECTION * database.size
     await desk.recorder.open()
     yield {STOPPING: asyncio.Event()}
-    await app.state.keeper.close()
     await desk.recorder.close()
     database.close()

@@ -34,10 +34,9 @@ from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
 from app.web.lists import Page
 from app.web.negotiation import preferred
-from app.web.remembering import Remembering, remembers
 from app.web.streams import stream
 
-router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
+router = APIRouter(prefix="/v1", tags=["reports"])
 
 Kind = Literal["csv", "tex", "md", "svg", "parquet"]
 Table = Annotated[Literal["systems", "pairs"], Query(description="Which table, where the answer is one.")]
@@ -234,7 +233,3 @@ def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, ta
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
     return answer(request, lambda: render(report.body, kind, table), RANKING_TYPES[kind], tag, headers)
-
-
-for handler in (get_ranking, get_ranking_as):
-    remembers(handler, names=True)

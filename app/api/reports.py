@@ -6,7 +6,6 @@ from fastapi import APIRouter
 
 from app.api.kit.report_routes import add_routes
 from app.reports import registry
-from app.web.remembering import Remembering
 
-router = APIRouter(prefix="/v1", tags=["reports"], route_class=Remembering)
+router = APIRouter(prefix="/v1", tags=["reports"])
 add_routes(router, registry.ALL.values())

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.recorder import shared_answers
 from app.storage.seals import hashed, hashed_comparison, hashed_void
 from app.storage.walking import walk
 
@@ -50,5 +49,4 @@ def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
         walk(session, statement, here)
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER {table}_append_only"))
-    shared_answers.forget(session, (campaign_id,))
     return hashes

@@ -8,9 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from fastapi import FastAPI
-
-from tests.api.conftest import TestClient
 
 Counting = Callable[[], AbstractContextManager[list[str]]]
 MAKES_READY = "CREATE OR REPLACE FUNCTION pg_temp."
@@ -46,9 +43,3 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
             yield said
 
     return count
-
-
-def settled(client: TestClient, app: FastAPI) -> None:
-    """Wait until nothing waits to be kept for other processes."""
-    assert client.portal is not None
-    client.portal.call(app.state.keeper.settle)

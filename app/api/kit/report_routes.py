@@ -28,7 +28,6 @@ from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
 from app.web.naming import check_naming
 from app.web.negotiation import preferred
-from app.web.remembering import remembers
 
 AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
@@ -73,8 +72,6 @@ def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
         query = _query(kind)
         for by_suffix in (False, True):
             handler = _handler(kind, query, by_suffix=by_suffix)
-            if _rests_on_one(kind):
-                remembers(handler)
             router.add_api_route(
                 _path(kind) + (".{kind}" if by_suffix else ""),
                 handler,
@@ -84,11 +81,6 @@ def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
                 response_class=Response,
                 responses=_responses(kind, by_suffix=by_suffix),
             )
-
-
-def _rests_on_one(kind: AnyKind) -> bool:
-    """Whether its reports rest on one campaign alone, and on nothing that the mark of a campaign does not count."""
-    return kind.over == "campaign" and kind.other_campaigns is None and kind.extra_key is None
 
 
 def _path(kind: AnyKind) -> str:

@@ -14,7 +14,6 @@ from app.storage import campaigns, erasure, raters
 from app.storage import purge as purging
 from app.storage import tokens as stored
 from app.storage.db import Session
-from app.storage.recorder import shared_answers
 
 
 class SeveralRaters(Conflict):
@@ -55,8 +54,6 @@ def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> li
     for person in sorted({account.person_id for account in found if account.person_id is not None}):
         if any(account.state != "erased" for account in found if account.person_id == person):
             erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
-    if known:  # at last, when every campaign is held, so that nobody waits in a ring
-        shared_answers.forget(session, {account.campaign_id for account in known})
     return [Erased(account.campaign, account.key) for account in found]
 
 

@@ -21,7 +21,6 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
 from app.storage.pulse import SILENT, AsyncConnection, Pulse
-from app.storage.recorder import shared_answers as answers
 from app.storage.recorder.judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
 
 MOST = 64
@@ -121,7 +120,6 @@ class Recorder:
         """Make a new connection fit for what is done on it."""
         connection.pulse = self.pulse
         await prepare(connection)
-        await answers.prepare(connection)
 
     @property
     def _pool(self) -> RAW:

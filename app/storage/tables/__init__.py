@@ -2,7 +2,6 @@
 
 from app.storage.tables._metadata import metadata
 from app.storage.tables.access import idempotency, sessions, tokens
-from app.storage.tables.answers import answers
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.exclusions import exclusions
@@ -41,7 +40,6 @@ from app.storage.tables.work import (
 
 __all__ = [
     "activity",
-    "answers",
     "arms",
     "audit_log",
     "bucket_raters",

@@ -75,7 +75,7 @@ def _counts(database: Database) -> dict[str, int]:
 
 def test_what_is_older_than_a_week_goes_and_the_rest_stays(database: Database) -> None:
     assert _counts(database) == dict.fromkeys(TABLES, 2) | {"import_chunks": 4}
-    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, "leases": 0, "answers of reports": 0}
+    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, "leases": 0}
     assert sweep(database) == gone
     left = dict.fromkeys(TABLES, 1) | {"tokens": 2, "import_chunks": 2}
     assert _counts(database) == left
