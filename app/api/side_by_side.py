@@ -18,11 +18,11 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
+from app.reports.side_by_side.rankings import Column, SideBySide
+from app.reports.side_by_side.tables import render
 from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.jobs.jobs import JobView
-from app.services.side_by_side import Column, SideBySide
-from app.services.side_by_side_renderings import render
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.conditional import answer

@@ -1,86 +1,20 @@
-"""Rankings beside each other: a campaign under several recipes, or several campaigns under one."""
+"""A campaign by several recipes: each ranking is found or computed on its own, and they are laid beside each other."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from statistics import fmean
-from types import MappingProxyType
 
 from app.domain.errors import Invalid
 from app.reports.kit import report
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.view import RankingView, SystemLine
+from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
 from app.services import reports
-from app.services.flips import Flip, flips
 from app.services.reports import Wanted
 from app.storage.db import Database, Session
-from app.storage.imports.staging import json_text
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One ranking. name: of the recipe or the campaign. view: None where there is none, and why not."""
-
-    name: str
-    view: RankingView | None
-    why: str | None = None
-    etag: str = ""
-
-    def line(self, system: str) -> SystemLine | None:
-        """Where a system stands in this ranking; None where it is not in it."""
-        lines = self.view.systems if self.view else ()
-        return next((line for line in lines if line.system == system), None)
-
-    def relative_rank(self, system: str) -> float | None:
-        """0 for the best of a ranking, 1 for the worst, so that rankings of different length compare."""
-        line = self.line(system)
-        if line is None or self.view is None:
-            return None
-        return (line.rank - 1) / max(1, len(self.view.systems) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Rankings beside each other.
-
-    subject: what they are rankings of, for headings. systems: by mean relative rank over the rankings that have them.
-    """
-
-    subject: str
-    columns: tuple[Column, ...]
-    systems: tuple[str, ...]
-    mean_relative_rank: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def etag(self) -> str:
-        """Of everything that is shown."""
-        text = json_text([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-    @property
-    def ranked(self) -> tuple[Column, ...]:
-        """The columns that hold a ranking."""
-        return tuple(column for column in self.columns if column.view is not None)
-
-    @property
-    def same_systems(self) -> bool:
-        """Whether every ranking has every system."""
-        return all(len(column.view.systems) == len(self.systems) for column in self.ranked if column.view)
-
-    def line(self, system: str) -> SystemLine:
-        """A system as the first ranking that has it knows it: its name, and whether it is human."""
-        return next(line for column in self.columns if (line := column.line(system)) is not None)
-
-    def flips(self) -> list[Flip]:
-        """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
-        return flips([column.view for column in self.columns if column.view is not None])
 
 
 def by_recipes(
@@ -122,14 +56,3 @@ def column(name: str, ask: Callable[[], report.StoredReport]) -> Column:
     except Invalid as error:
         return Column(name, None, error.detail or error.title())
     return Column(name, ranking_view.read(report.body), None, report.etag)
-
-
-def lay(subject: str, columns: Sequence[Column], notes: Sequence[str] = ()) -> SideBySide:
-    """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
-    found: dict[str, list[float]] = {}
-    for one in columns:
-        for line in one.view.systems if one.view else ():
-            found.setdefault(line.system, []).append(one.relative_rank(line.system) or 0.0)
-    mean = {system: fmean(ranks) for system, ranks in found.items()}
-    systems = sorted(found, key=lambda system: (round(mean[system], 10), -len(found[system]), system))
-    return SideBySide(subject, tuple(columns), tuple(systems), MappingProxyType(mean), tuple(notes))

@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.kit.report import Work
 from app.reports.kit.store import key_from
 from app.reports.ranking.view import RankingView
+from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.source.registration import stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.services import rankings, series, side_by_side
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView, Request
 from app.services.reports import Wanted
-from app.services.side_by_side import Column, SideBySide
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
@@ -64,7 +64,7 @@ class Kept(BaseModel):
 def read(body: bytes) -> SideBySide:
     """The rankings of a stored report."""
     kept = Kept.model_validate_json(body)
-    return side_by_side.lay(kept.subject, [part.column() for part in kept.parts], kept.notes)
+    return lay(kept.subject, [part.column() for part in kept.parts], kept.notes)
 
 
 def long_answer(

@@ -14,8 +14,8 @@ from app.reports.gate.report import REPORT as GATE
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
+from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.stability import tables as stability_tables
-from app.services import side_by_side_renderings
 from app.ui.manager.forms import fields
 from app.ui.manager.stability import StabilityAsked
 from app.ui.messages import WITH_WIDGETS

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.services.flips import Verdict
-from app.services.side_by_side import Column, SideBySide
+from app.reports.side_by_side.flips import Verdict
+from app.reports.side_by_side.rankings import Column, SideBySide
 
 
 class ColumnOut(BaseModel):

@@ -12,9 +12,9 @@ from app.design.checks import Checks, Load, check
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignView
 from app.services.people import idle_raters
-from app.services.pictures.plan import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
 from app.services.plans.components import Known
 from app.services.plans.forecast import ahead, impossible
+from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
 from app.services.plans.plan_input import Material
 from app.stats.planning.planning import Prices
 

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
-from app.services import side_by_side_jobs, side_by_side_renderings
+from app.reports.side_by_side import tables as side_by_side_renderings
+from app.reports.side_by_side.rankings import SideBySide
+from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns, recipes
 from app.services.jobs.jobs import JobView, NotBegun, under_way
-from app.services.side_by_side import SideBySide
 from app.ui.access import Reader
 from app.ui.manager.long import start
 from app.ui.manager.pages import desk

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.reports.kit.redact import hidden
-from app.services import side_by_side_jobs, side_by_side_renderings
+from app.reports.side_by_side import tables as side_by_side_renderings
+from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs.jobs import JobView, NotBegun, under_way

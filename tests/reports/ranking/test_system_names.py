@@ -15,8 +15,8 @@ from app.reports.kit.render import markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
-from app.services import side_by_side_renderings
-from app.services.side_by_side import Column, lay
+from app.reports.side_by_side import tables as side_by_side_renderings
+from app.reports.side_by_side.rankings import Column, lay
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened
 

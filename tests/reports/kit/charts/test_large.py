@@ -8,8 +8,8 @@ import pytest
 
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
-from app.services.side_by_side import Column, lay
-from app.services.side_by_side_renderings import render as render_beside
+from app.reports.side_by_side.rankings import Column, lay
+from app.reports.side_by_side.tables import render as render_beside
 from tests.reports.ranking.test_forest import texts
 
 

@@ -11,7 +11,7 @@ from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIE
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.reports.ranking.labels import label
 from app.reports.ranking.view import RankingView
-from app.services.side_by_side import Column, SideBySide
+from app.reports.side_by_side.rankings import Column, SideBySide
 
 ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0

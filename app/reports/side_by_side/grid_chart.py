@@ -7,8 +7,8 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
 from app.reports.ranking.labels import label
-from app.services.pictures.recipes import name_of, sentences
-from app.services.side_by_side import Column, SideBySide
+from app.reports.side_by_side.lines_chart import name_of, sentences
+from app.reports.side_by_side.rankings import Column, SideBySide
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
 NARROWEST = 520.0

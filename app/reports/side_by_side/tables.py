@@ -1,0 +1,105 @@
+"""Rankings beside each other as CSV, LaTeX, Markdown or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple
+
+from app.reports.kit import captions
+from app.reports.kit.columns import NONE, Column, lines, section
+from app.reports.kit.render import csv_text, markup
+from app.reports.kit.table import Table
+from app.reports.ranking import tables as ranking_tables
+from app.reports.ranking.view import RankingView, SystemLine
+from app.reports.side_by_side.grid_chart import rank_grid
+from app.reports.side_by_side.lines_chart import bump_chart
+from app.reports.side_by_side.rankings import Column as RankingColumn
+from app.reports.side_by_side.rankings import SideBySide
+
+
+def render(shown: SideBySide, kind: str) -> bytes:
+    """As `csv` (a line a system and ranking), `tex`, `md` (a line a system) or `svg`.
+
+    The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
+    """
+    if kind == "svg":
+        return bump_chart(shown) if shown.same_systems else rank_grid(shown)
+    if kind == "csv":
+        return csv_text.as_csv(*lines(COLUMNS, _lines(shown)))
+    if kind == "md":
+        head = f"**{markup.code(shown.subject)}**: rank, and cluster in brackets"
+        return markup.markdown_table(
+            head, table(shown), names=frozenset({0}), caption=caption(shown), warnings=_warnings(shown)
+        )
+    said = f"{shown.subject}: rank, and cluster in brackets. {caption(shown)}"
+    return markup.latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
+
+
+def table(shown: SideBySide) -> Table:
+    """One row a system: its mean relative rank, and rank and cluster in every ranking."""
+    columns: list[Column[str]] = [
+        Column(heading="System", text=lambda system: ranking_tables.labelled(shown.line(system))),
+        Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
+        *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
+    ]
+    return section("", columns, shown.systems).table
+
+
+def caption(shown: SideBySide) -> str:
+    """What the figures are, and from which data."""
+    origins = "; ".join(
+        f"{one.name}: {one.view.campaign} version {one.view.data_version}, recipe {one.view.recipe.name}"
+        for one in shown.columns
+        if one.view is not None
+    )
+    return f"A relative rank is 0 for the best system of a ranking and 1 for the worst. {origins}."
+
+
+def _warnings(shown: SideBySide) -> tuple[str, ...]:
+    """What is to be known before the figures are used."""
+    return (*shown.notes, *(f"{one.name}: {one.why}" for one in shown.columns if one.why))
+
+
+def _place(ranking: RankingColumn, system: str) -> str:
+    """Rank, and cluster in brackets."""
+    line = ranking.line(system)
+    if line is None:
+        return NONE
+    rank = captions.rank(line.rank)
+    return rank if line.cluster is None else f"{rank} ({line.cluster})"
+
+
+class _Line(NamedTuple):
+    """A system in a ranking that has it."""
+
+    shown: SideBySide
+    ranking: RankingColumn
+    view: RankingView
+    system: SystemLine
+
+
+def _lines(shown: SideBySide) -> Iterator[_Line]:
+    for system in shown.systems:
+        for ranking in shown.columns:
+            line = ranking.line(system)
+            if line is not None and ranking.view is not None:
+                yield _Line(shown, ranking, ranking.view, line)
+
+
+COLUMNS: Sequence[Column[_Line]] = (
+    Column(key="system", value=attrgetter("system.system")),
+    Column(key="ranking", value=attrgetter("ranking.name")),
+    Column(key="rank", value=lambda line: captions.rank(line.system.rank)),
+    Column(key="cluster", value=attrgetter("system.cluster")),
+    Column(key="relative_rank", value=lambda line: line.ranking.relative_rank(line.system.system)),
+    Column(key="score", value=attrgetter("system.score")),
+    Column(key="n_ratings", value=attrgetter("system.n_ratings")),
+    Column(key="mean_relative_rank", value=lambda line: line.shown.mean_relative_rank[line.system.system]),
+    Column(key="name", value=attrgetter("system.name")),
+    Column(key="campaign", value=attrgetter("view.campaign")),
+    Column(key="data_version", value=attrgetter("view.data_version")),
+    Column(key="recipe", value=attrgetter("view.recipe.name")),
+    Column(key="recipe_hash", value=attrgetter("view.recipe.hash")),
+)

@@ -1,1 +1,0 @@
-"""Pictures of reports as SVG: matplotlib draws them, on first use and not before."""
