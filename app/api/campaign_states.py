@@ -74,7 +74,7 @@ def pause_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
 
 @router.post("/close", summary="Close a campaign", responses=STEPPED)
 def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
-    """No task takes a judgment any more."""
+    """All tasks are closed for judging."""
     return _stepped(session, campaign, "close", caller, response)
 
 

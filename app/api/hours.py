@@ -71,7 +71,7 @@ def get_hours_as(
 
 @router.get(
     "/adjustments",
-    summary="What was said about hours",
+    summary="Messages about hours",
     responses=shows(200, Page[EntryOut](items=[ENTRY], next=None)),
 )
 def list_adjustments(

@@ -235,7 +235,7 @@ def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId,
     response_description="Ended, at once.",
 )
 def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> None:
-    """Nobody new can come by it; who came stays."""
+    """Nobody else can use it. Raters who have joined stay enrolled."""
     invitations.revoke(session, campaign, invitation, by=caller)
 
 

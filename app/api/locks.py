@@ -29,7 +29,7 @@ Lines = Annotated[list[Line], Field(max_length=50)]
 class LockIn(Input):
     """What to lock; what is left out is as it is locked, at first `recommended` and no rules."""
 
-    recipe: Key | None = Field(None, description="Name of a recipe, the campaign's own ones included.")
+    recipe: Key | None = Field(None, description="Name of a recipe, including the campaign's own.")
     normalize: Literal["z", "none"] | None = Field(
         None, description="Settles `normalize: auto` where there are no judgments yet to settle it by."
     )

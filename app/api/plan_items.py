@@ -85,7 +85,7 @@ class PlannedItemOut(BaseModel):
     of: OriginalOut | None
     variant: str | None = Field(description="Name of the degraded texts that it shows.")
     reference: str | None = Field(description="Name of the reference that it shows.")
-    prefill: str | None = Field(description="Name of the errors that it shows ready made.")
+    prefill: str | None = Field(description="Name of the prefilled errors that it shows.")
     side_order: int | None
     propensity: float | None = Field(description="Probability with which this rater was given it.")
     surplus: bool = Field(description="Whether what is judged of it counts no more.")

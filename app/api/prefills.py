@@ -1,4 +1,4 @@
-"""Errors of another campaign's raters, shown ready made."""
+"""Prefilled errors from another campaign's raters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/prefills", tags=["test sets"
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
 REFUSED: dict[int | str, dict[str, Any]] = {
-    409: {"description": "The protocol shows no errors ready made, or the campaign is open."}
+    409: {"description": "The protocol does not support prefilled errors, or the campaign is open."}
 }
 
 
@@ -46,7 +46,7 @@ class PrefillsOut(BaseModel):
 EXAMPLE = PrefillsOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
 
 
-@router.post("", summary="Show another campaign's errors ready made", responses={**shows(200, EXAMPLE), **REFUSED})
+@router.post("", summary="Prefill errors from another campaign", responses={**shows(200, EXAMPLE), **REFUSED})
 def take_over(
     caller: UnboundManager,
     campaign: CampaignKey,

@@ -63,7 +63,7 @@ class ExampleOut(BaseModel):
     why: str
     profile: str = Field(description="The weights under which the score holds.")
     options: dict[str, JsonValue] = Field(description="The options of the campaign under which it holds.")
-    prefill: list[JsonValue] | None = Field(description="The errors that were shown ready made, if any were.")
+    prefill: list[JsonValue] | None = Field(description="The prefilled errors, if any.")
 
 
 class ProtocolOut(BaseModel):
@@ -86,8 +86,8 @@ class ProtocolOut(BaseModel):
     bases: list[str] = Field(description="What campaigns can rest judgments on; the usual one first.")
     hides_source: bool = Field(description="Raters see two texts and do not learn which is which.")
     contrastive: bool = Field(description="Several outputs may stand side by side.")
-    accepts_prefill: bool = Field(description="Errors may be shown ready made.")
-    requires_prefill: bool = Field(description="Errors have to be shown ready made.")
+    accepts_prefill: bool = Field(description="Errors may be prefilled.")
+    requires_prefill: bool = Field(description="Errors must be prefilled.")
     document_widgets: list[WidgetOut] = Field(description="Of a whole document, with the option `document_score`.")
     screen_widgets: list[WidgetOut] = Field(description="Of the columns together, with the option `preference`.")
     screen_payload: dict[str, JsonValue] | None = Field(description="JSON schema of a judgment of a screen.")

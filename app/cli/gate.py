@@ -70,8 +70,8 @@ def register(app: typer.Typer) -> None:
 
 def gate(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    candidate: Annotated[str, typer.Option(help="Key of the system that is to be let through.")],
-    baseline: Annotated[str, typer.Option(help="Key of the system that it is compared with.")],
+    candidate: Annotated[str, typer.Option(help="Key of the system to approve.")],
+    baseline: Annotated[str, typer.Option(help="Key of the system to compare with.")],
     claim: Annotated[str, typer.Option(help="better, not-worse or equivalent.")] = "better",
     margin: Annotated[float | None, typer.Option(help="Of not-worse and equivalent, in the scores' unit.")] = None,
     min_replication: Annotated[
@@ -84,8 +84,8 @@ def gate(
     max_critical: Annotated[
         float | None, typer.Option(help="Largest share of documents on which the candidate may fail.")
     ] = None,
-    recipe: Annotated[str | None, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = None,
-    normalize: Annotated[str | None, typer.Option(help="In place of the recipe's own; none keeps its unit.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Name of a recipe, including the campaign's own.")] = None,
+    normalize: Annotated[str | None, typer.Option(help="Overrides the recipe; none keeps the protocol's unit.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Of each one-sided test, in place of the recipe's own.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of simulated studies and of the recipe's test.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Data version or time; the latest by default.")] = None,

@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
 def rank(
     context: typer.Context,
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    recipe: Annotated[str, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = "recommended",
+    recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     as_of: When = None,
     as_json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A line a system.")] = False,

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def validate(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    recipe: Annotated[str, typer.Option(help="Name of a recipe, the campaign's own ones included.")] = "recommended",
+    recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind.")] = None,
     worlds: Annotated[
         bool, typer.Option("--worlds", help="Also topics, raters' tastes, rare failures, and repeated looks.")

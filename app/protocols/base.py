@@ -62,7 +62,7 @@ class Span(Payload):
 class Shown:
     """What the rater saw at one address; None where it is unknown (bare scores imported).
 
-    prefill: the errors shown ready made, each with its id in `prefill`; empty where none were.
+    prefill: the prefilled errors, each with its id in `prefill`; empty where none were.
     """
 
     source: str | None = None
@@ -181,7 +181,7 @@ class Protocol(Generic[P]):
     document where the option `document_score` says so; () where that cannot be asked.
     adapt: a widget as the options of a campaign have it. instructions: what raters are to do, in a sentence or two.
     bases: what the judgment may rest on, the usual first. hides_source: raters do not learn which text is which.
-    contrastive: several outputs may stand side by side. accepts_prefill: errors may be shown ready made;
+    contrastive: several outputs may stand side by side. accepts_prefill: errors may be prefilled;
     requires_prefill: they have to be. ranks: False where its numbers say nothing of quality.
     written: the text that the rater wrote, where that is what the judgment is for.
     """

@@ -122,7 +122,7 @@ PROTOCOL = Protocol(
             "Wollen Sie mitkommen?",
             CESAPayload(errors=(), score=90),
             90.0,
-            "an error was shown ready made; it is none and was taken out",
+            "a prefilled error was wrong and was removed",
             prefill=(_WORD.model_copy(update={"prefill": "p1"}),),
         ),
     ),

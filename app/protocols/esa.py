@@ -114,7 +114,7 @@ PROTOCOL = Protocol(
             "Der Hunt bellte, und niemand wachte auf.",
             ESAPayload(errors=(_GRAMMAR.model_copy(update={"prefill": "p1"}),), score=90),
             90.0,
-            "two errors were shown ready made: one is kept, the other is none and was taken out",
+            "two errors were prefilled: one is kept; the other was wrong and was removed",
             prefill=(
                 _GRAMMAR.model_copy(update={"prefill": "p1"}),
                 Span(start=9, end=15, severity="minor", prefill="p2"),

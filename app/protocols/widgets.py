@@ -54,7 +54,7 @@ class Count(_Asking):
 class Spans(_Asking):
     """Marking of errors in the texts.
 
-    most: errors that can be marked, None without a bound. deleted: the field that names the errors shown ready made
+    most: errors that can be marked, None without a bound. deleted: the field that names the prefilled errors
     which the rater took out; None where taking out leaves no trace of its own.
     """
 

@@ -65,8 +65,8 @@ class JudgedOnDocuments(_Row):
     documents: int
     mean: float
     expected: float = Field(
-        description="Its mean if it got on every document what all systems together got there: differs between systems "
-        "that were judged on documents of different difficulty."
+        description="The mean it would have if it scored the average of all systems on each document: differs "
+        "between systems judged on documents of different difficulty."
     )
 
 
@@ -75,7 +75,7 @@ class DifficultyView(ReportHead):
 
     recipe: str
     normalize: str
-    metric: str | None = Field(None, description="Whose scores of outputs are in the cells; null for those of raters.")
+    metric: str | None = Field(None, description="The metric whose scores are in the cells; null for scores by raters.")
     higher_is_better: bool
     coverage: float | None = Field(description="Share of the cells that hold a score.")
     same_documents: bool
@@ -146,11 +146,11 @@ def _warnings(means: Difficulty, scores: SegmentScores, systems: list[JudgedOnDo
         yield NOTHING if done == "judged" else NOTHING_SCORED
         return
     if not scores.rows.documents_known:
-        yield "documents are not known here: each row is what was imported as one"
+        yield "documents are unknown: each row is a unit that was imported as one document"
     if means.documents.size == 1:
         yield f"only one document was {done}: nothing can be said about differences between documents"
     if not np.ptp(scores.rows.score):
-        yield "all scores are alike: no document is harder than another"
+        yield "all scores are equal, so no document is harder than another"
     if means.systems.size == 1:
         yield f"only one system was {done}: a hard document cannot be told from a system that fails on it"
     if not means.same_documents:
@@ -306,7 +306,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[DifficultyOptions, DifficultyView] = Report(
     name="difficulty",
     title="Difficulty of documents",
-    summary="Mean segment score of each system on each document, how many cells are filled, and what follows from it.",
+    summary="Mean segment score of each system on each document, the share of cells filled, and the consequences.",
     options=DifficultyOptions,
     result=DifficultyView,
     example=EXAMPLE,

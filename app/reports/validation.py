@@ -23,13 +23,13 @@ from app.storage.db import Session
 
 TITLES: Mapping[World, str] = {
     "null": "No system is better",
-    "resampled": "The campaign's ratings are the truth",
-    "clean": "Scores drawn anew, no system is better",
-    "topics": "Systems differ by topic, on average they do not",
-    "rater_system": "Raters differ in their taste for systems",
-    "skewed": "One system fails on 5 % of documents, and is as good on average",
-    "weak_null": "Equal means, but documents treat one system unevenly",
-    "peeking": "Asked four times while the campaign grows",
+    "resampled": "The campaign's own ratings as the truth",
+    "clean": "Simulated scores, equal systems",
+    "topics": "Systems that differ by topic but not on average",
+    "rater_system": "Raters who prefer different systems",
+    "skewed": "A system that fails on 5 % of documents but is equal on average",
+    "weak_null": "Equal means, but skewed document effects for one system",
+    "peeking": "Results checked four times during the campaign",
 }
 WHERE: Mapping[World, str] = {
     "clean": "where scores are normal and no system is better",
@@ -153,11 +153,11 @@ def _result(
 def _warnings(validation: Validation, shares: Sequence[KeptRate]) -> list[str]:
     systems = len(validation.truth.systems)
     if systems < 2:
-        alone = ["only one system is ranked: there is nothing to claim"]
+        alone = ["only one system is ranked, so there is nothing to claim"]
         return alone if systems else list(validation.truth.warnings)
     warnings = []
     if not validation.population.rows.documents_known:
-        warnings.append("documents are unknown: studies draw segments, so dependence within documents is not seen")
+        warnings.append("documents are unknown: studies draw segments, so they ignore dependence within documents")
     warnings += _broken(shares)
     open_rates = [rate.meaning for rate in shares if rate.rate is None]
     if open_rates:
@@ -169,7 +169,7 @@ def _broken(shares: Sequence[KeptRate]) -> list[str]:
     """What is not kept: on the campaign's own scores, and in each world beyond them."""
     own = [rate.meaning for rate in shares if rate.kept is False and rate.world in TWO]
     warnings = (
-        [f"promises that this recipe does not keep on this design: {'; '.join(dict.fromkeys(own))}"] if own else []
+        [f"nominal rates that this recipe does not meet on this design: {'; '.join(dict.fromkeys(own))}"] if own else []
     )
     for world in dict.fromkeys(rate.world for rate in shares if rate.world not in TWO):
         broken = [_broken_promise(rate) for rate in shares if rate.world == world and rate.kept is False]
@@ -235,16 +235,16 @@ def _caption(result: ValidationView) -> str:
     recipe = f"{result.recipe} (normalization {result.normalize}, {result.test}, adjustment {result.adjust}"
     return (
         f"{result.studies:,} studies of each kind, each of {drawn}; where no system is better, the systems "
-        f"{place.format(result.unit)} at random. Bounds are one-sided and exact, 99 % each: a promise counts as broken "
-        f"where one excludes it. Recipe {recipe}, level {result.alpha:g}), data version {version}, seed {result.seed}, "
-        f"method {result.method_version}."
+        f"{place.format(result.unit)} at random. Bounds are one-sided and exact, 99 % each: a nominal rate is not "
+        f"met if a bound excludes it. Recipe {recipe}, level {result.alpha:g}), data version {version}, seed "
+        f"{result.seed}, method {result.method_version}."
     )
 
 
 def _chart(result: ValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
     notes = [*map(captions.sentence, result.warnings), _caption(result)]
-    title = f"What recipe {result.recipe} promises on {', '.join(result.campaigns)}"
+    title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
     return rates_chart(title, _by_world(result), notes)
 
 
@@ -283,8 +283,8 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ValidationOptions, ValidationView] = Report(
     name="validation",
-    title="What the recipe promises, and keeps",
-    summary="Type I error and coverage of a recipe by simulation on the campaign's own documents and raters.",
+    title="Type I error and coverage of the recipe",
+    summary="Type I error and coverage of a recipe, simulated on the campaign's own documents and raters.",
     options=ValidationOptions,
     result=ValidationView,
     example=EXAMPLE,

@@ -19,7 +19,7 @@ from app.storage.db import Database
 STUDIES = 250
 STREAM = 7
 """Of the recipe's seed: both forecasts draw alike, so that they differ by what is left out and not by chance."""
-NO_DOCUMENTS = "the segments belong to no documents: none can be drawn again"
+NO_DOCUMENTS = "the documents of the segments are unknown: none can be drawn again"
 
 
 @dataclass(frozen=True, slots=True)

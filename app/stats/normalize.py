@@ -151,9 +151,9 @@ def _by_center(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, .
 
 def _by_error(ratings: Ratings, moments: Moments, *, rate: bool) -> tuple[Floats, tuple[str, ...]]:
     if (moments.errors < 0).any():
-        raise _refused("error normalization needs marked errors, and these ratings have none")
+        raise _refused("error normalization needs marked errors, but these ratings have none")
     if not moments.errors.any():
-        raise _refused("error normalization needs marked errors, and no rater marked any")
+        raise _refused("error normalization needs marked errors, but no rater marked any")
     scaled, warnings = _by_mean(ratings, moments)
     weight = moments.errors / np.maximum(moments.n, 1) if rate else moments.errors.astype(np.float64)
     # Σ x' E_r over the rows behind the moments: a rater's x' sum to n_r·M there, or to 0 where m_r = 0.
@@ -181,7 +181,9 @@ def _check_ratio_scale(ratings: Ratings) -> None:
     scale = ratings.scale
     bounded = scale is not None and np.isfinite(scale.maximum) and (ratings.higher_is_better or scale.minimum != 0)
     if bounded or (ratings.score < 0).any():
-        raise _refused("dividing by a rater's mean needs scores with a true zero that are never negative; use center")
+        raise _refused(
+            "dividing by a rater's mean requires a scale with a true zero and no negative scores; use center"
+        )
 
 
 def _refused(message: str) -> Invalid:

@@ -33,7 +33,7 @@ def normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> Normali
         return normalize(ranked, "none", moments=per_rater(ranked))
     rows = _behind(selection, recipe)
     if recipe.moments == "calibration" and len(ranked) and not rows.any():
-        message = "no calibration item was rated; take moments=ratings"
+        message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
     moments = per_rater(selection.ratings, rows)
     found = normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)

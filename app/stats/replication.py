@@ -94,7 +94,7 @@ def replication(
     spread, again = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
     quantile = float(special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
     if theta == 0.0:
-        same, why = None, "the systems are equal: there is no direction to find again"
+        same, why = None, "the systems are equal: there is no direction to replicate"
     else:
         same, why = _below(abs(theta), spread, degrees), None
     holds = _claim_holds(claim, theta, quantile * again, margin, spread, degrees)
@@ -159,9 +159,7 @@ def bootstrapped(
     theta = float(rounded(np.asarray(sums.sum() / counts.sum())))
     error = float(precision(sums, counts).error)
     if theta == 0.0:
-        return Replication(
-            None, None, theta, error, n, why="the systems are equal: there is no direction to find again"
-        )
+        return Replication(None, None, theta, error, n, why="the systems are equal: there is no direction to replicate")
     sign = np.sign(theta)
     same = again = done = 0
     while done < draws:

@@ -153,7 +153,7 @@ def own_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProf
     places = tuple(Place(("weights", key), why) for key, value in table.items() if (why := _fault(key, value)))
     normals = [normal(key) for key in table]
     places += tuple(
-        Place(("weights", key), "is there twice (case, blanks and _ are ignored)")
+        Place(("weights", key), "appears twice (case, blanks and _ are ignored)")
         for i, key in enumerate(table)
         if normals[i] in normals[:i]
     )

@@ -1,4 +1,4 @@
-"""Errors shown ready made: which there are, which a plan shows, and what was answered to them."""
+"""Prefilled errors: which there are, which a plan shows, and what was answered to them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ORDER BY j.id, o.id"""
 
 
 def answered(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
-    """Answers about items that were judged for their own sake with errors shown ready made, and these errors.
+    """Answers about items that were judged for their own sake with prefilled errors, and these errors.
 
     Of all revisions up to a data version, by id; spans are empty where an output had none.
     """

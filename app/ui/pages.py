@@ -42,7 +42,7 @@ TITLES: Mapping[int, str] = MappingProxyType(
     {
         404: NO_PAGE,
         500: messages.message("Something went wrong on our side"),
-        503: messages.message("There is too much to do just now. Try again in a moment."),
+        503: messages.message("The server is busy. Try again in a moment."),
     }
 )
 

@@ -125,7 +125,7 @@ def test_what_is_not_defined_on_equal_scores_is_null_and_named(world: World) -> 
 def test_every_level_is_there_and_can_be_asked_for_alone(world: World) -> None:
     view = world.report("usual", "agreement")
     assert [one["level"] for one in view["levels"]] == ["segments", "documents", "averaged"]
-    assert not any("documents are not known" in warning for warning in view["warnings"])
+    assert not any("documents are unknown" in warning for warning in view["warnings"])
     alone = world.report("usual", "agreement", units="documents")
     assert alone["levels"] == view["levels"][1:2]
 

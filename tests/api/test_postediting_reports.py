@@ -347,8 +347,8 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
     ("campaigns", "says"),
     [
         (("da-source", "da-reference"), "raters of none of these campaigns post-edit anything"),
-        (("live",), "no campaign of direct scores was asked for beside the post-edits"),
-        (("none", "da-source"), "nothing is post-edited yet that this report counts"),
+        (("live",), "no campaign of direct scores was named besides the post-edits"),
+        (("none", "da-source"), "there are no post-edits yet that this report counts"),
         (("live", "da"), "da scores no output of a segment that was post-edited: outputs are matched by keys and text"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_campaign_that_asks_for_none_says_so(admin: httpx.Client, database: Da
     collect(database)
     found = report(admin)
     assert (found["pairs"], found["asked"]) == ([], None)
-    assert found["warnings"] == ["the campaign asks for no preference: its option `preference` is not set"]
+    assert found["warnings"] == ["the campaign collects no preferences: its option `preference` is not set"]
 
 
 def test_ties_throughout_prefer_nothing_in_every_shape(admin: httpx.Client, live: Collecting) -> None:
@@ -129,7 +129,7 @@ def test_ties_throughout_prefer_nothing_in_every_shape(admin: httpx.Client, live
 
     (pair,) = found["pairs"]
     assert (pair["wins"], pair["losses"], pair["ties"], pair["p_value"]) == (0, 0, 4, 1.0)
-    assert "every comparison is a tie: nobody prefers one system to another" in found["warnings"]
+    assert "every comparison is a tie, so no system is preferred" in found["warnings"]
     assert {one["share"] for one in found["systems"]} == {0.5}
     for shape in ("csv", "md", "tex", "svg"):
         answer = admin.get(f"{REPORT}.{shape}")

@@ -108,7 +108,7 @@ def test_a_protocol_that_shows_no_errors_takes_no_arm_that_does(admin: httpx.Cli
     _made(admin, "da", ESA, [TWO, None])
     arms = [{"name": "bare"}, {"name": "helped", "prefill": "default"}]
     refused = _ok(admin.post(f"{ESA}/plan", json={**DESIGN, "arms": arms}), 422)
-    assert "shows no errors ready made" in refused["errors"][0]["msg"]
+    assert "does not support prefilled errors" in refused["errors"][0]["msg"]
 
 
 def test_errors_that_come_after_the_plan_ask_for_another(admin: httpx.Client) -> None:
@@ -121,7 +121,7 @@ def test_errors_that_come_after_the_plan_ask_for_another(admin: httpx.Client) ->
     binary = {"Content-Type": "application/octet-stream"}
     _ok(admin.post(f"{ESA}/imports", params={"format": "jsonl"}, content=content, headers=binary))
 
-    said = "errors shown ready made: default in place of none"
+    said = "prefilled errors: default in place of none"
     assert _ok(admin.get(f"{ESA}/plan"))["stale"] == [said]
     assert said in _ok(admin.post(f"{ESA}/open"), 409)["detail"]
     _ok(admin.post(f"{ESA}/plan", json=DESIGN), 201)
@@ -190,7 +190,7 @@ def test_the_report_of_arms_counts_what_became_of_the_errors_shown_by_arm_and_ra
     name = "helped" if arms else "document"
     assert sum(line.startswith((f"kept,{name},", f"added,{name},")) for line in told) == 2 * len(found)
     told = admin.get(f"{ESA}/reports/arms.md").text
-    assert "Errors shown ready made" in told
+    assert "Prefilled errors" in told
     assert re.findall(r"\d \(33.*?\)", told)[:4] == [f"{len(helped)} (33.3 %)"] * 4
 
 
@@ -203,7 +203,7 @@ def test_where_nothing_was_shown_ready_made_the_report_counts_nothing_of_it(
     task, mine = _leased(admin, database, ESA)
     _judge(admin, task, mine, {1: [OWN], 2: []})
     assert _ok(admin.get(f"{ESA}/reports/arms"))["prefill"] == []
-    assert "ready made" not in admin.get(f"{ESA}/reports/arms.md").text
+    assert "Prefilled errors" not in admin.get(f"{ESA}/reports/arms.md").text
 
 
 @pytest.mark.parametrize(("settings", "shown"), [({}, {None}), ({"prefill": "default"}, {None, "default"})])

@@ -188,7 +188,7 @@ def test_the_errors_of_an_item_are_drawn_where_they_were_marked(manager, demo):
 @pytest.mark.parametrize(
     ("language", "said", "button"),
     [
-        ("en", "The server cannot be reached. The button asks again.", "Show"),
+        ("en", "The server cannot be reached. Press the button to try again.", "Show"),
         ("de", "Der Server ist nicht erreichbar. Mit dem Knopf fragen Sie noch einmal.", "Zeigen"),
     ],
 )

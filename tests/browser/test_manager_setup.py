@@ -37,7 +37,7 @@ def test_pages_of_no_campaign_are_right_for_everybody(manager, path):
     check(manager.page, path)
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "This cannot be a key"), ("de", "Das kann kein Schlüssel")])
+@pytest.mark.parametrize(("language", "said"), [("en", "This is not a valid key"), ("de", "Das kann kein Schlüssel")])
 def test_a_key_with_a_space_is_told_in_the_words_of_the_page(manager, ask, language, said):
     page = manager.page
     draft = ask("POST", "/campaigns", {"key": f"spaced-{language}", "protocol": "da"}).json()["key"]
@@ -58,7 +58,7 @@ def test_recipe_and_rules_are_locked_then_amended_with_a_reason(manager, ask):
     manager.open("/campaigns/locked/lock")
     page.get_by_label("Recipe", exact=True).select_option("wmt-da")
     page.get_by_label("Hypotheses").fill("A is better than B.\n" + HOSTILE)
-    page.get_by_label("Rules of exclusion").fill("Raters below half of their controls are left out.")
+    page.get_by_label("Exclusion rules").fill("Raters below half of their controls are left out.")
     page.get_by_role("button", name="Lock", exact=True).click()
     expect(page.get_by_text("This analysis was registered before the first judgment.")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text=HOSTILE)).to_be_visible()
@@ -91,7 +91,7 @@ def test_a_deadline_is_saved_and_what_somebody_else_changed_meanwhile_is_not_ove
     ask("PATCH", f"/campaigns/{key}", {"name": "From elsewhere"}, If_Match=stored.headers["ETag"])
     page.get_by_label("Name", exact=True).fill("From the page")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#settings .said")).to_contain_text("Somebody changed these settings meanwhile")
+    expect(page.locator("#settings .said")).to_contain_text("Somebody else has changed these settings")
     assert ask("GET", f"/campaigns/{key}").json()["name"] == "From elsewhere"
 
 
@@ -126,7 +126,7 @@ def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versi
         assert page.locator("img[src=x]").count() == 0
     guide.get_by_label("Another language").fill("no language!")
     guide.get_by_role("button", name="Add").click()
-    expect(guide.locator(".said")).to_contain_text("A language is a code")
+    expect(guide.locator(".said")).to_contain_text("Enter the language as a code")
     guide.get_by_label("Another language").fill("de")
     guide.get_by_role("button", name="Add").click()
     guide.get_by_label("Text in de").fill("# Lesen")
@@ -192,7 +192,7 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     page.get_by_role("button", name="Save the test").click()
     expect(page.locator("#test .said")).to_contain_text("Item 1: “ten” is no number.")
     first.get_by_label("How far off “score” may be").fill("7.5")
-    first.get_by_label("Why it is so").fill("en: Nothing is wrong.\nde: Nichts ist falsch.")
+    first.get_by_label("Explanation").fill("en: Nothing is wrong.\nde: Nichts ist falsch.")
     page.get_by_role("button", name="Add a choice").click()
     second = page.get_by_role("group", name="Item 2")
     second.get_by_label("Question").fill("Which?")
@@ -248,7 +248,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     first.get_by_label("Source").fill("The dog barked.")
     first.get_by_label("Output that is judged").fill("Der Hund bellte nicht.")
     type_number(first.locator("input[type=range]"), 10)
-    first.get_by_label("Why it is so").fill(f"en: It says the opposite. {HOSTILE}")
+    first.get_by_label("Explanation").fill(f"en: It says the opposite. {HOSTILE}")
     page.get_by_role("button", name="Save the document").click()
     page.get_by_role("button", name="Change tutorial").click()
     expect(page.get_by_role("group", name="Segment 1").get_by_label("Source")).to_have_value("The dog barked.")
@@ -303,7 +303,7 @@ def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_c
     page = manager.page
     manager.open(f"/campaigns/{key}/texts")
     page.get_by_label("Files").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
-    shown = page.get_by_role("region", name="The first rows, and what each column holds")
+    shown = page.get_by_role("region", name="The first rows, and the meaning of each column")
     expect(shown.locator("tbody tr")).to_have_count(3)
     expect(shown).to_contain_text('Eins, "ja".')
     assert page.locator("#format").input_value() == "table"

@@ -71,7 +71,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     page.get_by_role("button", name="Withdraw poor").click()
     expect(page.get_by_role("button", name="poor takes part")).to_be_visible()
     page.get_by_role("button", name="Capacity of r3").click()
-    page.get_by_label("The most that they will do").fill("500")
+    page.get_by_label("Maximum amount of work").fill("500")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.get_by_role("cell", name="500 items")).to_be_visible()
     check(page, "what changed")
@@ -80,7 +80,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     moves = page.get_by_role("region", name="What becomes of the ratings")
     expect(moves).to_contain_text("go to another rater", timeout=LONG)
     expect(moves).to_contain_text("are new")
-    glance(page, "what a new plan would move")
+    glance(page, "preview the new plan")
     assert ask("GET", f"/campaigns/{key}/plan").json()["version"] == 1
     page.get_by_role("checkbox", name="late").uncheck()
     expect(done).to_be_disabled()  # what was looked at was another plan
@@ -103,7 +103,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, 
     page = manager.page
     manager.open(f"/campaigns/{key}/design")
     page.get_by_label("Share rated twice").fill("")
-    look, place = page.get_by_role("button", name="Look at the plan"), page.locator("#plan")
+    look, place = page.get_by_role("button", name="Preview the plan"), page.locator("#plan")
     look.click()
     expect(place).to_contain_text("queued")
     expect(place.locator("progress")).to_be_visible()
@@ -113,7 +113,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, 
     expect(place).to_contain_text("There is no plan yet.")
     with draining(spine.database):
         look.click()
-        expect(page.get_by_role("heading", name="The plan as it would be")).to_be_visible(timeout=LONG)
+        expect(page.get_by_role("heading", name="Preview of the plan")).to_be_visible(timeout=LONG)
     page.get_by_role("button", name="Freeze it").click()
     expect(page.get_by_role("heading", name="Plan 1, frozen")).to_be_visible(timeout=LONG)
     assert [one["state"] for one in ask("GET", f"/campaigns/{key}/jobs").json()["items"]] == ["done"]
@@ -127,8 +127,8 @@ def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
     manager.open(f"/campaigns/{key}/design")
     page.get_by_label("Share rated twice").fill("")
     page.get_by_label("Ratings of an item").fill("2")
-    page.get_by_role("button", name="Look at the plan").click()
-    expect(page.get_by_role("heading", name="The plan as it would be")).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Preview the plan").click()
+    expect(page.get_by_role("heading", name="Preview of the plan")).to_be_visible(timeout=LONG)
     with page.expect_download() as waited:
         page.locator("#plan .fetch").get_by_role("link", name="JSON").click()
     assert waited.value.suggested_filename == "mapped-plan.json"
@@ -136,7 +136,7 @@ def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
     assert (plan["version"], ask("GET", f"/campaigns/{key}").json()["state"]) == (None, "draft")
     for label, counts in (
         ("Items of each system by rater", plan["report"]["rater_system"]),
-        ("Tasks that have both systems", plan["report"]["system_system"]),
+        ("Tasks that contain both systems", plan["report"]["system_system"]),
     ):
         cells = (
             page.get_by_role("region", name=label)
@@ -182,7 +182,7 @@ def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
 def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
     ask.draft("unplanned")
     manager.open("/campaigns/unplanned/replan")
-    expect(manager.page.get_by_text("There is no plan to go on from.")).to_be_visible()
+    expect(manager.page.get_by_text("There is no plan yet to change.")).to_be_visible()
     expect(manager.page.get_by_role("button", name="Plan anew")).to_be_hidden()
 
 
@@ -291,7 +291,7 @@ def test_the_campaigns_of_a_series_stand_in_one_table(manager, demo, ask):
         ask("POST", f"/campaigns/{key}/carry-over", {"from": demo})
     page = manager.page
     manager.open(f"/campaigns/{demo}/series")
-    expect(page.get_by_text("This campaign is in no series.")).to_be_visible()
+    expect(page.get_by_text("This campaign does not belong to a series.")).to_be_visible()
     manager.open("/campaigns/pair-a/series?recipe=google-mqm")
     table = page.get_by_role("region", name="Rank, and cluster in brackets, by campaign")
     expect(table.get_by_role("columnheader", name="pair-b")).to_be_visible()
@@ -346,7 +346,7 @@ def test_whose_credential_is_good_for_one_campaign_is_told_so(page, served, spin
     desk = sign_in(page, served.url, spine, "manager", campaign=key)
     for way in ("clone", "comparisons"):
         desk.open(f"/campaigns/{key}/{way}")
-        expect(page.get_by_text("Your credential is good for this campaign only.")).to_be_visible()
+        expect(page.get_by_text("Your access is limited to this campaign.")).to_be_visible()
     assert page.goto(f"{served.url}/campaigns/{key}/comparisons/linking").status == FORBIDDEN
 
 

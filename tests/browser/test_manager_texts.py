@@ -29,7 +29,7 @@ QUOTING = {  # what a problem says, where, and which places its words leave to b
     "few: is odd; arms.0.few: is odd": (FEW, []),
     "2 bad lines; nothing was stored": (ODD, ["a.tsv › 1: odd", "a.tsv › 13: odd"]),
 }
-ANOTHER = "Is the file of another format?"
+ANOTHER = "Is the file in another format?"
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def test_a_page_that_is_loaded_without_a_network_shows_the_task_and_goes_on(hand
     hands.page.reload()
     expect(hands.row(1).locator(".margin")).to_contain_text("11")
     expect(hands.row(2).locator(".margin")).to_contain_text("22")
-    expect(hands.page.locator("[data-notice=kept]")).to_contain_text("as this browser kept it")
+    expect(hands.page.locator("[data-notice=kept]")).to_contain_text("stored in this browser")
     check(hands.page, "a task without a network")
     score(hands, 3, 33)
     score(hands, 1, 12)

@@ -109,7 +109,7 @@ def test_what_was_set_aside_in_a_reopened_task_is_asked_again(campaign, rater, s
     manager(served, "POST", f"/v1/campaigns/{live.key}/tasks/{task['task']}/reopen", {"reason": "again"})
     page.get_by_role("button", name="Next task").click()
 
-    expect(page.locator("[data-notice=again]")).to_contain_text("One of your answers was set aside")
+    expect(page.locator("[data-notice=again]")).to_contain_text("One of your answers was voided")
     expect(page.locator(".progress-words")).to_have_text("1 of 2 judged")
     judge(2)  # the same score, once more
     page.reload()
@@ -139,7 +139,7 @@ def test_a_new_link_ends_the_old_one_and_sends_what_was_kept(campaign, rater, se
     page.get_by_role("button", name="Hand in").click()
 
     expect(page.locator(".missing")).to_contain_text("Not handed in. 5 answers are not saved")
-    expect(page.locator(".missing")).to_contain_text("This link has ended. Ask whoever gave it to you for a new one")
+    expect(page.locator(".missing")).to_contain_text("This link has expired. Ask the person who sent it for a new one")
     assert page.locator(".missing").evaluate(IN_VIEW)
     expect(page.locator(".save")).to_have_attribute("data-state", "signed-out")
     expect(page.locator(".save")).to_have_text("signed out · 5 answers in this browser only")

@@ -79,7 +79,7 @@ def test_what_cannot_be_forecast_says_why() -> None:
     assert bootstrapped(np.array([1.0, 5.0]), np.array([3, 0]), rng=np.random.default_rng(0)).documents == 1
     equal = replication(np.array([1.0, -1, 2, -2]), ones)
     assert (equal.same_direction, equal.difference) == (None, 0.0)
-    assert equal.why == "the systems are equal: there is no direction to find again"
+    assert equal.why == "the systems are equal: there is no direction to replicate"
     same = replication(np.full(4, 2.0), ones)
     assert (same.same_direction, same.significant_again) == (1.0, 1.0)
 

@@ -219,7 +219,7 @@ def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_
         assert shown.of("table"), path
     misfit = browser.get("/campaigns/mqm?recipe=odd")
     assert misfit.status_code == 422
-    assert "This recipe does not fit the campaign: " in misfit.text
+    assert "This recipe does not fit this campaign: " in misfit.text
 
 
 def test_a_recipe_that_does_not_exist_falls_back_to_the_recommended_one(sign_in, demo):
@@ -236,7 +236,7 @@ def test_a_campaign_without_judgments_says_so(sign_in, database):
     answer = sign_in().get("/campaigns/new")
 
     assert answer.status_code == 200
-    assert "Nothing is rated yet" in answer.text
+    assert "There are no ratings yet" in answer.text
 
 
 def test_a_hostile_campaign_name_is_text(sign_in, database):

@@ -157,5 +157,5 @@ def test_a_browser_that_comes_when_there_is_no_room_is_told_so_by_a_page(monkeyp
         answer, told = client.get("/campaigns"), client.get("/v1/campaigns")
     check_strict(answer)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-    assert "There is too much to do just now" in answer.text
+    assert "The server is busy" in answer.text
     assert (told.status_code, told.headers["content-type"]) == (503, JSON)

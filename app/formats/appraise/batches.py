@@ -165,7 +165,7 @@ def _position(item: Mapping[str, object]) -> int | None:
 
 
 def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object], ...] | None:
-    """Errors that are shown ready made; None where there are none. Raises ValueError."""
+    """Prefilled errors; None where there are none. Raises ValueError."""
     given = mqm.get("payload") if isinstance(mqm, dict) else mqm
     if not given:
         return None

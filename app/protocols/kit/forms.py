@@ -121,7 +121,7 @@ def check_answer(protocol: Protocol[Any], payload: Payload, shown: Shown, option
     """Raise Invalid, naming each place, where an answer to a form is not what it asks.
 
     More than `Protocol.check`, which imports go by: a file may hold severities and categories that no form offers. So
-    may errors shown ready made, and whoever leaves them says so again.
+    may prefilled errors, and whoever leaves them says so again.
     Answers about a screen go to `check_preference`.
     """
     places = (*_not_asked(payload, form), *_marked_otherwise(protocol, payload, form, shown))
@@ -174,7 +174,7 @@ def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tupl
     if span.category is not None and span.category not in _offered(widget):
         yield "category", "is none of the form's" if widget.categories else "is not asked"
     if span.prefill is not None and not prefilled:
-        yield "prefill", "no errors are shown ready made"
+        yield "prefill", "no errors are prefilled"
 
 
 def _offered(widget: Spans) -> frozenset[str]:

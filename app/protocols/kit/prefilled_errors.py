@@ -1,6 +1,6 @@
-"""Errors shown ready made: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
+"""Prefilled errors: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
 
-A ready-made error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
+A prefilled error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
 an opaque id with each, never whose it was; `as_prefill` gives the ids and says what to remember beside them.
 """
 
@@ -17,7 +17,7 @@ from app.protocols.base import Payload, Shown, Span
 
 @dataclass(frozen=True, slots=True)
 class PrefillAudit:
-    """What became of the errors shown ready made, in counts.
+    """What became of the prefilled errors, in counts.
 
     kept: as shown. changed: kept with another place, severity or category. removed: not in the answer any more.
     added: in the answer and not shown. kept + changed + removed were shown, kept + changed + added were answered.
@@ -40,7 +40,7 @@ class Prior:
 
 
 def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
-    """Count what a rater did with the errors that were shown ready made.
+    """Count what a rater did with the prefilled errors.
 
     A second error under one id counts as added, one shown without an id as removed. Notes do not make a change.
 

@@ -35,13 +35,15 @@ class BetweenAsked(RatedAsked, Drawn):
     """What is compared, and how intervals are drawn."""
 
     tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
-        None, description="Scores at most so far apart agree, several with commas between."
+        None, description="Scores agree if they differ by at most this much; separate several values by commas."
     )
     levels: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
-        None, description="Values behind the closed form of chance; the scale's own by default, 100 as published."
+        None,
+        description="Number of values in the closed form of chance agreement; default: those of the scale; 100 as "
+        "published.",
     )
     bins: Annotated[int, Field(ge=2, le=50)] | None = None
-    complete: bool = Field(default=False, description="Only units that all of the campaigns have.")
+    complete: bool = Field(default=False, description="Only units that all campaigns share.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def _warnings(found: Sequence[Rated], joined: Joined, *, same_scale: bool) -> li
     if not same_scale:
         said.append("the scales differ: only correlations and rankings are compared")
     if joined.turned:
-        said.append("penalties are turned round, so that higher is better throughout")
+        said.append("penalties are negated so that higher is better throughout")
     if np.unique(joined.units.document).size < work.FEW_DOCUMENTS:
         said.append("few documents for intervals")
     return said
@@ -259,7 +261,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[BetweenAsked, BetweenView] = Report(
     name="agreement",
     title="Agreement of campaigns",
-    summary="Several campaigns on the same outputs, each as one rater: correlations, κ with tolerance, α, rankings.",
+    summary="Several campaigns on the same outputs, each treated as one rater: correlations, κ with tolerance, α, "
+    "rankings.",
     options=BetweenAsked,
     result=BetweenView,
     example=EXAMPLE,

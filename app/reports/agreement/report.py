@@ -37,27 +37,34 @@ class AgreementAsked(RatedAsked, Drawn):
     """Which agreement, of which numbers."""
 
     units: Literal["all", "segments", "documents", "averaged"] = Field(
-        "all", description="Segments, whole documents, means of a document's segments by rater, or each that there is."
+        "all",
+        description="Segments, whole documents, or means of a document's segments by rater; default: all that exist.",
     )
     tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
         None,
-        description="Scores at most so far apart agree, several with commas between. By default 5 to 30 on a slider, "
-        "0 and 1 steps on a scale of few levels, 0, 1 and 5 without bounds.",
+        description="Scores agree if they differ by at most this much; separate several values by commas. Default: 5 "
+        "to 30 "
+        "on a slider, 0 and 1 steps on a scale of few levels, and 0, 1 and 5 on an unbounded scale.",
         examples=["5,10,15"],
     )
     levels: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
-        None, description="Values behind the closed form of chance; the scale's own by default, 100 as published."
+        None,
+        description="Number of values in the closed form of chance agreement; default: those of the scale; 100 as "
+        "published.",
     )
     bins: Annotated[int, Field(ge=2, le=50)] | None = Field(
         None,
-        description="Equal parts of the scale that make categories for Fleiss, weighted κ, AC1 and AC2; of counts 0, "
-        "1, 2 … and the last for all above.",
+        description="Number of equal parts of the scale that serve as categories for Fleiss, weighted κ, AC1 and "
+        "AC2. For "
+        "counts: 0, 1, 2 …, the last including all higher counts.",
     )
     normalize: Literal["none", "z"] = Field(
         "none", description="z: every rater with mean 0 and standard deviation 1 over the units of a level."
     )
     same: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(
-        None, description="Systems that are one and the same translation, with commas between: rated twice by a rater."
+        None,
+        description="Systems with identical translations, separated by commas, so that a rater judged the same text "
+        "twice.",
     )
 
 

@@ -91,7 +91,7 @@ class RaterPairLine(Line):
     pearson: float | None
     tau_b: float | None
     tau_single_documents: float | None = Field(None, description="Mean over documents of τ of the system rankings.")
-    undefined_documents: int | None = Field(None, description="Documents where a ranking is constant, left out.")
+    undefined_documents: int | None = Field(None, description="Documents left out because a ranking is constant.")
     tau_all_documents: float | None = Field(None, description="τ of the rankings over all documents that both rated.")
     mean_difference: float = Field(description="The first minus the second.")
     absolute: float

@@ -36,7 +36,7 @@ LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
 """Document lengths in segments (Grundkiewicz et al. 2021, Fig. 3)."""
 MOST_LINES = 2_000
 FEW_DOCUMENTS = 10
-ONE_RATER = "no text was rated by two raters: nothing can be said about their agreement"
+ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated"
 
 
 def n_chunks(units: Iterable[Units], draws: int) -> int:

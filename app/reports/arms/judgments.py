@@ -33,7 +33,7 @@ class WhoAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rejected: bool = Field(default=False, description="Count tasks that quality control rejected, too.")
+    rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
     raters: Literal["all", "complete"] = Field(
         "all",
         description="complete: only raters who finished every task that they began or that was dealt to them.",

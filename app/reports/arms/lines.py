@@ -34,7 +34,7 @@ KINDS = {
 }
 DOCUMENTS = {"all": "", "short": "of at most 10 segments", "long": "of at least 20 segments"}
 NOTHING = "nothing is judged yet"
-NO_TIMES = "no judgment tells when it was begun and handed in"
+NO_TIMES = "no judgment has start and end times"
 FEW_RATERS = 5
 
 
@@ -48,7 +48,7 @@ class ArmVolume(Line):
     documents: int
     segments: int = Field(description="Different source segments.")
     judgments: int
-    timed: int = Field(description="Judgments that tell how long they took.")
+    timed: int = Field(description="Judgments with a known duration.")
     hours: float | None = Field(description="Of the timed ones.")
     words_per_hour: float | None = Field(description="Words of the sources, all over all.")
 
@@ -217,11 +217,11 @@ def told(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence
         yield f"{n - timed} of {n} judgments have no time of their own"
     for one in volumes:
         if one.judgments and one.n_raters < FEW_RATERS:
-            yield f"{one.arm}: {captions.plural(one.n_raters, 'rater')} only; another few may work quite differently"
+            yield f"{one.arm}: {captions.plural(one.n_raters, 'rater')} only; other raters may work quite differently"
     if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
-        yield "raters of one condition are compared with those of another: what differs may be the raters"
+        yield "conditions were judged by different raters, so a difference may be due to the raters"
     if timed and not paces:
-        yield f"no slope of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
+        yield f"no estimate of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
 
 
 def what_in_words(one: ArmTime) -> str:

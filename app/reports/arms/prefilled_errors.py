@@ -23,7 +23,7 @@ Counts = Mapping[tuple[int, int], Counter[str]]
 
 
 class ArmPrefill(Line):
-    """Errors shown ready made under a condition, and what a rater made of them.
+    """Prefilled errors under a condition, and what a rater made of them.
 
     kept + changed + removed were shown; kept + changed + added are what was answered.
     """

@@ -1,4 +1,4 @@
-"""Arms of a campaign side by side: time, learning and fatigue, revisions, and errors shown ready made."""
+"""Arms of a campaign side by side: time, learning and fatigue, revisions, and prefilled errors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
-NO_ARMS = "the campaign's plan has no arms: judgments are told apart by how they were shown"
-ONE = "there is one condition only: nothing to compare it with"
+NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presentation"
+ONE = "there is only one condition, so there is nothing to compare"
 
 
 class ArmsAsked(WhoAsked):
     """With which arm the others are compared, and whose judgments count."""
 
     baseline: Annotated[str, StringConstraints(max_length=128)] | None = Field(
-        None, description="Name of an arm; by default the first of the plan.", examples=["segments"]
+        None, description="Name of an arm; default: the first of the plan.", examples=["segments"]
     )
 
 
@@ -76,7 +76,7 @@ def _unmodelled(found: Conditions, model: ArmModel | str) -> Iterator[str]:
     if isinstance(model, str) and found.names:
         yield f"no mixed model of time: {model}"
     elif isinstance(model, ArmModel) and not model.converged:
-        yield "the mixed model of time did not settle: take its figures as rough"
+        yield "the mixed model of time did not converge: its figures are approximate"
 
 
 def _warnings(found: Conditions) -> Iterator[str]:

@@ -40,18 +40,20 @@ class ArmsView(ReportHead):
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
     model: ArmModel | None = None
-    prefill: list[ArmPrefill] = Field(default_factory=list, description="Errors shown ready made, and their fate.")
+    prefill: list[ArmPrefill] = Field(
+        default_factory=list, description="Prefilled errors and what raters did with them."
+    )
 
 
 def tables(view: ArmsView) -> Sequence[Section]:
-    """Volumes, times, slopes, revisions, errors shown ready made."""
+    """Volumes, times, slopes, revisions, prefilled errors."""
     shown = [
         Section("Conditions", lines.volume_table(view.arms)),
         Section("Time", lines.time_table(view.times), frozenset({1})),
         Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        Section("What makes judging take longer, others being equal", model_table(view.model)),
+        Section("Effects on judging time, other things being equal", model_table(view.model)),
         Section("Answers that were changed", lines.revision_table(view.revisions)),
-        Section("Errors shown ready made", prefill_table(view.prefill), frozenset({0, 1})),
+        Section("Prefilled errors", prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 

@@ -49,13 +49,15 @@ class CalibrationAsked(ScoredAsked):
 
     items: Literal["auto", "calibration", "common"] = Field(
         "auto",
-        description="Items of the calibration set, or all that two raters judged; auto: the set where there is one.",
+        description="Items of the calibration set, or all items that two raters judged; auto: the set if there is one.",
     )
     raters: Literal["all", "complete"] = Field(
-        "all", description="Everybody, or only those who judged every one of these items."
+        "all", description="All raters, or only those who judged all of these items."
     )
     level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(0, description="Of the halves of documents.")
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(
+        0, description="Seed for splitting the documents into halves."
+    )
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CalibrationAsked) -> Work[CalibrationView]:
@@ -160,13 +162,13 @@ def _warnings(
         return [NOTHING if not len(given.found.rows) else nobody if asked.raters == "complete" else some]
     said = []
     if which == "common":
-        said.append("no calibration set: raters are compared on items that they share, which may differ between raters")
+        said.append("no calibration set: raters are compared on shared items, which may differ between raters")
     if source == "panel":
-        said.append("no agreed scores came with the items: the consensus is the median over these raters")
+        said.append("the items have no agreed scores, so the consensus is the median over these raters")
     if unknown:
-        said.append(f"without calibration items, so left unshifted and out of z: {rater_names(unknown)}")
+        said.append(f"no calibration items, so not shifted and excluded from z: {rater_names(unknown)}")
     if constant:
-        said.append(f"no z, because their calibration scores do not vary: {rater_names(constant)}")
+        said.append(f"no z, because their calibration scores are constant: {rater_names(constant)}")
     few = [one.rater for one in found if one.n < FEW]
     if few:
         said.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
@@ -224,8 +226,9 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[CalibrationAsked, CalibrationView] = Report(
     name="calibration",
-    title="Raters against a calibration set",
-    summary="Offset of each rater on calibration items, what z-scores are made with there, and systems after both.",
+    title="Raters compared with a calibration set",
+    summary="Each rater's offset on calibration items, the moments for z-scores from these items, and the systems "
+    "after both corrections.",
     options=CalibrationAsked,
     result=CalibrationView,
     example=EXAMPLE,

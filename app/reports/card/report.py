@@ -29,9 +29,9 @@ from app.stats.ratings import Codes, Ratings, Role
 from app.storage import texts
 from app.storage.db import Session
 
-NOTHING = "nothing is rated yet: the card speaks of the test set only"
-UNKNOWN_DOCUMENTS = "documents are not known here, so nothing is counted by document"
-UNKNOWN_WORDS = "sources are not all known, so words are not counted"
+NOTHING = "there are no ratings yet: the card describes only the test set"
+UNKNOWN_DOCUMENTS = "documents are unknown, so there are no counts by document"
+UNKNOWN_WORDS = "some sources are unknown, so words are not counted"
 MOST_COLUMNS = 100
 
 
@@ -170,7 +170,7 @@ def _spread(found: stats.Spread | None) -> SpreadView | None:
 REPORT = Report(
     name="card",
     title="Data card",
-    summary="What the data consist of: documents, segments, systems, raters, ratings and how they are spread.",
+    summary="Contents of the data: documents, segments, systems, raters, ratings and their distribution.",
     options=CardAsked,
     result=CardView,
     example={

@@ -22,7 +22,7 @@ def variance_picture(view: ComponentsView) -> bytes:
     ]
     out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
     told = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), caption(view)]
-    return variance_bars(_title(view, "Where the noise comes from"), bars, told)
+    return variance_bars(_title(view, "Variance components"), bars, told)
 
 
 def severity_picture(view: ComponentsView) -> bytes:

@@ -34,7 +34,7 @@ class ComponentsAsked(RecipeOptions):
     """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
-        None, description="Of the parametric bootstrap; by default from 20 to 100, fewer for large data; 0 for none."
+        None, description="Draws of the parametric bootstrap; default: 20 to 100, fewer for large data; 0 for none."
     )
 
 
@@ -90,15 +90,15 @@ def _warnings(found: Modelled) -> list[str]:
         return [found.why or ""]
     said = []
     if not fitted.converged:
-        said.append("the optimum was not found: take the components as rough")
+        said.append("the fit did not reach an optimum: the components are approximate")
     if len(fitted.means) == 1:
-        said.append("only one system was rated: there is no difference to judge")
+        said.append("only one system was rated, so there are no differences")
     if len(fitted.rows.raters) == 1:
-        said.append("one rater: nothing can be said about other raters")
+        said.append("one rater: the results do not generalize to other raters")
     if fitted.rows.repeats:
         said.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
     if ratings_per_item(fitted) < 1 + 1e-9:
-        said.append("every output was rated once: what raters add cannot be told from what documents and outputs add")
+        said.append("every output was rated once, so rater variance is confounded with that of documents and outputs")
     if fitted.at_bound:
         said.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
     return [*said, *_disconnected(found.ratings), *found.unlike(), *_coarse(found.ratings, fitted)]
@@ -111,7 +111,7 @@ def _disconnected(ratings: Ratings) -> list[str]:
         return []
     named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)
     told = " | ".join(named)
-    return [f"no rater links these groups of systems, so differences between them may be those of raters: {told}"]
+    return [f"no rater links these groups of systems, so differences between them may be due to raters: {told}"]
 
 
 def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:
@@ -122,7 +122,12 @@ def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:
     _, count = np.unique(rounded(ratings.score), return_counts=True)
     ends = np.minimum(fitted.means - scale.minimum, scale.maximum - fitted.means)
     if count.max() > CROWDED * len(ratings) or ends.min() < NEAR_END:
-        return ["few levels, and most ratings on one or means at an end: the order stands, p-values are approximate"]
+        return [
+            (
+                "the scale has few levels and most ratings are on one level or near an end: the order is reliable, "
+                "p-values are approximate"
+            )
+        ]
     return []
 
 
@@ -162,7 +167,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ComponentsAsked, ComponentsView] = Report(
     name="components",
-    title="Where the noise comes from",
+    title="Variance components",
     summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",
     options=ComponentsAsked,
     result=ComponentsView,

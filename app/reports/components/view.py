@@ -23,7 +23,7 @@ class ComponentLine(_Line):
 
     term: str
     name: str
-    variance: float | None = Field(description="Null for a term that the design cannot tell apart.")
+    variance: float | None = Field(description="Null for a term that the design cannot identify.")
     share: float | None = Field(description="Of the variance of a single rating.")
     interval: Interval | None = Field(description="95 %, parametric bootstrap; null where none was drawn.")
     why: str | None = None

@@ -43,7 +43,7 @@ class CompositionAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rejected: bool = Field(default=False, description="Count tasks that quality control rejected, too.")
+    rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CompositionAsked) -> Work[CompositionView]:
@@ -130,15 +130,15 @@ def _warnings(by_rater: Contents, by_task: Contents, met: list[Table], rows: Rat
         if pairs := apart(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems meet in less than half of the "
-                f"{what} of one of them: what is normalized by {what[:-1]} compares them on different grounds"
+                f"{what} of one of them: normalization by {what[:-1]} compares them on different items"
             )
     if by_rater.owner.size == 1:
         yield "one rater did everything"
     if np.unique(rows.system).size == 1:
-        yield "only one system was judged: none met another"
+        yield "only one system was judged, so no two systems can be compared"
     n_raters, n_tasks = by_rater.owner.size, by_task.owner.size
     if n_raters == n_tasks >= HITS:
-        yield "every rater did exactly one task: what is called a rater here may be a task (a HIT), not a person"
+        yield "every rater did exactly one task: a “rater” here may be a task (a HIT), not a person"
     if n_tasks > MOST_TASKS:
         yield f"the first {MOST_TASKS:,} of {n_tasks:,} tasks are listed; every figure else counts all"
 
@@ -168,8 +168,9 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[CompositionAsked, CompositionView] = Report(
     name="composition",
-    title="What raters and tasks contained",
-    summary="Systems, documents, controls and mean scores of each rater and task, and which systems met in them.",
+    title="Composition of raters' work and tasks",
+    summary="Systems, documents, controls and mean scores of each rater and task, and which systems they have in "
+    "common.",
     options=CompositionAsked,
     result=CompositionView,
     example=EXAMPLE,

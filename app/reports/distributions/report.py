@@ -29,7 +29,8 @@ class DistributionsAsked(RatedAsked):
     unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
     between: Annotated[str, StringConstraints(max_length=1_000)] | None = Field(
         None,
-        description="Raters, with commas between: only the units that all of them rated, and they. Not for viewers.",
+        description="Raters, separated by commas: only these raters and the units that all of them rated. Not for "
+        "viewers.",
     )
 
 
@@ -99,11 +100,11 @@ def _view(
 
 def _warnings(found: Rated, units: Units, common: Units) -> list[str]:
     if not units.n_units:
-        return [NOTHING if not len(found.rows) else "nothing is left of what was rated after this choice of raters"]
+        return [NOTHING if not len(found.rows) else "no ratings remain after this choice of raters"]
     if not common.n_units:
-        return ["no unit was rated by two raters: raters cannot be compared on the same units"]
-    few = [f"raters are compared on {common.n_units} units only"] if common.n_units < FEW else []
-    return few if np.ptp(units.value) else [*few, "all scores are alike: nobody's correlation with the others is known"]
+        return ["no unit was rated by two raters, so raters cannot be compared"]
+    few = [f"raters are compared on only {common.n_units} units"] if common.n_units < FEW else []
+    return few if np.ptp(units.value) else [*few, "all scores are equal, so correlations between raters are undefined"]
 
 
 _SHARES = [0.0, 0.25, 0.5, 0.25, 0.0]
@@ -157,7 +158,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[DistributionsAsked, DistributionsView] = Report(
     name="distributions",
     title="How scores are spread",
-    summary="Score distributions of raters on the same units, their shift to the consensus, scale use of systems.",
+    summary="Score distributions of raters on the same units, their shift from the consensus, and the scores of "
+    "systems.",
     options=DistributionsAsked,
     result=DistributionsView,
     example=EXAMPLE,

@@ -33,7 +33,7 @@ class DocumentScoresAsked(RatedAsked, Drawn):
     controls: Literal["drop", "keep"] = Field(
         "drop", description="Documents in which a rater met a control item (degraded, repeat, reference)."
     )
-    repeats: Repeated = Field("latest", description="What counts of several ratings of one text by one rater.")
+    repeats: Repeated = Field("latest", description="Which of several ratings of one text by one rater counts.")
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
@@ -169,7 +169,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[DocumentScoresAsked, DocumentScoresView] = Report(
     name="document_scores",
-    title="Document scores beside segment scores",
+    title="Document and segment scores",
     summary="Correlations of the document score with mean, extremes, first and last segments, by length.",
     options=DocumentScoresAsked,
     result=DocumentScoresView,

@@ -35,8 +35,8 @@ from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
 FIXED = "a fixed rater pool cannot show rater × system variance"
-LABEL = "a forecast: nothing of it was simulated from repeated judgments of the same outputs"
-UNLINKED = "no rater links the two, not even through other systems, so their difference may be one of their raters"
+LABEL = "a forecast, not a simulation from repeated judgments of the same outputs"
+UNLINKED = "no rater links the two systems, even through other systems, so their difference may be due to their raters"
 DRAWS = 1000
 MOST_PAIRS = 2_000
 MOST_REDRAWN = 60_000
@@ -52,7 +52,7 @@ class ForecastAsked(RecipeOptions):
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Drawn of documents.")
     scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
-        "", description="In place of the recipe's own, as the option `scoring` of a ranking."
+        "", description="Overrides the recipe, as the option `scoring` of a ranking."
     )
 
 
@@ -235,12 +235,13 @@ def _warnings(found: Ahead, each: float | None) -> list[str]:
         said.append(f"{own}; those of one rating an item agree less")
     elif each is not None:
         said.append(
-            "rated once: what other raters would have given is unknown, and components take it in part for more"
+            "rated once: the scores that other raters would give are unknown, and the components partly attribute "
+            "this to other sources"
         )
     if not found.data.ratings.documents_known:
-        said.append("the segments belong to no documents: pairs are not forecast")
+        said.append("the documents of the segments are unknown: pairs are not forecast")
     elif unpaired(found.laid):
-        said.append("no two systems share a segment: pairs are forecast by the scores of each on its own documents")
+        said.append("no two systems share a segment, so pairs are forecast from each system's own documents")
     said += caveats.of_data(found.data.ratings, found.laid)
     if found.data.ratings.documents_known:
         said += rare_failures(found.laid.n_documents)
@@ -264,7 +265,7 @@ def forecast_picture(view: ForecastView) -> bytes:
         for one in view.pairs
         if one.same_direction is not None
     ]
-    title = f"Would it be found again? {', '.join(view.campaigns)}"
+    title = f"Replication forecast: {', '.join(view.campaigns)}"
     return chances(
         title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, caption(view)]
     )
@@ -300,7 +301,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[ForecastAsked, ForecastView] = Report(
     name="forecast",
     title="Would it be found again?",
-    summary="Stability where no item was rated twice: documents drawn again, and a forecast from components.",
+    summary="Stability without double ratings: resampled documents, and a forecast from variance components.",
     options=ForecastAsked,
     result=ForecastView,
     example=EXAMPLE,

@@ -53,8 +53,8 @@ class RerunLine(_Line):
     )
     error: float | None
     documents: int
-    same_direction: float | None = Field(description="Chance that the same system is better again, closed form.")
-    significant_again: float | None = Field(description="Chance that it is significantly so, closed form.")
+    same_direction: float | None = Field(description="Probability that the same system is better again, closed form.")
+    significant_again: float | None = Field(description="Probability that it is significantly better, closed form.")
     bootstrap_same_direction: float | None = Field(description="The same by drawing documents twice.")
     bootstrap_significant_again: float | None
     why: str | None = None
@@ -68,7 +68,7 @@ class ForecastView(ReportHead):
     alpha: float
     documents: int = Field(description="On which a system was judged, mean; segments where documents are unknown.")
     ratings_per_item: float | None
-    rated_twice: bool = Field(description="Documents were rated by several raters throughout: simulate instead.")
+    rated_twice: bool = Field(description="All documents were rated by several raters, so use the simulation instead.")
     components_source: str | None
     seed: int
     studies: list[StudiesLine] = Field(default_factory=list)

@@ -51,14 +51,16 @@ class GateAsked(RecipeOptions):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    candidate: SystemKey = Field(description="Key of the system that is to be let through.", examples=["new"])
-    baseline: SystemKey = Field(description="Key of the system that it is compared with.", examples=["old"])
-    claim: Claim = Field("better", description="What must be shown of the candidate.")
+    candidate: SystemKey = Field(description="Key of the system to approve.", examples=["new"])
+    baseline: SystemKey = Field(description="Key of the system to compare with.", examples=["old"])
+    claim: Claim = Field("better", description="The claim about the candidate.")
     margin: Annotated[float, Field(gt=0, le=LARGEST_MARGIN)] | None = Field(
-        None, description="Of not_worse and equivalent, in the unit of the recipe's scores.", examples=[0.5]
+        None, description="Margin for not_worse and equivalent, in the unit of the recipe's scores.", examples=[0.5]
     )
     min_replication: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        None, description="The claim holds only where a study run again would show it with this chance.", examples=[0.8]
+        None,
+        description="The claim holds only if a repeated study would show it with at least this probability.",
+        examples=[0.8],
     )
     documents: Annotated[int, Field(ge=6, le=1_000_000)] | None = Field(
         None,
@@ -76,8 +78,8 @@ class GateAsked(RecipeOptions):
         "bound at alpha.",
         examples=[0.1],
     )
-    normalize: Normalize | None = Field(None, description="In place of the recipe's own; none keeps its unit.")
-    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="In place of the recipe's own.")
+    normalize: Normalize | None = Field(None, description="Overrides the recipe; none keeps the protocol's unit.")
+    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="Overrides the recipe.")
 
     def rule(self, recipe: Recipe) -> Rule:
         """How the claim is decided."""
@@ -359,7 +361,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[GateAsked, GateView] = Report(
     name="gate",
     title="Gate",
-    summary="May the candidate take the baseline's place? One claim, decided by confidence bounds.",
+    summary="May the candidate replace the baseline? One claim, decided by confidence bounds.",
     options=GateAsked,
     result=GateView,
     example=EXAMPLE,

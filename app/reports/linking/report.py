@@ -36,11 +36,15 @@ from app.storage.db import Session
 class LinkingAsked(ScoredAsked):
     """By which items, and how."""
 
-    method: Link = Field("mean", description="Moves the mean of the anchors, or with mean_sigma their spread too.")
+    method: Link = Field("mean", description="Matches the mean of the anchors; mean_sigma also matches their spread.")
     anchors: Literal["auto", "calibration", "common"] = Field(
-        "auto", description="Calibration items, or outputs of one system on one source; auto: the former where shared."
+        "auto",
+        description="Link by calibration items, or by outputs of one system for one source; auto: calibration items "
+        "if shared.",
     )
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(1_000, description="Draws of documents; 0 for none.")
+    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
+        1_000, description="Number of draws of documents; 0 for none."
+    )
     level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
@@ -89,7 +93,7 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
         links.append(_link_view(part.key, linked, which, asked))
         systems += _systems(part, one, linked, asked, n)
     alone = [one.of.key for one in found if one.n_raters == 1]
-    warnings += [f"{key} has one rater: what is linked is what this rater gave" for key in alone]
+    warnings += [f"{key} has only one rater, so the link holds for this rater's scores only" for key in alone]
     if not systems:
         warnings = [NOTHING]
     return LinkingView(
@@ -115,7 +119,7 @@ def _told(base: Parted, part: Parted, anchored: Anchored, linked: Linked, asked:
     if linked.n > 1:
         for one, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):
-                yield f"all anchors have one score in {one.key}: nothing tells whether scores mean the same"
+                yield f"all anchors have the same score in {one.key}, so the link cannot be checked"
 
 
 def _means(given: Parted, asked: LinkingAsked) -> Means:
@@ -280,8 +284,9 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[LinkingAsked, LinkingView] = Report(
     name="linking",
-    title="Campaigns on one scale by shared items",
-    summary="Systems of several campaigns on the scale of the first, by items that both judged, with the link's error.",
+    title="Campaigns linked by shared items",
+    summary="Systems of several campaigns on the scale of the first, linked by shared items, with the error of the "
+    "link.",
     options=LinkingAsked,
     result=LinkingView,
     example=EXAMPLE,

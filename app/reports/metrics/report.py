@@ -35,13 +35,16 @@ class MetricsAsked(RecipeOptions):
     permutations: int = Field(PERMUTATIONS, ge=100, le=20_000, description="Behind each p of SPA.", examples=[1000])
     unit: Literal["document", "segment"] = Field("document", description="What is swapped as one.")
     humans: bool = Field(
-        default=False, description="Compare human translations too, which metrics may have as references."
+        default=False, description="Also compare human translations, which metrics may use as references."
     )
     swaps: int = Field(
-        SWAPS, ge=0, le=1000, description="Exchanges of scores behind each test between two metrics; 0 for no tests."
+        SWAPS,
+        ge=0,
+        le=1000,
+        description="Number of score permutations for each test between two metrics; 0 for no tests.",
     )
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] | Literal["none"] = Field(
-        ",".join(CHANGES), description="Kinds of change with commas between, as of the report on robustness; or none."
+        ",".join(CHANGES), description="Kinds of change, separated by commas, as in the robustness report; or none."
     )
 
 
@@ -125,7 +128,7 @@ def _warnings(order: Sequence[str], metrics: Sequence[Metric], *, known: bool) -
     if not known:
         yield "documents are unknown: segments are swapped one by one"
     if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
-        yield f"tests between metrics are of the first {MOST_METRICS} by name that have scores of outputs"
+        yield f"tests between metrics cover only the first {MOST_METRICS} by name that have scores of outputs"
     partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
     if partial:
         yield f"systems without a score of their own have the mean of their outputs: {', '.join(partial)}"
@@ -198,7 +201,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[MetricsAsked, MetricsView] = Report(
     name="metrics",
     title="Automatic metrics",
-    summary="Metrics beside human scores: soft and plain pairwise accuracy, correlations, ties, and how these move.",
+    summary="Metrics compared with human scores: soft and plain pairwise accuracy, correlations, ties, and how they "
+    "vary.",
     options=MetricsAsked,
     result=MetricsView,
     example=EXAMPLE,

@@ -34,8 +34,8 @@ from app.storage.segment_words import segment_words
 
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
-NOTHING = "nothing is judged yet that this report counts, or no source is known"
-NO_THRESHOLD = "no threshold is asked for: no score is calibrated, and nothing passes or fails"
+NOTHING = "there are no judgments yet that this report counts, or no source is known"
+NO_THRESHOLD = "no threshold was given, so scores are not calibrated and there is no verdict"
 BASE = NAMED["recommended"]
 
 
@@ -195,9 +195,9 @@ def _warnings(found: Counted, each: Sequence[OfSystem], threshold: Threshold | N
     if threshold is None:
         said.append(NO_THRESHOLD)
     if found.unknown:
-        said.append(f"{found.unknown:,} marked errors have no weight under {found.profile} and count nothing")
+        said.append(f"{found.unknown:,} marked errors have no weight under {found.profile} and count as 0")
     if any(one["reason"] == UNKNOWN_WORDS for one in found.dropped):
-        said.append("segments without a source are left out: their words are unknown")
+        said.append("segments without a source are left out because their words cannot be counted")
     if len({one.words for one in each}) > 1:
         said.append("systems were judged on different texts: their words differ")
     return said

@@ -32,13 +32,13 @@ class MultiverseAsked(RecipeOptions):
     """Which choices are crossed; all of them by default. What is not a dimension is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
-        "", description="With commas between, as the option `scoring` of a ranking; all that the protocol has."
+        "", description="Separated by commas, as in the option `scoring` of a ranking; default: all of the protocol's."
     )
     normalize: Names = Field(",".join(NORMALIZATIONS), description="With commas between.")
-    tests: Names = Field(",".join(TESTS), description="TEST:UNIT with commas between.", examples=["rank_sum:segment"])
+    tests: Names = Field(",".join(TESTS), description="TEST:UNIT, separated by commas.", examples=["rank_sum:segment"])
     adjust: Names = Field(",".join(ADJUSTMENTS), description="With commas between.")
     exclude: Annotated[str, StringConstraints(pattern=LEFT_OUT)] = Field(
-        "", description="A further exclusion to cross: WHAT:KEY with commas between, systems and documents."
+        "", description="Additional exclusions to combine: WHAT:KEY, separated by commas, for systems and documents."
     )
 
 

@@ -91,10 +91,16 @@ def _warnings(base: Ranking, n: int) -> list[str]:
     if not base.systems:
         return list(base.warnings)
     if len(base.systems) == 1:
-        return ["only one system is ranked: there is no pair to claim anything of"]
+        return ["only one system is ranked, so there are no pairs to compare"]
     if not n:
-        return ["no universe applies to these data"]
-    return ["a share of universes is no probability: it says how far a claim hangs on choices, not on the data"]
+        return ["no analysis applies to these data"]
+    return [
+        (
+            "a share of analyses is not a probability: it shows how much a claim depends on analysis choices, not on "
+            "the "
+            "data"
+        )
+    ]
 
 
 def _pairs(systems: Sequence[str], base: Ranking, found: Sequence[PairShare]) -> list[PairView]:
@@ -170,7 +176,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[MultiverseAsked, MultiverseView] = Report(
     name="multiverse",
     title="Claims over all analyses",
-    summary="Share of universes (scoring, normalization, test, correction, exclusion) in which each claim holds.",
+    summary="Share of analyses (scoring, normalization, test, correction, exclusion) in which each claim holds.",
     options=MultiverseAsked,
     result=MultiverseView,
     example=EXAMPLE,

@@ -32,7 +32,7 @@ from app.storage.db import Session
 
 NO_EXTERNAL = "no segment has an external reference: TER external is missing"
 NO_CURVE = "no curve: no segment has a post-edit of the output of every post-edited system"
-PARTIAL = "the curve rests on the segments of which every post-edited output was edited: {0:,} of {1:,}"
+PARTIAL = "the curve uses only segments in which every post-edited output was edited: {0:,} of {1:,}"
 ONE_DOCUMENT = "one document: no intervals"
 
 
@@ -179,7 +179,7 @@ def _warnings(given: PostEdits, found: Sequence[Compared], drawn: Curve | None) 
     if len({at.document for at in found}) < 2:
         said.append(ONE_DOCUMENT)
     if len(given.labs) > 1 and not any(given.labs):
-        said.append("labs of the systems are not known: nothing is said of post-edits of the same lab")
+        said.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")
     return said
 
 
@@ -240,7 +240,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[EditsAsked, PosteditingView] = Report(
     name="postediting",
     title="Post-edits",
-    summary="How much outputs were edited and how, whose post-edits are closest, and how many stand for the targeted.",
+    summary="How much and how outputs were edited, whose post-edits are closest, and how many post-edits approximate "
+    "targeted references.",
     options=EditsAsked,
     result=PosteditingView,
     example=EXAMPLE,

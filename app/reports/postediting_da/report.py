@@ -39,7 +39,7 @@ from app.storage import post_edits
 from app.storage.db import Session
 
 NO_CAMPAIGN = "raters of none of these campaigns post-edit anything"
-NO_SCORES = "no campaign of direct scores was asked for beside the post-edits"
+NO_SCORES = "no campaign of direct scores was named besides the post-edits"
 NOTHING_SHARED = "{0} scores no output of a segment that was post-edited: outputs are matched by keys and text"
 MOST_POINTS = 3_000
 
@@ -48,9 +48,11 @@ class PosteditingDAAsked(EditsAsked):
     """How scores are read, and which disagreements are listed."""
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
-        "wmt-da", description="How scores are filtered and normalized: z by rater by default.", examples=["wmt-da"]
+        "wmt-da", description="How scores are filtered and normalized; default: z by rater.", examples=["wmt-da"]
     )
-    rule: Rule = Field("median", description="What is few and many, low and high: medians, outer thirds, residuals.")
+    rule: Rule = Field(
+        "median", description="How groups are formed (few and many, low and high): medians, outer thirds, residuals."
+    )
     most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
 
 
@@ -207,13 +209,13 @@ def _warnings(given: PostEdits, others: Sequence[work.Scored], lines: Mapping[st
     if given.texts:
         said += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
     if turned := [one.about.campaign.key for one in others if one.turned]:
-        said.append(f"penalties are turned round, so that higher is better: {', '.join(turned)}")
+        said.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:
         said.append(f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}")
     flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
     if flat:
-        said.append(f"systems whose rates of edits or whose scores do not vary have no correlation: {', '.join(flat)}")
+        said.append(f"systems with constant edit rates or scores have no correlation: {', '.join(flat)}")
     return said
 
 
@@ -284,7 +286,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[PosteditingDAAsked, PosteditingDAView] = Report(
     name="postediting_da",
     title="Post-edits and direct scores",
-    summary="Correlation of edits with scores by system, what a reference does to scores, and where they disagree.",
+    summary="Correlation of edits with scores by system, the effect of a reference on scores, and disagreements.",
     options=PosteditingDAAsked,
     result=PosteditingDAView,
     example=EXAMPLE,

@@ -28,39 +28,42 @@ class PowerAsked(RecipeOptions):
     """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
-        None, description="To be found, in the unit of the scores; by default what a study of this size finds."
+        None, description="Difference to detect, in the unit of the scores; default: what a study of this size detects."
     )
     power: Annotated[float, Field(gt=0.05, le=0.9999)] = 0.8
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     adjust: Adjusted = Field("holm", description="holm: alpha split over all pairs, a safe bound for Holm.")
     systems: Annotated[int, Field(ge=2, le=200)] | None = None
     groupings: Groupings = Field("psxs,system_balanced,none", description="With commas between.")
-    ratings: Numbers = Field("1,2", description="Ratings an item, with commas between.")
+    ratings: Numbers = Field("1,2", description="Ratings per item, separated by commas.")
     raters: Annotated[int, Field(ge=1, le=2000)] | None = None
-    documents: Numbers | None = Field(None, description="Numbers of documents, with commas between; at most 20.")
+    documents: Numbers | None = Field(None, description="Numbers of documents, separated by commas; at most 20.")
     segments: Annotated[float, Field(gt=0, le=1000)] | None = Field(None, description="Of a document.")
     fixed_panel: bool = Field(default=False, description="Claims are about these raters only.")
     components: Values | None = Field(
-        None, description="Variance components of your own, as name=value with commas between.", examples=["residual=8"]
+        None, description="Your own variance components as name=value, separated by commas.", examples=["residual=8"]
     )
     pilot: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
         None,
-        description="Key of a campaign whose judgments are the pilot; whoever asks must see both.",
+        description="Key of a campaign whose judgments serve as the pilot; you need access to both.",
         examples=["pilot"],
     )
-    words: Annotated[float, Field(gt=0, le=10_000)] | None = Field(None, description="Of a segment, source and output.")
+    words: Annotated[float, Field(gt=0, le=10_000)] | None = Field(
+        None, description="Words of a segment, source and output."
+    )
     seconds_per_word: Annotated[float, Field(gt=0, le=60)] = 0.8
     overhead: Annotated[float, Field(ge=0, le=5)] = Field(0.1, description="Share added for controls and repeats.")
     onboarding_hours: Annotated[float, Field(ge=0, le=1000)] = Field(1.0, description="Of each rater.")
     hourly: Annotated[float, Field(ge=0, le=1e6)] | None = Field(None, description="Pay of an hour.")
     scores: Scores = Field(
         "normal",
-        description="Of simulated studies; the others are fitted to the single ratings of the campaign or its pilot.",
+        description="The scale of simulated studies; all except the first are fitted to the single ratings of the "
+        "campaign or its pilot.",
     )
-    clusters: ClusterRule = Field("none", description="Rule of the clusters whose expected number is simulated.")
+    clusters: ClusterRule = Field("none", description="Cluster rule for the simulated expected number of clusters.")
     studies: Annotated[int, Field(ge=20, le=2000)] = Field(200, description="Drawn for each point.")
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
-        None, description="Of the components, for intervals; 0 for none."
+        None, description="Bootstrap draws of the components, for intervals; 0 for none."
     )
 
     def designs(self) -> tuple[tuple[Grouping, int], ...]:

@@ -36,7 +36,7 @@ def _check_pilot(about: Snapshot, pilot: Snapshot) -> None:
     """Raise Invalid for judgments on another scale."""
     own, other = about.campaign.protocol, pilot.campaign.protocol
     if own != other:
-        what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so its unit is another"
+        what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so the units differ"
         raise Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
@@ -92,20 +92,22 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
     elif not planner.own:
         said.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
     if planner.asked.difference is None and planner.designs:
-        said.append("no difference was named: the one that the first design finds at the campaign's size is used")
+        said.append(
+            "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
+        )
     if planner.measured and planner.most < 2:
-        said.append("some outputs were rated once: what raters add cannot be told from what outputs add")
+        said.append("some outputs were rated once, so rater variance is confounded with that of outputs")
     if planner.measured:
         said += planner.judged.unlike()
     said += planner.shaped.told
     left = [design for design in planner.asked.designs() if design not in planner.designs]
     if left:
-        said.append(f"{len(left)} designs ask more ratings an item than there are raters")
+        said.append(f"{len(left)} designs need more ratings per item than there are raters")
     lines = planner.lines(parts)
     if planner.shaped.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
-        said.append("the largest designs are not simulated")
+        said.append("the largest designs were not simulated")
     said += _beyond(planner, lines)
     said += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
     return said
@@ -204,7 +206,7 @@ def _pairs(values: Sequence[float | None]) -> str:
 
 
 def _title(view: PowerView) -> str:
-    return f"What a difference takes: {', '.join(view.campaigns)}"
+    return f"Study size for a difference: {', '.join(view.campaigns)}"
 
 
 EXAMPLE: dict[str, Any] = {
@@ -258,7 +260,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[PowerAsked, PowerView] = Report(
     name="power",
     title="What a difference takes",
-    summary="Documents, raters, ratings and hours for a difference at a power: closed form, simulated, resampled.",
+    summary="Documents, raters, ratings and hours needed to detect a difference with a given power: closed form, "
+    "simulated, resampled.",
     options=PowerAsked,
     result=PowerView,
     example=EXAMPLE,

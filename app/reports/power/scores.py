@@ -34,9 +34,9 @@ class Shaped:
             return [f"no studies are simulated: {self.why}"]
         if self.scores is None:
             return []
-        said = ["the closed form, intervals and SRP are of normal scores; simulated power and clusters are not"]
+        said = ["the closed form, intervals and SRP assume normal scores; simulated power and clusters do not"]
         if not self.scores.latent.fits:
-            said.append("the components are more than single ratings vary: they are drawn in proportion")
+            said.append("the components exceed the variance of single ratings, so they are scaled down")
         return said
 
     def power(

@@ -24,8 +24,8 @@ from app.storage.db import Session
 
 CONTROL, SURPLUS, SAME = "control screen", "surplus", "comparison of one text with itself"
 UNTOLD = "comparison among those that are not the best"
-NOT_ASKED = "the campaign asks for no preference: its option `preference` is not set"
-NOTHING = "nobody compared the columns of a screen yet"
+NOT_ASKED = "the campaign collects no preferences: its option `preference` is not set"
+NOTHING = "no comparisons have been made yet"
 
 
 Out = Mapping[tuple[str, str], str]
@@ -36,7 +36,7 @@ class PreferencesAsked(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    adjust: Literal["none", "holm", "bh"] = Field("holm", description="Of the p-values of all pairs.")
+    adjust: Literal["none", "holm", "bh"] = Field("holm", description="Correction of the p-values of all pairs.")
     alpha: float = Field(0.05, gt=0, lt=1, description="Level of tests and intervals.", examples=[0.05])
 
 
@@ -157,7 +157,7 @@ def _warnings(
     if not rows:
         yield NOTHING if mode in ("best", "ranking") else NOT_ASKED
     elif not pairs:
-        yield "no comparison is left to count"
+        yield "no comparisons remain to count"
     else:
         lowest = min(stats.smallest_p(one.n_documents) for one in pairs)
         lowest *= len(pairs) if asked.adjust == "holm" else 1
@@ -168,9 +168,9 @@ def _warnings(
                 f"{min(1.0, lowest):g}; collect comparisons on more documents"
             )
         if not any(one.wins or one.losses for one in pairs):
-            yield "every comparison is a tie: nobody prefers one system to another"
+            yield "every comparison is a tie, so no system is preferred"
         if any(one.interval is None for one in pairs):
-            yield "pairs compared on one document, or on documents that all say the same, have no interval"
+            yield "pairs compared on one document, or with the same result on all documents, have no interval"
 
 
 def _hash(rows: Sequence[stored.Row]) -> str:
@@ -212,7 +212,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[PreferencesAsked, PreferencesView] = Report(
     name="preferences",
     title="Preferences side by side",
-    summary="Wins, losses and ties of each pair of systems whose outputs stood in columns of one screen.",
+    summary="Wins, losses and ties of each pair of systems whose outputs were shown side by side.",
     options=PreferencesAsked,
     result=PreferencesView,
     example=EXAMPLE,

@@ -14,7 +14,7 @@ OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
 REPORT: Report[ProtocolsAsked, ProtocolsView] = replace(
     SEVERAL,
     title="What the protocol does",
-    summary="Human against machine separation, agreement and time of the protocol of one campaign.",
+    summary="Separation of human and machine translations, agreement and time of one campaign's protocol.",
     example=OF_ONE,
     over="campaign",
 )

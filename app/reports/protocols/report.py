@@ -58,9 +58,11 @@ class ProtocolsAsked(ScoredAsked):
     """What should stand above what, and how intervals are drawn."""
 
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
-        "", description="Systems, the best first, with commas between; by default humans above every system."
+        "", description="Systems, best first, separated by commas; default: humans above every system."
     )
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(1_000, description="Draws of documents; 0 for none.")
+    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
+        1_000, description="Number of draws of documents; 0 for none."
+    )
     level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
@@ -174,11 +176,11 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
     sizes = [g.standardized for g in gaps if g.standardized is not None]
     why = []
     if not gaps:
-        why.append("no system that should stand above another: mark human translations, or ask order=")
+        why.append("no system is expected to be better than another: mark human translations, or set order=")
     if not paired.n_units:
-        why.append("nothing was rated by two raters, so nothing is known of agreement")
+        why.append("no item was rated by two raters, so agreement is unknown")
     elif not np.ptp(paired.value):
-        why.append("all scores are alike: agreement is not defined, and no system stands above another")
+        why.append("all scores are equal, so agreement is undefined and no system is better than another")
     if spent is None:
         why.append("no times of ratings are known")
     return ProtocolView(
@@ -346,7 +348,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[ProtocolsAsked, ProtocolsView] = Report(
     name="protocols",
     title="Protocols side by side",
-    summary="Human against machine separation, agreement and time of several protocols; one predicted from the other.",
+    summary="Separation of human and machine translations, agreement and time of several protocols; prediction of "
+    "one from another.",
     options=ProtocolsAsked,
     result=ProtocolsView,
     example=EXAMPLE,

@@ -199,5 +199,5 @@ def picture(view: ProtocolsView) -> bytes:
             text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not found'}"
             rows.append(MovedRow(f"{one.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text))
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
-    title = f"What is told apart in {', '.join(one.campaign for one in view.protocols)}"
+    title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
     return moved_plot(title, below, rows, [*view.warnings, caption(view)])

@@ -32,7 +32,7 @@ def bar_of(group: GroupView, name: str | None = None) -> ChangeBar:
 
 def title(view: RobustnessView) -> str:
     """Of a picture."""
-    return f"What the ranking of {', '.join(view.campaigns)} hangs on"
+    return f"Robustness of the ranking of {', '.join(view.campaigns)}"
 
 
 def _bump(view: RobustnessView, group: Group, below: str) -> bytes:

@@ -30,10 +30,10 @@ class ComparedAsked(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
-        ",".join(DEFAULT), description="Kinds of change with commas between."
+        ",".join(DEFAULT), description="Kinds of change, separated by commas."
     )
     humans: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
-        "", description="Systems that are human translations, with commas between; those marked so by default."
+        "", description="Human translations, separated by commas; default: systems marked as human."
     )
 
 
@@ -230,8 +230,8 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ComparedAsked, ComparedView] = Report(
     name="robustness",
-    title="What several rankings hang on",
-    summary="How many rankings change after systems or references were left out or changed beforehand.",
+    title="Robustness of several rankings",
+    summary="How many rankings change if systems or references are left out or changed.",
     options=ComparedAsked,
     result=ComparedView,
     example=EXAMPLE,

@@ -24,7 +24,7 @@ AT_ONCE = 16
 
 _LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
-ALONE = "only one system is ranked: nothing can change its place"
+ALONE = "only one system is ranked, so its rank cannot change"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
@@ -32,11 +32,11 @@ class RobustnessAsked(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
-        ",".join(GROUPS), description="Kinds of change with commas between.", examples=["references,lowest,rater"]
+        ",".join(GROUPS), description="Kinds of change, separated by commas.", examples=["references,lowest,rater"]
     )
 
     humans: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
-        "", description="Systems that are human translations, with commas between; those marked so by default."
+        "", description="Human translations, separated by commas; default: systems marked as human."
     )
 
     def groups(self) -> tuple[Group, ...]:
@@ -125,11 +125,11 @@ def _warnings(given: RecipeInput, experiments: Experiments) -> Sequence[str]:
         return experiments.warnings
     found = [ALONE] if len(order) == 1 else []
     if experiments.recipe.normalize == "none":
-        found.append("raters are not normalized, so what one system scores changes nothing for the others")
+        found.append("raters are not normalized, so one system's scores do not affect the others")
     elif given.recipe.moments == "ratings":
-        found.append("the moments of raters rest on ratings and repeats: what happens to reference rows changes none")
+        found.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
     elif given.recipe.moments == "calibration":
-        found.append("the moments of raters rest on calibration items: what happens to other rows changes none")
+        found.append("raters' moments come from calibration items, so changing other rows has no effect")
     return found
 
 
@@ -173,8 +173,8 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[RobustnessAsked, RobustnessView] = Report(
     name="robustness",
-    title="What the ranking hangs on",
-    summary="Rankings after systems, references, raters, documents or domains were left out or changed beforehand.",
+    title="Robustness",
+    summary="Rankings after leaving out or changing systems, references, raters, documents or domains.",
     options=RobustnessAsked,
     result=RobustnessView,
     example=EXAMPLE,

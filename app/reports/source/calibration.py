@@ -39,7 +39,7 @@ class ScoredAsked(BaseModel):
     scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
         "score", description="As in a recipe: score, spans, spans:PROFILE, criterion:NAME.", examples=["score"]
     )
-    repeats: Repeated = Field("average", description="What counts of several ratings of one text by one rater.")
+    repeats: Repeated = Field("average", description="Which of several ratings of one text by one rater counts.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from app.storage.post_edits import Address
 
 AT_ONCE = 24
 """Segments of one chunk."""
-NOTHING = "nothing is post-edited yet that this report counts"
-NO_POST_EDITS = "raters of this campaign post-edit nothing"
+NOTHING = "there are no post-edits yet that this report counts"
+NO_POST_EDITS = "raters do not post-edit in this campaign"
 _Row = tuple[int, list[int], list[int], list[list[int]], list[int], list[list[int]]]
 _ROWS: TypeAdapter[list[_Row]] = TypeAdapter(list[_Row])
 
@@ -39,12 +39,12 @@ class EditsAsked(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tokens: Literal["campaign", "words", "characters"] = Field(
-        "campaign", description="What TER counts; by default what the campaign's own scores count."
+        "campaign", description="The units that TER counts; default: as in the campaign's scores."
     )
-    case: bool = Field(default=True, description="Upper and lower case differ.")
-    normalized: bool = Field(default=False, description="Punctuation is split off before counting, as Tercom does it.")
+    case: bool = Field(default=True, description="Distinguish upper and lower case.")
+    normalized: bool = Field(default=False, description="Split off punctuation before counting, as Tercom does.")
     reference: str = Field(
-        "", max_length=128, description="Name of the external reference; the first by name by default."
+        "", max_length=128, description="Name of the external reference; default: the first by name."
     )
     level: float = Field(0.95, gt=0.5, lt=1, description="Of the intervals.", examples=[0.95])
 

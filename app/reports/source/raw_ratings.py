@@ -29,8 +29,8 @@ RANKED = "rating,repeat"
 GRAVE = {"minor": 1.0, "major": 2.0, "critical": 3.0}
 """Worst severity of a text as a level; anything else, and nothing marked, is 0."""
 STEPS = 100
-NOTHING = "nothing is rated yet that this report counts"
-UNKNOWN_DOCUMENTS = "documents are not known here: intervals take each as it was imported"
+NOTHING = "there are no ratings yet that this report counts"
+UNKNOWN_DOCUMENTS = "documents are unknown: intervals treat each imported unit as a document"
 
 
 class RatedAsked(BaseModel):
@@ -45,18 +45,20 @@ class RatedAsked(BaseModel):
         "score", description="As in a recipe: score, spans, spans:PROFILE, criterion:NAME.", examples=["spans:wmt24"]
     )
     roles: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}(,[a-z]{1,20}){0,4}$")] = Field(
-        RANKED, description=f"Rows of these roles, with commas between: {', '.join(ROLES)}."
+        RANKED, description=f"Rows with these roles, separated by commas: {', '.join(ROLES)}."
     )
-    repeats: Repeated = Field("average", description="What counts of several ratings of one text by one rater.")
+    repeats: Repeated = Field("average", description="Which of several ratings of one text by one rater counts.")
     raters: Literal["all", "complete"] = Field(
-        "all", description="Everybody, or only those who rated every text that anybody rated."
+        "all", description="All raters, or only those who rated every rated text."
     )
 
 
 class Drawn(BaseModel):
     """How intervals are drawn."""
 
-    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(1_000, description="Draws of documents; 0 for none.")
+    bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
+        1_000, description="Number of draws of documents; 0 for none."
+    )
     level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 

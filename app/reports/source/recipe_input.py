@@ -25,7 +25,7 @@ from app.storage.db import Session
 
 RecipeName = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-NOTHING = "nothing is rated yet that this recipe counts"
+NOTHING = "there are no ratings yet that this recipe counts"
 
 
 class RecipeOptions(BaseModel):
@@ -34,7 +34,7 @@ class RecipeOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     recipe: RecipeName = Field(
-        "recommended", description="Name of a recipe, the campaign's own ones included.", examples=["recommended"]
+        "recommended", description="Name of a recipe, including the campaign's own.", examples=["recommended"]
     )
     seed: Seed = Field(0, description="0 for the recipe's own.")
 

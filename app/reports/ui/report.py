@@ -33,7 +33,7 @@ from app.storage.arms import output_digests
 from app.storage.db import Session
 from app.storage.segment_words import source_digests
 
-NOT_SHARED = "nothing is judged under every condition: documents are matched by key and text"
+NOT_SHARED = "no document was judged under every condition; documents are matched by key and text"
 SCALES = "the campaigns score on different scales"
 WITH_CONTROL = "document with a control item"
 OTHER_ROLE = "control or calibration item"
@@ -44,11 +44,11 @@ class UiAsked(WhoAsked):
 
     match: Literal["auto", "none", "documents", "outputs"] = Field(
         "auto",
-        description="All judgments of each condition; those of documents that all have; or of outputs that all have. "
-        "By default documents of several campaigns, and all of the arms of one.",
+        description="Use all judgments of each condition, only those of shared documents, or only those of shared "
+        "outputs. Default: shared documents for several campaigns, all judgments for the arms of one.",
     )
     baseline: Annotated[str, StringConstraints(max_length=300)] | None = Field(
-        None, description="Condition that the others are compared with: a campaign, or an arm; by default the first."
+        None, description="The condition (campaign or arm) with which the others are compared; default: the first."
     )
     controls: Literal["drop", "keep"] = Field(
         "drop", description="Documents in which a rater met a control item, where scores are compared."
@@ -213,7 +213,7 @@ def _warnings(each: Sequence[One], match: Match) -> Iterator[str]:
     if told:
         yield f"every score is the same under {', '.join(told)}: neither correlation nor α is defined there"
     if any(not one.scored.documents_known for one in each):
-        yield "documents are not known here: what is said of documents speaks of what was imported as one"
+        yield "documents are unknown: statements about documents refer to units that were imported as one document"
 
 
 _ARM = {"n_raters": 6, "tasks": 12, "documents": 20, "segments": 200, "judgments": 400, "timed": 400, "hours": 1.8}

@@ -44,7 +44,7 @@ def _times(times: Sequence[ArmTime]) -> Iterator[str]:
         sure = ""
         if one.ratio is not None and one.ratio_interval is not None:
             low, high = one.ratio_interval
-            clear = "" if low > 1 or high < 1 else ": it may be no difference"
+            clear = "" if low > 1 or high < 1 else ": there may be no difference"
             sure = (
                 f"; over {captions.plural(one.ratio_raters or 0, 'rater')} {one.ratio:.2f} times as long "
                 f"[{low:.2f}, {high:.2f}]{clear}"

@@ -212,4 +212,4 @@ def _panels(view: UiView, below: str, drawn: Sequence[Panel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
     told = [*view.conclusions, *map(captions.sentence, view.warnings), caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
-    return panels(title, below, there, told, nothing="nothing to draw: see the notes below")
+    return panels(title, below, there, told, nothing="nothing to draw; see the notes below")

@@ -23,19 +23,23 @@ MISFIT = "the campaigns do not fit together"
 class XstsAsked(ScoredAsked, Drawn):
     """How language pairs are brought to one scale."""
 
-    method: Method = Field("cs_ht", description="By which systems are sorted; the other three are given beside it.")
-    target: Annotated[float, Field(ge=-1e6, le=1e6)] | None = Field(
-        None, description="H, what human references are to score; the mean over these directions by default."
+    method: Method = Field(
+        "cs_ht", description="The column by which systems are sorted; the other three are also shown."
     )
-    by: Literal["language", "rater"] = Field("language", description="One line a language pair, or one a rater.")
+    target: Annotated[float, Field(ge=-1e6, le=1e6)] | None = Field(
+        None, description="H, the target score of human references; default: their mean over these directions."
+    )
+    by: Literal["language", "rater"] = Field("language", description="One line per language pair, or one per rater.")
     pool: Literal["language", "campaign"] = Field(
-        "language", description="Calibration items of all campaigns of one language together, or of each alone."
+        "language",
+        description="Pool the calibration items of all campaigns of one language, or use each campaign's own.",
     )
     pivot: Annotated[str, StringConstraints(pattern=LANGUAGE)] | None = Field(
-        None, description="The language that is on one side of every pair; found by itself where only one is."
+        None, description="The language common to all pairs; detected automatically if there is only one."
     )
     automatic: Annotated[str, StringConstraints(max_length=4_000)] = Field(
-        "", description="Automatic scores, CAMPAIGN=SCORE with commas between; else from the campaigns' settings."
+        "",
+        description="Automatic scores as CAMPAIGN=SCORE, separated by commas; default: from the campaigns' settings.",
     )
 
 
@@ -56,7 +60,7 @@ class Laid:
 def check_together(parts: Sequence[Parted], asked: XstsAsked) -> None:
     """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
     if len({one.sign for one in parts}) > 1 or len({one.found.scale for one in parts}) > 1:
-        what = "these campaigns do not score on one scale"
+        what = "these campaigns do not use the same scale"
         raise Invalid(MISFIT, places=(Place(("query", "campaigns"), what),))
     if asked.pivot is not None and not any(asked.pivot in _languages(one) for one in parts):
         what = "none of these campaigns has that language on either side"
@@ -79,10 +83,8 @@ def check_points(laid: Laid, asked: XstsAsked) -> None:
         return
     widths = {one.name: across.points(one, laid.target).width for one in laid.ready}
     if wrong := [name for name, width in widths.items() if width is not None and width <= 0]:
-        what = (
-            f"human references are judged no better than the calibration set in {', '.join(wrong)}, so that no line "
-            "goes through both: leave such campaigns out, or ask for method=cs, ht or raw"
-        )
+        what = f"human references scored no better than the calibration set in {', '.join(wrong)}, so no line fits both"
+        what += ": leave out these campaigns, or use method=cs, ht or raw"
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
@@ -111,8 +113,8 @@ def told_namesakes(laid: Laid) -> list[str]:
     """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
     groups = dict(zip(laid.languages, laid.groups, strict=True))
     return [
-        f"{language}: raters of one key in several campaigns count as different people, because their accounts are not "
-        f"linked: {rater_names(keys)}"
+        f"{language}: raters with the same key in several campaigns count as different people because their accounts "
+        f"are not linked: {rater_names(keys)}"
         for language, group in groups.items()
         if (keys := namesakes(group))
     ]

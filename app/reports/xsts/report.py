@@ -227,11 +227,11 @@ def _warnings(
         if width is not None and 0 < width < NARROW:
             said.append(f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error")
         if one.left:
-            said.append(f"{shown.campaign}: without usable fixed points, so unadjusted: {rater_names(one.left)}")
+            said.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(one.left)}")
     if asked.by == "rater" and asked.method != "raw":
         said.append("lines by rater have no interval here")
     if len({one.consensus for one in directions if one.consensus is not None}) > 1:
-        said.append("languages judged different calibration pairs: C differs, each over the pairs that were judged")
+        said.append("languages judged different calibration pairs, so C is computed over different pairs for each")
     return said
 
 
@@ -291,7 +291,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[XstsAsked, XstsView] = Report(
     name="xsts",
-    title="Language pairs on one scale",
+    title="Language pairs on a common scale",
     summary="Systems of several language pairs, raw and calibrated by a calibration set and human references.",
     options=XstsAsked,
     result=XstsView,

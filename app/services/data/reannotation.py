@@ -25,7 +25,7 @@ BEFORE_OPEN = frozenset({"draft", "planned"})
 
 
 class TakesNone(Conflict):
-    """The campaign's protocol shows no errors ready made."""
+    """The campaign's protocol does not support prefilled errors."""
 
 
 class TooLate(Conflict):

@@ -1,4 +1,4 @@
-"""Errors that are shown ready made with imported outputs: held against the text, in the form in which they are put."""
+"""Prefilled errors with imported outputs: held against the text, in the form in which they are put."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ready-made errors a plan shows: what its arms or the campaign's settings name, else those of the outputs."""
+"""Which prefilled errors a plan shows: what its arms or the campaign's settings name, else those of the outputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from app.storage.test_sets import DEFAULT_PREFILL
 
 SETTING = "prefill"
 SETTING_PLACE = ("campaign", "settings", SETTING)
-TAKES_NONE = "the campaign's protocol shows no errors ready made"
-NOT_THERE = "errors are to be shown ready made that are not there"
+TAKES_NONE = "the campaign's protocol does not support prefilled errors"
+NOT_THERE = "the design asks for prefilled errors that do not exist"
 
 
 class NothingReadyMade(Conflict):
-    """The protocol asks about errors shown ready made, and no output has any: put them with the outputs, or take over
+    """The protocol asks about prefilled errors, and no output has any: put them with the outputs, or take over
     another campaign's (POST …/prefills)."""
 
 
@@ -81,7 +81,7 @@ def changed(session: Session, campaign_id: int, view: CampaignView, arms: Sequen
     had = None if arms else prefills.planned(session, campaign_id)
     now = of_campaign(session, campaign_id, view)
     if had is not None and had[0] != now:
-        yield f"errors shown ready made: {now or 'none'} in place of {had[0] or 'none'}"
+        yield f"prefilled errors: {now or 'none'} in place of {had[0] or 'none'}"
 
 
 def _faults(session: Session, campaign_id: int, view: CampaignView, design: Design) -> Iterator[Place]:

@@ -164,7 +164,7 @@ def _terms(work: Timed) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
         if name == "rater_condition" and why is None and not _crossed(rater, work.condition).any():
             why = "no rater worked under two conditions"
         if name == "document" and why is None and _nested(document, rater):
-            why = "cannot be told from raters: each has documents of their own, or all the same one"
+            why = "confounded with raters: each rater has different documents, or all have the same single document"
         if why is None:
             terms[name] = codes.astype(np.intp)
         else:

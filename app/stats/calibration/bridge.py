@@ -76,12 +76,12 @@ def bridge(
     """
     held, code = np.unique(document, return_inverse=True)
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        why = "no output is judged in both" if not x.size else "one of the two scores does not vary"
+        why = "no output was judged in both" if not x.size else "one of the two scores is constant"
         return Bridge(x.size, held.size, None, None, None, None, why)
     curve = isotonic(x, y, rising=rising)
     inside = _r_squared(y, curve.at(x), code, np.ones((1, held.size)))[0]
     if held.size < FEWEST:
-        why = f"fewer than {FEWEST} documents: none can be held out"
+        why = f"fewer than {FEWEST} documents: too few to hold any out"
         return Bridge(x.size, held.size, curve, None, None, number(inside), why)
     fold = rng.permutation(np.arange(held.size) % min(FOLDS, held.size))[code]
     predicted = np.empty(y.size)

@@ -47,7 +47,7 @@ def followed(automatic: Floats, human: Floats, *, rng: np.random.Generator, spli
     if automatic.size < 2:
         return Followed(automatic.size, None, None, None, None, 0, "a correlation needs two language pairs")
     if not np.isfinite(r):
-        return Followed(automatic.size, None, None, None, None, 0, "one of the two scores does not vary")
+        return Followed(automatic.size, None, None, None, None, 0, "one of the two scores is constant")
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
         return Followed(automatic.size, r, r * r, None, None, 0, why)

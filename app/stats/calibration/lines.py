@@ -68,7 +68,9 @@ def lacking(method: Method, points: Points) -> str | None:
     if method in {"ht", "cs_ht"} and points.target is None:
         return "no target for human references"
     if method == "cs_ht" and points.width is not None and points.width <= 0:
-        return "human references are judged no better than the calibration set, so two fixed points make no line"
+        return (
+            "human references scored no better than the calibration set, so the two fixed points do not define a line"
+        )
     return None
 
 

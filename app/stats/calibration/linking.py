@@ -70,7 +70,7 @@ def link(given: Anchored, method: Link, *, draws: int, level: float, rng: np.ran
         return Linked(0, None, None, None, none, none, None, None, None, "no item is judged in both campaigns")
     slope, intercept = (float(v[0]) for v in _lines(given, np.ones((1, np.unique(given.document).size)), method))
     if not np.isfinite(slope):
-        why = "scores of the anchors do not vary in one of the two, so their spread links nothing"
+        why = "the anchors have constant scores in one of the two campaigns, so their spread cannot link them"
         return Linked(n, None, None, None, none, none, None, None, None, why)
     times = _times(given.document, draws, rng)
     slopes, intercepts = _lines(given, times, method)
@@ -94,7 +94,8 @@ def _unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     if n < FEWEST:
         return f"fewer than {FEWEST} anchors"
     if ends is not None and (ends[0] > 0 or ends[1] < 0):
-        return "human translations stand elsewhere among the anchors than machine translations do, so no line holds"
+        return "human and machine translations among the anchors follow different lines, so no single line links the "
+        "campaigns"
     return None
 
 

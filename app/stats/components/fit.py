@@ -147,7 +147,7 @@ def _check(rows: Observations) -> None:
     count = np.bincount(rows.system)
     within = rows.score - (np.bincount(rows.system, weights=rows.score) / count)[rows.system]
     if np.abs(within).max() <= 1e-9 * max(1.0, abs(rows.centre)):
-        raise NothingToModel("every rating of a system is the same: there is no variance to take apart")
+        raise NothingToModel("each system has constant ratings: there is no variance to decompose")
 
 
 def _largest_block(rows: Observations) -> int:

@@ -103,7 +103,7 @@ def identify(rows: Observations) -> Identified:
             kept.append(term)
         else:
             same = [NAMES[name] for name in within] or ["the systems"]
-            left_out.append(LeftOut(term, f"cannot be told from {' and '.join(same)}", within))
+            left_out.append(LeftOut(term, f"confounded with {' and '.join(same)}", within))
     chosen = [*kept[1:], RESIDUAL]
     order = sorted(left_out, key=lambda one: TERMS.index(one.term))
     return Identified(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
@@ -112,7 +112,7 @@ def identify(rows: Observations) -> Identified:
 def _unfit(rows: Observations, term: str) -> str | None:
     """Why a term is not even tried."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
-        return "the segments belong to no documents"
+        return "the documents of the segments are unknown"
     n = int(levels(rows, term).max(initial=0)) + 1
     if n < 2:
         return "fewer than two levels"

@@ -25,7 +25,7 @@ from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
 
 Claim = Literal["better", "not_worse", "equivalent"]
 Verdict = Literal["better", "worse", "not_worse", "equivalent", "inconclusive", "no_data"]
-CONSTANT = "the difference is the same on every document, so there is no error to test it with"
+CONSTANT = "the difference is the same on every document, so it has no standard error and cannot be tested"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def simulated(
         found = decide(apart, items.n_segments[documents], rule)
         same += found.difference is not None and found.difference * difference > 0
         again += found.holds
-    error, why = None, None if difference else "the systems are equal: there is no direction to find again"
+    error, why = None, None if difference else "the systems are equal: there is no direction to replicate"
     direction = same / studies if difference else None
     return Replication(direction, again / studies, difference, error, len(data.documents), SIMULATED, why)
 

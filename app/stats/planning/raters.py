@@ -53,7 +53,7 @@ def raters_needed(
     shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else systems)
     falling *= 1 - ROUNDING
     if falling > shares * rest:
-        return Panel(None, f"it takes more raters than there are {_SHARED[layout.grouping]} to share out")
+        return Panel(None, f"this requires more raters than there are {_SHARED[layout.grouping]} to share out")
     return Panel(max(fewest, ceil(falling / rest)))
 
 

@@ -102,7 +102,7 @@ def ordinal(ratings: Floats) -> Marginal:
         return np.asarray(levels[np.searchsorted(cuts, latent)], dtype=np.float64)
 
     mean = float(shares @ levels)
-    told = f"{levels.size} levels with the shares that they have"
+    told = f"{levels.size} levels with their observed frequencies"
     return Marginal(score, float(shares @ (levels - mean) ** 2), told)
 
 

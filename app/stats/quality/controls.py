@@ -140,7 +140,11 @@ def _verdict(
     difference = rounded(changed - original)
     weak = missed is not None and missed > MOST_MISSED
     verdict: Verdict = "not_testable" if q is None or weak else "pass" if q < alpha else "fail"
-    why = f"with {difference.size} pairs {missed:.0%} of raters fail who work like those who passed" if weak else None
+    why = (
+        f"with {difference.size} pairs {missed:.0%} of raters who work like those who passed would fail"
+        if weak
+        else None
+    )
     return ControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),

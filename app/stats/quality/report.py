@@ -368,8 +368,9 @@ def _named(pair: Alike, names: tuple[str, ...]) -> AlikePair:
 def _of_pair(pair: AlikePair) -> str:
     first, second = pair.raters
     return (
-        f"{first} and {second} answer more alike than two people who do not copy ({pair.equal:.0%} of {pair.n} equal): "
-        "copied answers count twice in every average; look at their times and ask them before anything is left out"
+        f"{first} and {second} give more similar answers than two people who do not copy ({pair.equal:.0%} of "
+        f"{pair.n} equal): "
+        "copied answers count twice in every average; check their times and ask them before you exclude anything"
     )
 
 

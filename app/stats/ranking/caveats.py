@@ -28,13 +28,15 @@ FEW_RATERS = 5
 LARGE_SHARE = 0.2
 """Share of the segments from which one document is warned of."""
 _UNDIRECTED = (
-    "Stouffer's combination of two-sided p-values loses direction, so domains that contradict each other add up to a "
-    "claim: compare the p-value that keeps the direction"
+    "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up to "
+    "a claim: check the signed p-value"
 )
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "stouffer": (_UNDIRECTED,),
-        "wmt26_or": ("the smaller p of two tests has two chances to reject: more false claims than alpha",),
+        "wmt26_or": (
+            "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha",
+        ),
     }
 )
 
@@ -85,7 +87,7 @@ def find(
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
-        return ("nothing is rated yet that this recipe counts",)
+        return ("there are no ratings yet that this recipe counts",)
     found = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
     if not ratings.documents_known:
         found.append("documents are unknown: no intervals, and segments are tested as independent")
@@ -160,10 +162,10 @@ def _uneven(panel: Panel) -> list[str]:
     found, effective = [], float(effective_documents(weights).min())
     largest = float(largest_share(weights).max())
     if largest > LARGE_SHARE:
-        what = f"one document holds {largest:.0%} of a system's segments, so the result is largely about that document"
-        found.append(f"{what}: intervals allow for it by being wide; rate more documents, or part of it")
+        what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
+        found.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")
     if effective < FEW_EFFECTIVE:
-        what = f"{panel.n_documents} documents tell as much as {effective:.1f} equally long ones (effective documents)"
+        what = f"{panel.n_documents} documents carry as much information as {effective:.1f} equally long ones"
         why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
         found.append(f"{what}: {why}; rate more documents")
     return found
@@ -173,22 +175,22 @@ def _few_raters(ratings: Ratings) -> list[str]:
     """One or few raters: what the intervals leave out, and what would help."""
     n = np.unique(ratings.rater).size
     if n == 1:
-        why = "what other raters would say cannot be known from it"
-        return [f"one rater: every claim is of this rater, and {why}; have others rate a part"]
+        why = "other raters may disagree"
+        return [f"one rater: every claim holds for this rater only, and {why}; have others rate a part"]
     if n >= FEW_RATERS:
         return []
-    why = "where raters favour different systems, other raters would reverse many of these claims"
-    what = f"{n} raters: tests and intervals are of these raters"
-    return [f"{what}; {why}: go by the interval for new raters, or add raters"]
+    why = "if raters favour different systems, other raters would reverse many of these claims"
+    what = f"{n} raters: tests and intervals hold for these raters only"
+    return [f"{what}; {why}: use the interval for new raters, or add raters"]
 
 
 def _few_domains(panel: Panel) -> list[str]:
     n = 0 if panel.domain is None else np.unique(panel.domain).size
     if not 2 <= n < FEW_EFFECTIVE:
         return []
-    what = f"{n} domains: tests and intervals are of documents from these domains"
-    why = "where a domain favours one system in all of its documents, other domains would reverse many of these claims"
-    return [f"{what}; {why}: go by the interval for new domains, or add domains"]
+    what = f"{n} domains: tests and intervals hold for these domains only"
+    why = "if a domain favours one system in all of its documents, other domains would reverse many of these claims"
+    return [f"{what}; {why}: use the interval for new domains, or add domains"]
 
 
 def _documents(panel: Panel, recipe: Recipe) -> list[str]:
@@ -209,8 +211,8 @@ def _few_to_draw(shared: Shared, tests: PairTests, recipe: Recipe) -> list[str]:
     if fewest >= ENOUGH_TO_DRAW:
         return []
     size = next(size for documents, size in sorted(_DRAWN.items(), reverse=True) if fewest >= documents)
-    claims = f"a bootstrap of so few claims about {size:.2f} of the pairs without a difference at 0.05"
-    return [f"{_plural(fewest, 'document')}: {claims}; judge {ENOUGH_TO_DRAW}, or rank by `recommended`"]
+    claims = f"with so few, a bootstrap claims about {size:.2f} of the pairs without a difference at 0.05"
+    return [f"{_plural(fewest, 'document')}: {claims}; judge at least {ENOUGH_TO_DRAW}, or rank by `recommended`"]
 
 
 def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
@@ -218,8 +220,8 @@ def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
-    made = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the most there are"
-    return [f"{made}; this number of pairs and alpha {recipe.alpha:g} ask for {enough:,}"]
+    made = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
+    return [f"{made}; this number of pairs and alpha {recipe.alpha:g} require {enough:,}"]
 
 
 def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:

@@ -125,8 +125,16 @@ def _left_out(
 NOTES = (
     "intervals are of one system or one pair each, not adjusted for their number",
     "rank ranges count pairwise wins and losses; they are not simultaneous",
-    "alpha holds for one look: eight looks while a campaign grows claim up to .19 at .05; look once, when it is closed",
-    "a claim hangs on the units without which the better system is not ahead; normalization stays as it is with them",
+    (
+        "alpha holds for one look: with eight looks during a campaign, up to .19 of equal pairs are claimed at .05; "
+        "look "
+        "once, after closing"
+    ),
+    (
+        "a claim depends on the units without which the better system is no longer ahead; normalization is not "
+        "repeated "
+        "without them"
+    ),
 )
 
 
@@ -172,7 +180,7 @@ def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tup
     Raises Invalid where scores that are standardised already are to be normalized again.
     """
     if ranked.standardised and recipe.normalize not in ("auto", "none"):
-        message = "the scores are standardised already; take `normalize=none`"
+        message = "the scores are already standardized; use `normalize=none`"
         raise Invalid(message, places=(Place(("query", "normalize"), message),))
     if ranked.standardised:
         return replace(recipe, normalize="none"), ()

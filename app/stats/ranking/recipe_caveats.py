@@ -34,14 +34,14 @@ CONFOUNDED = (0.12, 0.8)
 their own systems."""
 
 SHAPES = (
-    "p-values of sign flips are of systems whose scores may be exchanged: of equal means with other shapes, as "
-    "where rare errors are grave, they claim more than alpha, in simulation a fifth of such pairs"
+    "sign-flip tests assume that the scores of two systems are exchangeable: if means are equal but shapes differ, as "
+    "with rare grave errors, they claim a difference more often than alpha (a fifth of such pairs in simulation)"
 )
 """The hypothesis in words. Studentizing does not mend it: with equally long documents it changes no p-value."""
 
 DRAWN_SHAPES = (
-    "a bootstrap takes the documents at hand for all kinds that there are: where rare errors are grave it claims more "
-    "than alpha of pairs of equal means, in simulation a seventh of such pairs"
+    "a bootstrap assumes that these documents represent all documents: with rare grave errors it claims a difference "
+    "between equal means more often than alpha (a seventh of such pairs in simulation)"
 )
 
 
@@ -57,8 +57,9 @@ def of_segments(panel: Panel, recipe: Recipe) -> list[str]:
     sizes = SEGMENT_SIZES.get(recipe.test)
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
         return []
-    what = f"at 30 documents of 10 segments such tests claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
-    return [f"{what} in simulation, because segments of a document are alike: test whole documents by permutation"]
+    what = f"such tests claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
+    why = "simulated with 30 documents of 10 segments, because segments of a document are alike"
+    return [f"{what} ({why}): test whole documents by permutation"]
 
 
 def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:
@@ -70,7 +71,9 @@ def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:
     if not n:
         return []
     pairs = len(panel.systems) * (len(panel.systems) - 1) // 2
-    what = f"raters are confounded with systems: in {n} of {pairs} pairs the two were judged by raters in other shares"
+    what = (
+        f"raters are confounded with systems: in {n} of {pairs} pairs, raters did not judge both systems equally often"
+    )
     why = f"a severe rater then counts against a system, and tests claim {CONFOUNDED[0]:.0%} to {CONFOUNDED[1]:.0%} of"
     do = "give all systems of a document to the same raters, or use the mixed model"
     return [f"{what}; {why} pairs of equal systems in simulation: {do}"]

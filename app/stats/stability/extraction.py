@@ -78,7 +78,7 @@ def multiply_rated(ratings: Ratings) -> MultiplyRated:
     cells = _cells(ratings)
     usable, left_out = _usable(cells)
     if cells.n_systems == 1:
-        raise NotMultiplyRated("only one system was rated: there is nothing to rank")
+        raise NotMultiplyRated("only one system was rated, so there is nothing to rank")
     if not usable.any():
         told = (f"{dropped.n:,} document{'' if dropped.n == 1 else 's'}: {dropped.reason}" for dropped in left_out)
         raise NotMultiplyRated("; ".join(told))

@@ -140,7 +140,7 @@ def divided(starts: Micros, ends: Micros) -> Floats:
     [8.0, 2.0]
     """
     if (ends < starts).any():
-        raise Invalid("a span of work ends before it begins")
+        raise Invalid("a period of work ends before it begins")
     edges = np.unique(np.concatenate((starts, ends)))
     first, last = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
     changes = np.zeros(edges.size + 1, dtype=np.int64)

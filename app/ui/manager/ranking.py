@@ -33,7 +33,7 @@ from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
-OWN = message("nothing, being of this campaign")
+OWN = message("nothing; it belongs to this campaign")
 MOST_OWN = 200
 MIXED = "raters are not comparable: use the mixed model"
 """The warning for which there is a report."""

@@ -64,17 +64,17 @@ class StabilityAsked(BaseModel):
         "srp-paper", description="Which ratings and scores are read."
     )
     documents: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Asks(
-        None, description="Of a study, with commas between; by default in steps up to what there is."
+        None, description="Documents in a study, separated by commas; default: steps up to the number available."
     )
     studies: Annotated[int, Asks(ge=2, le=limits.MOST_STUDIES)] = Asks(
-        limits.STUDIES, description="Simulated for each point."
+        limits.STUDIES, description="Number of studies simulated for each point."
     )
     studies_per_document_set: Annotated[int, Asks(ge=1, le=limits.MOST_STUDIES)] = Asks(
-        limits.STUDIES_PER_SET, description="1 draws documents anew for every study."
+        limits.STUDIES_PER_SET, description="1 draws new documents for every study."
     )
     pairs: Literal["same_documents", "all"] = Asks(
         "same_documents",
-        description="Which studies are compared: those of the same documents, or each with every other.",
+        description="Which studies are compared: studies of the same documents, or all pairs of studies.",
     )
     permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0

@@ -46,23 +46,23 @@ async function signIn(token, next) {
   const answer = await post("/v1/session", { token: token.trim() });
   if (answer.ok) return goOn((await answer.json()).me.role, next);
   if (answer.status === 401 && (await answer.json()).type.endsWith("link-opened")) throw new Error(
-    t("This link was opened before, and it opens once. Go back to that browser, or ask for a new link."),
+    t("This link has already been used, and it works only once. Go back to that browser, or ask for a new link."),
   );
   const known = answer.status === 401 || answer.status === 422;
   throw new Error(
-    known ? t("This token is not known, or it has ended.") : t("Signing in failed. Try again in a moment."),
+    known ? t("This token is unknown or has expired.") : t("Signing in failed. Try again in a moment."),
   );
 }
 
 async function takeSeat(seat, next) {
-  if (!seat.externalId) throw new Error(t("The platform did not say who you are. Open the link from the platform."));
+  if (!seat.externalId) throw new Error(t("The platform did not send your id. Open the link from the platform again."));
   const address = `/v1/invitations/${encodeURIComponent(seat.id)}/claim`;
   const answer = await post(address, { secret: seat.secret, external_id: seat.externalId, signature: seat.signature });
   if (answer.ok) return goOn("rater", next);
   if ([403, 409, 429].includes(answer.status)) throw new Error(`${(await answer.json()).title}.`);
   const known = answer.status === 404 || answer.status === 422;
   throw new Error(
-    known ? t("This invitation is not known, or it has ended.") : t("Signing in failed. Try again in a moment."),
+    known ? t("This invitation is unknown or has expired.") : t("Signing in failed. Try again in a moment."),
   );
 }
 
@@ -116,11 +116,11 @@ async function tellWaiting(next) {
   await loadMessages();
   const place = document.querySelector("#waiting");
   place.textContent = [
-    led ? t("You are signed out. If your link has ended, ask whoever gave it to you for a new one.") : "",
+    led ? t("You are signed out. If your link has expired, ask the person who sent it for a new one.") : "",
     waiting ? count(
       waiting,
-      "One answer waits in this browser. It is sent once you open your link here.",
-      "{n} answers wait in this browser. They are sent once you open your link here.",
+      "One answer is stored only in this browser. To send it, open your link here.",
+      "{n} answers are stored only in this browser. To send them, open your link here.",
     ) : "",
   ].join(" ").trim();
   place.hidden = false;

@@ -1,4 +1,4 @@
-"""Errors shown ready made: counted against what was shown, and never showing whose they were."""
+"""Prefilled errors: counted against what was shown, and never showing whose they were."""
 
 from __future__ import annotations
 

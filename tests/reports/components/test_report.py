@@ -92,12 +92,10 @@ def test_a_pilot_by_another_protocol_is_refused_at_its_place() -> None:
 
 def test_constant_scores_and_one_rater_or_system_are_told() -> None:
     constant = crossed(1).with_score(np.zeros(len(crossed(1))))
-    assert told(constant).warnings == [
-        "no model: every rating of a system is the same: there is no variance to take apart"
-    ]
-    assert "one rater: nothing can be said about other raters" in told(crossed(1, raters=1, ratings=1)).warnings
+    assert told(constant).warnings == ["no model: each system has constant ratings: there is no variance to decompose"]
+    assert "one rater: the results do not generalize to other raters" in told(crossed(1, raters=1, ratings=1)).warnings
     alone = told(crossed(1, systems=1))
-    assert "only one system was rated: there is no difference to judge" in alone.warnings
+    assert "only one system was rated, so there are no differences" in alone.warnings
     assert (alone.pairs, alone.typical_error) == ([], None)
 
 
@@ -127,7 +125,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(ratings), "da")
     view = forecast._view(ahead, [ahead.chunk(n) for n in range(4)])
     assert view.pairs == []
-    assert any("belong to no documents" in one for one in view.warnings)
+    assert any("documents of the segments are unknown" in one for one in view.warnings)
 
 
 @pytest.mark.parametrize(
@@ -171,14 +169,14 @@ def test_a_forecast_from_few_documents_says_that_they_can_hide_failures(document
 def test_designs_that_ask_more_raters_than_there_are_are_left_out_and_said() -> None:
     found = planned(crossed(3, documents=12, raters=2), difference=1.0, ratings="1,2,3", documents="10")
     assert {design.ratings_per_item for design in found.designs} == {1, 2}
-    assert any("more ratings an item than there are raters" in one for one in found.warnings)
+    assert any("more ratings per item than there are raters" in one for one in found.warnings)
 
 
 def test_no_difference_is_told_where_no_design_is_left_to_find_one() -> None:
     found = planned(crossed(3, documents=12), raters=1, ratings="2", documents="10")
     assert (found.designs, found.difference) == ([], None)
-    assert any("more ratings an item than there are raters" in one for one in found.warnings)
-    assert not any("no difference was named" in one for one in found.warnings)
+    assert any("more ratings per item than there are raters" in one for one in found.warnings)
+    assert not any("no difference was given" in one for one in found.warnings)
     assert planned(crossed(3, documents=12), raters=1, ratings="2", documents="10", difference=1.0).difference == 1.0
     for draw in power.REPORT.charts.values():
         assert b"<svg" in draw(found)
@@ -241,9 +239,9 @@ def test_of_very_many_judgments_whole_documents_are_taken_for_a_plan() -> None:
     assert _part(few)[0] is few
 
 
-FIRST = "no difference was named: the one that the first design finds at the campaign's size is used"
-ONCE = "some outputs were rated once: what raters add cannot be told from what outputs add"
-LARGEST = "the largest designs are not simulated"
+FIRST = "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
+ONCE = "some outputs were rated once, so rater variance is confounded with that of outputs"
+LARGEST = "the largest designs were not simulated"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_scores_that_are_not_normal_change_what_is_simulated_and_nothing_else(sc
     assert (normal.marginal, normal.scores) == (None, "normal")
     assert other.marginal is not None
     assert other.marginal in power.REPORT.caption(other)
-    assert any("of normal scores" in one for one in other.warnings)
+    assert any("assume normal scores" in one for one in other.warnings)
 
 
 def test_studies_are_simulated_from_two_documents_on() -> None:

@@ -26,7 +26,7 @@ from tests.stats.components.worlds import crossed
 
 RECIPE = NAMED["recommended"]
 CONSTANT = "constant raters dropped: rater:r00, rater:r01, rater:r02, rater:r03"
-NOTHING = "nothing is rated yet that this recipe counts"
+NOTHING = "there are no ratings yet that this recipe counts"
 
 
 def constant() -> Ratings:
@@ -98,7 +98,7 @@ def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
         )
         for world in validation.TWO
     ]
-    told = next(warning for warning in validation._warnings(tried, shown) if "does not keep" in warning)
+    told = next(warning for warning in validation._warnings(tried, shown) if "does not meet" in warning)
     assert told.count(shown[0].meaning) == 1
 
 

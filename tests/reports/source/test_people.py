@@ -77,10 +77,11 @@ def test_raters_of_one_key_whom_nobody_linked_are_two_and_that_is_told(spine: Sp
     view = compared(spine, "into-sw", "from-sw", pivot="en")
     scores = {one.campaign: one.under("cs").value for one in view.systems}
     assert scores == {"into-sw": 2.0, "from-sw": 5.0}
-    told = "sw: raters of one key in several campaigns count as different people, because their accounts are not linked"
-    assert f"{told}: rater:s" in view.warnings
+    told = "sw: raters with the same key in several campaigns count as different people because"
+    assert f"{told} their accounts are not linked: rater:s" in view.warnings
     assert not any(
-        "of one key" in one for one in compared(spine, "into-sw", "from-sw", pivot="en", pool="campaign").warnings
+        "with the same key" in one
+        for one in compared(spine, "into-sw", "from-sw", pivot="en", pool="campaign").warnings
     )
 
 

@@ -129,4 +129,4 @@ def test_documents_that_each_have_a_rater_of_their_own_are_left_out_and_as_many_
     given = work(5, raters=8, documents=8)
     assert "document" not in dict(fitted(given).left_out)
     told = dict(fitted(replace(given, document=given.rater)).left_out)
-    assert told["document"].startswith("cannot be told from raters")
+    assert told["document"].startswith("confounded with raters")

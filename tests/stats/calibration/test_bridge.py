@@ -44,8 +44,8 @@ def test_a_score_goes_down_as_a_penalty_goes_up() -> None:
 @pytest.mark.parametrize(
     ("x", "document", "why"),
     [
-        ([], [], "no output is judged in both"),
-        ([1, 1, 1], [0, 1, 2], "one of the two scores does not vary"),
+        ([], [], "no output was judged in both"),
+        ([1, 1, 1], [0, 1, 2], "one of the two scores is constant"),
         ([1, 2, 3], [0, 0, 1], "fewer than 4 documents: none can be held out"),
     ],
 )

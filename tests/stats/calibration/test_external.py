@@ -43,7 +43,7 @@ def test_r_squared_of_the_published_table_is_r_times_r(r: float, square: float) 
 def test_few_or_constant_pairs_are_told() -> None:
     rng = np.random.default_rng(1)
     assert followed(np.ones(1), np.ones(1), rng=rng).why == "a correlation needs two language pairs"
-    assert followed(np.arange(5.0), np.ones(5), rng=rng).why == "one of the two scores does not vary"
+    assert followed(np.arange(5.0), np.ones(5), rng=rng).why == "one of the two scores is constant"
     three = followed(np.arange(3.0), np.array([1.0, 2, 4]), rng=rng)
     assert (three.split_half, three.why) == (None, "halves need 4 language pairs")
     assert three.pearson is not None

@@ -43,7 +43,7 @@ def test_anchors_whose_kinds_part_or_that_are_few_link_nothing() -> None:
     assert link(world(rng), "mean", draws=300, level=0.95, rng=rng).why is None
     parted = link(world(rng, kind=1.0), "mean", draws=300, level=0.95, rng=rng)
     assert parted.by_kind == pytest.approx(1.0, abs=0.2)
-    assert "human translations" in (parted.why or "")
+    assert "machine translations" in (parted.why or "")
     few = link(world(rng, n=FEWEST - 1), "mean", draws=300, level=0.95, rng=rng)
     assert "fewer than 20" in (few.why or "")
 
@@ -53,5 +53,5 @@ def test_no_anchor_and_constant_anchors_are_told() -> None:
     empty = Anchored(none, none, none.astype(np.int32), none.astype(np.bool_))
     assert link(empty, "mean", draws=10, level=0.95, rng=rng).why == "no item is judged in both campaigns"
     flat = Anchored(np.ones(30), np.ones(30), np.arange(30, dtype=np.int32), np.zeros(30, dtype=np.bool_))
-    assert "do not vary" in (link(flat, "mean_sigma", draws=10, level=0.95, rng=rng).why or "")
+    assert "constant scores" in (link(flat, "mean_sigma", draws=10, level=0.95, rng=rng).why or "")
     assert link(flat, "mean", draws=10, level=0.95, rng=rng).intercept == 0.0

@@ -166,7 +166,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     ("ratings", "why"),
     [
         (crossed(1).where(np.zeros(len(crossed(1)), dtype=bool)), "no ratings"),
-        (crossed(1).with_score(np.full(len(crossed(1)), 3.0)), "every rating of a system is the same"),
+        (crossed(1).with_score(np.full(len(crossed(1)), 3.0)), "each system has constant ratings"),
         (crossed(1, documents=1, segments=1, ratings=1), "no more ratings than systems"),
     ],
 )

@@ -109,7 +109,9 @@ def test_intervals_of_new_raters_hold_in_many_campaigns(raters: int, favour: flo
 def test_few_raters_are_warned_of(raters: int) -> None:
     found = rank(campaign(np.random.default_rng(2), raters=raters), PLAIN)
     told = [
-        one for one in found.warnings if "raters: tests and intervals are of these raters" in one or "one rater:" in one
+        one
+        for one in found.warnings
+        if "raters: tests and intervals hold for these raters only" in one or "one rater:" in one
     ]
     assert len(told) == (raters < 5)
     assert (only_pair(found).new_raters_interval is None) == (raters == 1)
@@ -124,7 +126,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     names = tuple(f"t{int(key[1:]) % topics}" for key in rows.labels.documents)
     ones = np.ones(len(names), dtype=np.int32)
     found = rank(rows, PLAIN, Documents(names, ("test",) * len(names), ones, ones))
-    assert any("go by the interval for new domains" in one for one in found.warnings) == told
+    assert any("use the interval for new domains" in one for one in found.warnings) == told
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)
     if topics == 5:

@@ -130,10 +130,10 @@ def test_the_median_over_raters_is_averaged_over_segments(raters: int) -> None:
 
 def test_legacy_tests_say_what_is_wrong_with_them() -> None:
     lost = (
-        "Stouffer's combination of two-sided p-values loses direction, so domains that contradict each other add up "
-        "to a claim: compare the p-value that keeps the direction"
+        "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up "
+        "to a claim: check the signed p-value"
     )
-    twice = "the smaller p of two tests has two chances to reject: more false claims than alpha"
+    twice = "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha"
     ratings = campaign()
     assert lost in rank(ratings, WMT24, documents()).warnings
     assert lost not in rank(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings

@@ -186,7 +186,7 @@ def test_without_ratings_there_is_no_ranking_and_it_says_so(recipe: Recipe) -> N
     ratings = campaign()
     ranking = rank(ratings.where(np.zeros(len(ratings), dtype=bool)), recipe)
     assert (ranking.systems, ranking.pairs, ranking.n_ratings) == ((), (), 0)
-    assert ranking.warnings == ("nothing is rated yet that this recipe counts",)
+    assert ranking.warnings == ("there are no ratings yet that this recipe counts",)
 
 
 @pytest.mark.parametrize("recipe", EVERY, ids=lambda r: r.name)

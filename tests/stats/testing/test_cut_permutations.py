@@ -25,16 +25,16 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def told(recipe: Recipe, *, documents: int = 20, systems: int = 9) -> list[str]:
     """The warnings about the number of permutations."""
     found = rank(campaign(systems=systems, documents=documents), recipe).warnings
-    return [text for text in found if "were drawn, the most" in text]
+    return [text for text in found if "were drawn, the maximum" in text]
 
 
 def test_a_number_of_permutations_that_was_cut_is_told_with_the_one_it_should_be() -> None:
     # ⌈20·36/.05⌉
     asked = "this number of pairs and alpha 0.05 ask for 14,400"
     for recipe in (RECOMMENDED, replace(RECOMMENDED, adjust="bh")):
-        assert told(recipe) == [f"12,000 permutations were drawn, the most there are; {asked}"]
+        assert told(recipe) == [f"12,000 permutations were drawn, the maximum there are; {asked}"]
     bootstrap = replace(RECOMMENDED, test="bootstrap")
-    assert told(bootstrap) == [f"12,000 bootstrap samples were drawn, the most there are; {asked}"]
+    assert told(bootstrap) == [f"12,000 bootstrap samples were drawn, the maximum there are; {asked}"]
 
 
 def test_enough_permutations_are_not_told() -> None:

@@ -42,7 +42,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the upright line is what is promised")
+        sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value")
         y = HEAD + 6
         for heading, rows in groups.items():
             sheet.text(MARGIN, y + 16, heading, bold=True)

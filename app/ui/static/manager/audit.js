@@ -19,7 +19,7 @@ async function more(cursor) {
     [t("When"), (one) => moment(one.at)], [t("Campaign"), (one) => one.campaign], [t("Who"), (one) => one.actor], [t("What"), (one) => foreign(one.action)],
     [t("More"), (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join("; "), "text"],
   ], found), next ? h("p", { class: "actions" }, older) : null,
-  h("p", { class: "words" }, t("Each row seals those before it; plumbline audit --check names one that was changed.")),
+  h("p", { class: "words" }, t("Each row seals the previous ones; plumbline audit --check names any row that was changed.")),
   fetched([listed(main.dataset.campaign ? `/v1/audit?${new URLSearchParams({ campaign: main.dataset.campaign })}` : "/v1/audit")]));
 }
 

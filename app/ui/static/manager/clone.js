@@ -22,8 +22,8 @@ async function clone() {
 function taken({ judgments, raters, left, data_version: version }) {
   const reasons = Object.entries(left);
   return [
-    h("p", {}, count(judgments, "{n} judgment was taken over.", "{n} judgments were taken over."), " ",
-      count(raters, "{n} rater was not known before.", "{n} raters were not known before."), " ", t("Data version {n}.", { n: figure(version) })),
+    h("p", {}, count(judgments, "{n} judgment was copied.", "{n} judgments were copied."), " ",
+      count(raters, "{n} rater is new.", "{n} raters are new."), " ", t("Data version {n}.", { n: figure(version) })),
     reasons.length ? table(t("What stayed behind"), [[t("Why"), (row) => foreign(row[0])], [t("Judgments"), (row) => figure(row[1]), "right"]], reasons) : null,
   ];
 }

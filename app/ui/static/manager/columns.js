@@ -12,10 +12,10 @@ const MEANINGS = {
   document: t("document"),
   position: t("number of the segment"),
   source: t("source"),
-  reference: t("a reference, named as the column"),
+  reference: t("a reference, named after the column"),
   system: t("name of the system"),
   target: t("output of that system"),
-  output: t("outputs of one system, named as the column"),
+  output: t("outputs of one system, named after the column"),
   domain: t("domain"),
   rater: t("rater"),
   score: t("score"),
@@ -69,7 +69,7 @@ export function chooseColumns(place, found) {
     return h("th", { scope: "col" }, h("label", { for: id, dir: "auto" }, name || "–"), h("br"), choice);
   });
   const rows = found.rows.map((cells) => h("tr", {}, found.header.map((_, n) => h("td", { class: "text", dir: "auto" }, cells[n] ?? ""))));
-  const label = t("The first rows, and what each column holds");
+  const label = t("The first rows, and the meaning of each column");
   fill(place, h("h2", {}, label), h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label },
     h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))));
 }

@@ -5,9 +5,9 @@ import { t } from "../shared/messages.js";
 import { figure, moment } from "./parts.js";
 
 const verdict = ({ on_time: onTime, tasks_left: left }) => {
-  if (onTime === null) return t("whether in time is not known yet");
+  if (onTime === null) return t("too early to tell");
   if (left === 0) return t("all is handed in");
-  return onTime ? t("in time, if raters go on so") : t("too late, if raters go on so");
+  return onTime ? t("on time at the current pace") : t("late at the current pace");
 };
 
 // Of a list: when, and whether it will be met.
@@ -20,6 +20,6 @@ export function held(deadline) {
 export function fact(deadline) {
   if (!deadline) return null;
   const { tasks_a_day: needed, tasks_left: left } = deadline;
-  const pace = left === 0 ? "" : needed === null ? t("it is over") : t("{n} tasks a day are needed", { n: figure(needed, 1) });
+  const pace = left === 0 ? "" : needed === null ? t("it is over") : t("{n} tasks per day needed", { n: figure(needed, 1) });
   return [t("Deadline"), moment(deadline.at), [verdict(deadline), pace].filter(Boolean).join("; ")];
 }

@@ -33,7 +33,7 @@ function fromFields() {
     design = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The design is no JSON: {why}", { why: error.message }));
+    say(said, t("The design is not valid JSON: {why}", { why: error.message }));
     return;
   }
   for (const field of form.querySelectorAll("[data-path]")) {
@@ -51,7 +51,7 @@ async function compile(dryRun) {
     body = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The design is no JSON: {why}", { why: error.message }));
+    say(said, t("The design is not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await settled(() => change("POST", `${api}/plan?dry_run=${dryRun}`, { body, said, timeout: LONG }), { place, said });
@@ -61,7 +61,7 @@ async function compile(dryRun) {
 function together(report) {
   return [
     h("h3", {}, t("Items of each system by rater")), shaded(t("Items of each system by rater"), t("Rater"), report.rater_system),
-    h("h3", {}, t("Tasks that have both systems")), shaded(t("Tasks that have both systems"), t("System"), report.system_system),
+    h("h3", {}, t("Tasks that contain both systems")), shaded(t("Tasks that contain both systems"), t("System"), report.system_system),
   ];
 }
 
@@ -77,7 +77,7 @@ function places(found) {
 
 function ahead({ forecast, srp }) {
   return [
-    [t("Smallest difference that is found"), forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? foreign(forecast.reason) : t("with 80 % power")],
+    [t("Smallest detectable difference"), forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? foreign(forecast.reason) : t("with 80 % power")],
     [t("Forecast SRP"), srp.value === null ? NONE : figure(srp.value, 2), srp.value === null ? foreign(srp.reason)
       : t("{n} of {total} pairs significant", { n: figure(srp.mean_significant_pairs, 1), total: figure(srp.pairs) })],
   ];
@@ -87,14 +87,14 @@ function draw(plan) {
   const { report, version } = plan;
   const frozen = version !== null;
   fill(place,
-    h("h2", {}, frozen ? t("Plan {version}, frozen", { version }) : t("The plan as it would be")),
+    h("h2", {}, frozen ? t("Plan {version}, frozen", { version }) : t("Preview of the plan")),
     plan.stale?.length ? h("p", { class: "note" }, `${t("Since it was compiled:")} `, foreign(`${plan.stale.join("; ")}.`)) : null,
     facts([
       [t("Tasks"), figure(report.total.tasks)], [t("Items"), figure(report.total.items)], [t("Segments"), figure(report.total.segments)],
       [t("Hours"), figure(report.total.hours, 1), t("expected, over all raters")],
       [t("Balance"), figure(report.balance.normalized_entropy, 3), t("normalized entropy")],
       [t("Controls"), report.controls ? percent(report.controls.mean_share) : t("none"), report.controls ? t("at least {share} of a task", { share: percent(report.controls.least_share) }) : null],
-      [t("Systems in one task"), percent(report.least_together), t("of the pair that meets least")],
+      [t("Systems in one task"), percent(report.least_together), t("for the pair that meets least often")],
       ...ahead(report),
     ]),
     report.unmet.map((one) => h("p", { class: "note" }, `${t("Not met:")} `, foreign(`${one.what}: ${one.why}`))),
@@ -109,7 +109,7 @@ function draw(plan) {
     ], report.raters),
     places(report.controls?.places),
     together(report),
-    report.recommendations.length ? [h("h3", {}, t("Recommendations that it does not follow")), table(t("Recommendations that it does not follow"), [
+    report.recommendations.length ? [h("h3", {}, t("Recommendations that this design does not follow")), table(t("Recommendations that this design does not follow"), [
       [t("Recommendation"), (one) => foreign(one.recommendation), "text"], [t("Instead"), (one) => foreign(one.instead), "text"], [t("Cost"), (one) => foreign(one.cost), "text"],
     ], report.recommendations)] : null,
     h("p", { class: "words" }, t("Seed {seed}, {hash}, data version {version}.", { seed: plan.seed, hash: plan.hash, version: figure(plan.data_version) })),
@@ -131,5 +131,5 @@ $("[data-look]", form).addEventListener("click", (event) => resting(event.curren
 await reading(place, async () => {
   const now = await get(`${api}/plan`, { absent: null });
   if (now && Object.keys(now.report).length) draw(now);
-  else fill(place, h("p", {}, t("There is no plan yet. Look at one before it is frozen: nothing is spent by looking.")));
+  else fill(place, h("p", {}, t("There is no plan yet. Preview one before you freeze it; a preview costs nothing.")));
 })();

@@ -17,7 +17,7 @@ const SUGGESTED = 200; // others can be typed
 const LISTS = { rater: "raters", system: "systems", document: "documents", task: "tasks" };
 const KEYS = { task: "task" };
 const WHAT = { rater: t("rater"), system: t("system"), document: t("document"), task: t("task") };
-const CHANGES = { reversed: t("the better one is the other"), significance: t("significance"), order: t("order") };
+const CHANGES = { reversed: t("the order is reversed"), significance: t("significance"), order: t("order") };
 
 async function offer() {
   const what = form.elements.what.value;
@@ -40,12 +40,12 @@ function effect(body) {
     h("h2", {}, t("What it would do")),
     h("p", {}, t("{before} ratings before, {after} after.", n), " ",
       h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays."))),
-    h("p", {}, body.pairs.length ? count(body.pairs.length, "{n} pair is judged otherwise.", "{n} pairs are judged otherwise.") : t("No pair is judged otherwise.")),
+    h("p", {}, body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")),
     warned(body.warnings),
     table(t("Ranking before and after"), [
       [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
     ], body.systems),
-    body.pairs.length ? table(t("Pairs that are judged otherwise"), [
+    body.pairs.length ? table(t("Pairs that change"), [
       [t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => CHANGES[one.change] ?? one.change],
     ], body.pairs) : null,
     table(t("Forecast SRP"), [[t("Forecast SRP"), (row) => row[0]], ["", (row) => row[1], "text"]].map(([head, ...rest]) => [head || t("Value"), ...rest]),

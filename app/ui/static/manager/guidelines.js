@@ -40,7 +40,7 @@ class Texts {
   another() {
     const language = this.code.value.trim();
     const there = [...this.fields.querySelectorAll("textarea")].some((one) => one.dataset.language === language);
-    if (!CODE.test(language) || there) return say(this.said, there ? t("There is a text in {language} already.", { language }) : t("A language is a code such as de or zh-Hans."));
+    if (!CODE.test(language) || there) return say(this.said, there ? t("A text in {language} already exists.", { language }) : t("Enter the language as a code such as de or zh-Hans."));
     this.said.textContent = "";
     this.code.value = "";
     this.field(language, "");
@@ -49,7 +49,7 @@ class Texts {
 
   async save() {
     const written = [...this.fields.querySelectorAll("textarea")].filter((one) => one.value.trim());
-    if (!written.length) return say(this.said, t("Write a text in one language at least."));
+    if (!written.length) return say(this.said, t("Write a text in at least one language."));
     const body = Object.fromEntries(written.map((one) => [one.dataset.language, one.value]));
     if (await change("PUT", `${api}/${this.kind}`, { body, said: this.said })) location.reload();
     return undefined;

@@ -39,7 +39,7 @@ function end(one) {
   const then = async () => {
     if (await change("DELETE", `${api}/invitations/${one.invitation}`, { said })) await show();
   };
-  const ask = () => sure(t("End this invitation?"), t("Nobody new can come by it; who came stays."), t("End it"), then);
+  const ask = () => sure(t("End this invitation?"), t("Nobody else can use it. Raters who have joined stay enrolled."), t("End it"), then);
   return button(t("End …"), ask, { class: "quiet", "aria-label": t("End the invitation of {when}", { when: moment(one.created_at) }) });
 }
 
@@ -68,7 +68,7 @@ const completions = reading($("#completions"), async () => {
   fill($("#completions"), found.length ? table(t("Codes of completion"), [
     [t("Handed in"), (one) => moment(one.handed_in_at)], [t("Rater"), (one) => one.rater], [t("Id on the platform"), (one) => one.external_id],
     [t("Code"), (one) => one.code], [t("Platform"), (one) => one.platform],
-  ], found) : h("p", {}, t("No task is handed in yet.")), handedIn.rest(completions),
+  ], found) : h("p", {}, t("No task has been handed in yet.")), handedIn.rest(completions),
   h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/completions` }, "JSON")));
 });
 

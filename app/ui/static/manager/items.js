@@ -104,7 +104,7 @@ async function tried(work) {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    if (error instanceof Unreachable) say(said, t("The server cannot be reached. The button asks again."));
+    if (error instanceof Unreachable) say(said, t("The server cannot be reached. Press the button to try again."));
     else tell(said, error.message);
     return null;
   } finally {

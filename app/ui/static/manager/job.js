@@ -16,7 +16,7 @@ const address = `/v1/jobs/${place.dataset.job}`;
 function ended(job) {
   cancel?.remove();
   if (job.state === "done") return location.reload();
-  fill(told, job.state === "cancelled" ? t("Cancelled. Parts that are computed are kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
+  fill(told, job.state === "cancelled" ? t("Cancelled. The parts already computed are kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
   bar.remove();
   return place.append(h("p", {}, h("a", { class: "button", href: location.href, onclick: asks }, t("Ask again"))));
 }

@@ -33,7 +33,7 @@ function cancel(job) {
   const end = async () => {
     if (await change("DELETE", `/v1/jobs/${job.job}`, { said })) await look();
   };
-  const ask = () => sure(t("Cancel this job?"), t("Nothing of it is kept; asked again it begins anew."), t("Cancel it"), end);
+  const ask = () => sure(t("Cancel this job?"), t("Nothing is kept. Requesting the report again starts a new job."), t("Cancel it"), end);
   return button(t("Cancel …"), ask, { class: "quiet", "aria-label": t("Cancel the job for {kind}", { kind: job.kind }) });
 }
 
@@ -79,7 +79,7 @@ function further() {
 
 async function show() {
   const found = await asked.read();
-  if (!found.length) fill(place, h("p", {}, t("Nothing was computed yet that takes long. Stability, validation and the planner do.")));
+  if (!found.length) fill(place, h("p", {}, t("There are no long computations yet. Stability, validation and the planner create them.")));
   else {
     body ??= frame();
     const lines = found.map(update);

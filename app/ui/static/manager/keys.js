@@ -10,7 +10,7 @@ export function checkKey(form) {
   input.addEventListener("invalid", (event) => {
     if (!input.validity.patternMismatch) return;
     event.preventDefault();
-    say(said, t("This cannot be a key: only letters, digits and . _ ~ : @ + - are allowed, and no space."));
+    say(said, t("This is not a valid key. Use only letters, digits and . _ ~ : @ + -, without spaces."));
     input.focus();
   });
 }

@@ -22,9 +22,9 @@ function tolerances(measures, given) {
     const id = fresh("within");
     const now = given ? given[name] ?? "" : within ?? "";
     const input = h("input", { id, inputmode: "decimal", autocomplete: "off", value: String(now) });
-    return { name, input, element: h("div", { class: "field" }, h("label", { for: id }, t("How far off “{measure}” may be", { measure: name })), input) };
+    return { name, input, element: h("div", { class: "field" }, h("label", { for: id }, t("Tolerance for “{measure}”", { measure: name })), input) };
   });
-  const help = h("p", { class: "help" }, t("What is left empty is not compared."));
+  const help = h("p", { class: "help" }, t("Empty fields are not compared."));
   return { parts, element: h("div", {}, h("div", { class: "fields" }, parts.map((part) => part.element)), help) };
 }
 
@@ -49,8 +49,8 @@ class Item {
     this.legend = h("legend", {});
     this.source = field(t("Source"), given.source);
     this.text = field(t("Output that is judged"), given.text);
-    this.question = field(t("Question (may be left out)"), given.question, { rows: 1 });
-    this.reasons = field(t("Why it is so, one a line, as en: …"), reasonsAs(given.reasons));
+    this.question = field(t("Question (optional)"), given.question, { rows: 1 });
+    this.reasons = field(t("Explanation, one language per line, for example en: …"), reasonsAs(given.reasons));
     if (kind === "choice") {
       this.choices = field(t("Choices, one a line"), (given.choices ?? []).join("\n"), { rows: 3 });
       this.choice = field(t("The right one"), given.choice, { rows: 1 });

@@ -13,7 +13,7 @@ const list = (texts) => (texts.length ? h("ul", {}, texts.map((text) => h("li", 
 
 function choices(recipe) {
   const rows = Object.entries(recipe).map(([name, value]) => [name, value === null ? null : typeof value === "object" ? JSON.stringify(value) : String(value)]);
-  return h("details", {}, h("summary", {}, t("Every choice of the recipe")), table(t("Every choice of the recipe"), [[t("Choice"), (row) => row[0]], [t("Value"), (row) => row[1], "text"]], rows));
+  return h("details", {}, h("summary", {}, t("All options of the recipe")), table(t("All options of the recipe"), [[t("Choice"), (row) => row[0]], [t("Value"), (row) => row[1], "text"]], rows));
 }
 
 function entry(one) {
@@ -33,7 +33,7 @@ function entry(one) {
 
 function draw(chain) {
   fill(place,
-    chain.preregistered ? h("p", {}, t("This analysis was registered before the first judgment.")) : h("p", { class: "note" }, t("It was locked after the first judgment: this is no pre-registration.")),
+    chain.preregistered ? h("p", {}, t("This analysis was registered before the first judgment.")) : h("p", { class: "note" }, t("The analysis was locked after the first judgment, so it is not a pre-registration.")),
     chain.intact ? null : h("p", { class: "note" }, t("Warning: an entry was changed after it was sealed.")),
     [...chain.entries].reverse().map(entry),
     h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/lock` }, "JSON")));
@@ -49,7 +49,7 @@ const show = reading(place, async () => {
   const chain = await get(`${api}/lock`, { absent: null });
   if (chain) draw(chain);
   else {
-    fill(place, h("p", {}, t("Nothing is locked. A ranking says so, too.")));
+    fill(place, h("p", {}, t("Nothing is locked. Rankings state this.")));
     if (form) $("#change").open = true;
   }
 });

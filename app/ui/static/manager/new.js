@@ -25,7 +25,7 @@ async function make() {
     given = body();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The options are no JSON: {why}", { why: error.message }));
+    say(said, t("The options are not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await change("POST", "/v1/campaigns", { body: given, said, key: idempotencyKey() });

@@ -49,7 +49,7 @@ function whole(progress) {
       [t("Open flags"), MANAGES ? h("a", { href: `${here}/problems` }, figure(progress.open_flags)) : figure(progress.open_flags)],
       balance && [t("Balance"), figure(balance.normalized_entropy, 3), balance.planned === null ? null : t("planned {figure}", { figure: figure(balance.planned, 3) })],
       groups && [t("Groups"), t("{n} finished", { n: figure(groups.finished) }),
-        t("{half} half done, {untouched} untouched", { half: figure(groups.half_done), untouched: figure(groups.untouched) })],
+        t("{half} started, {untouched} not started", { half: figure(groups.half_done), untouched: figure(groups.untouched) })],
     ].filter(Boolean)),
   ];
 }
@@ -151,7 +151,7 @@ const take = (button) => resting(button, async () => {
 for (const button of document.querySelectorAll("[data-step]")) {
   button.addEventListener("click", () => {
     if (button.dataset.step !== "close") take(button);
-    else sure(t("Close the campaign?"), t("No task takes a judgment any more."), t("Close it"), () => take(button));
+    else sure(t("Close the campaign?"), t("All tasks are closed for judging."), t("Close it"), () => take(button));
   });
 }
 

@@ -34,10 +34,10 @@ function ask(title, label, name, then) {
 const answerFlag = (one) => ask(t("Answer a flag"), t("To {rater}: {reason}", { rater: one.rater, reason: reasonOf(one) }), t("Answer"),
   (answer, said) => change("POST", `${api}/flags/${one.flag}/answer`, { body: { answer }, said }));
 
-const accept = (one) => ask(t("Accept a dispute"), t("Why {n} minutes are paid to {rater}", { n: figure(one.seconds / 60), rater: one.rater }), t("Accept"),
+const accept = (one) => ask(t("Accept a dispute"), t("Reason for paying {n} minutes to {rater}", { n: figure(one.seconds / 60), rater: one.rater }), t("Accept"),
   (reason, said) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, said }));
 
-const refuse = (one) => ask(t("Refuse a dispute"), t("Why nothing is paid to {rater}", { rater: one.rater }), t("Refuse"),
+const refuse = (one) => ask(t("Refuse a dispute"), t("Reason for paying nothing to {rater}", { rater: one.rater }), t("Refuse"),
   (reason, said) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, said }));
 
 function where(one) {
@@ -64,8 +64,8 @@ function steps(one) {
 }
 
 function hours(found) {
-  if (!found.length) return h("p", {}, t("Nothing was said about hours."));
-  return table(t("What was said about hours"), [
+  if (!found.length) return h("p", {}, t("There are no messages about hours."));
+  return table(t("Messages about hours"), [
     [t("When"), (one) => moment(one.at)], [t("Rater"), (one) => one.rater], [t("Minutes"), (one) => figure(one.seconds / 60, 1), "right"],
     [t("Reason"), (one) => one.reason, "text"], [t("Answer"), steps],
   ], found);

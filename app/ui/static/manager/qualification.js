@@ -57,7 +57,7 @@ const results = reading(place, async () => {
     [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Attempts"), (one) => figure(one.attempts), "right"],
     [t("Best"), (one) => percent(one.best), "right"], [t("Outcome"), outcome, "text"], [t("When"), (one) => moment(one.at)],
     [t("What to do"), (one) => (one.passed ? null : button(t("Spare the test …"), () => waive(one), { class: "quiet", "aria-label": t("Spare {rater} the test", { rater: one.rater }) }))],
-  ], found) : h("p", {}, items.items.length ? t("Nobody is enrolled yet.") : t("There is no test yet: raters get tasks without one.")), takers.rest(results),
+  ], found) : h("p", {}, items.items.length ? t("Nobody is enrolled yet.") : t("There is no test yet, so raters get tasks right away.")), takers.rest(results),
   items.items.length ? fetched([[t("The test as JSON"), `${api}/qualification`], [t("Who passed, as JSON"), listed(takers.path)[1]]]) : null);
 });
 

@@ -40,7 +40,7 @@ function evidence(found, standing) {
 
 function copied(found) {
   if (!found.length) return null;
-  return [h("h2", {}, t("Raters whose answers are too much alike")), table(t("Raters whose answers are too much alike"), [
+  return [h("h2", {}, t("Raters with suspiciously similar answers")), table(t("Raters with suspiciously similar answers"), [
     [t("Raters"), (one) => one.raters.join(" / ")], [t("Outputs that both judged"), (one) => figure(one.n), "right"], [t("Equal scores"), (one) => percent(one.equal), "right"],
     [t("Distance (chance is 1)"), (one) => figure(one.distance, 2), "right"], [t("Usual distance"), (one) => figure(one.usual, 2), "right"], [t("q"), (one) => figure(one.q_value, 4), "right"],
   ], found)];
@@ -60,12 +60,12 @@ function effect(body) {
   return [
     h("p", {}, `${t("{before} ratings before, {after} after.", { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) })} `,
       h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays.")),
-      ` ${body.pairs.length ? count(body.pairs.length, "{n} pair is judged otherwise.", "{n} pairs are judged otherwise.") : t("No pair is judged otherwise.")}`),
+      ` ${body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")}`),
     warned(body.warnings),
     table(t("Ranking before and after"), [
       [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
     ], body.systems),
-    body.pairs.length ? table(t("Pairs that are judged otherwise"), [[t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => foreign(one.change)]], body.pairs) : null,
+    body.pairs.length ? table(t("Pairs that change"), [[t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => foreign(one.change)]], body.pairs) : null,
   ];
 }
 

@@ -17,7 +17,7 @@ const UNITS = { items: (n) => t("{n} items", { n }), segments: (n) => t("{n} seg
 const place = $("#raters");
 const show = reading(place, async () => {
   const found = await enrolled.read();
-  fill(place, found.length ? list(found) : h("p", {}, manages ? t("Nobody is enrolled yet. Enrol raters above, by keys that tell nobody who they are.") : t("Nobody of your team is enrolled yet.")), enrolled.rest(show), fetched([listed(enrolled.path)]));
+  fill(place, found.length ? list(found) : h("p", {}, manages ? t("Nobody is enrolled yet. Enrol raters above, using keys that do not reveal who they are.") : t("Nobody in your team is enrolled yet.")), enrolled.rest(show), fetched([listed(enrolled.path)]));
 });
 
 function list(found) {
@@ -45,7 +45,7 @@ function steps(one) {
   const next = one.state === "active" ? "paused" : "active";
   const label = next === "paused" ? t("Pause") : t("Go on");
   const step = button(label, () => resting(step, () => set(one, next)), { class: "quiet", "aria-label": `${label}: ${one.key}` });
-  const leave = button(t("Has left"), () => sure(t("{rater} has left", { rater: one.key }), t("The link ends, and a replan gives what is open to others. What was judged stays. You can take it back under “What to do”."), t("Has left"), () => resting(leave, () => set(one, "left"))), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
+  const leave = button(t("Has left"), () => sure(t("{rater} has left", { rater: one.key }), t("The link stops working, and a replan gives open work to others. Existing judgments stay. You can undo this under “What to do”."), t("Has left"), () => resting(leave, () => set(one, "left"))), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
   return h("span", { class: "actions" }, link, step, leave);
 }
 
@@ -98,7 +98,7 @@ async function linksForAll() {
   }
   const file = URL.createObjectURL(await answer.blob());
   const link = h("a", { class: "button", href: file, download: `${main.dataset.campaign}-links.csv` }, t("Save the links"));
-  fill(made, h("p", {}, `${t("New links are made; those before have ended.")} `), h("p", {}, link));
+  fill(made, h("p", {}, `${t("New links were created; previous links no longer work.")} `), h("p", {}, link));
 }
 
 $("#enrol")?.addEventListener("submit", (event) => {

@@ -41,7 +41,7 @@ function bound(one) {
   const id = fresh("capacity");
   const input = h("input", { id, inputmode: "numeric", pattern: "[0-9]*", autocomplete: "off", value: one.capacity === null ? "" : String(one.capacity) });
   const unit = h("select", { id: fresh("unit"), "aria-label": t("Counted in") }, [["items", t("items")], ["segments", t("segments")], ["words", t("words")]].map(([value, name]) => h("option", { value, selected: value === one.capacity_unit }, name)));
-  const inside = h("form", { class: "field" }, h("label", { for: id }, t("The most that they will do; empty for no bound")), input, unit, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Save"))));
+  const inside = h("form", { class: "field" }, h("label", { for: id }, t("Maximum amount of work; empty for no limit")), input, unit, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Save"))));
   const box = dialog(t("Capacity of {rater}", { rater: one.key }), inside, { closeLabel: t("Back") });
   inside.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -51,7 +51,7 @@ function bound(one) {
 }
 
 function leave(one) {
-  sure(t("Has {rater} left?", { rater: one.key }), t("Their link ends. What they handed in counts; the rest goes to others with the new plan."), t("They have left"), () => enrol(one, { state: "left" }));
+  sure(t("Has {rater} left?", { rater: one.key }), t("Their link stops working. Work they handed in counts; the rest goes to others with the new plan."), t("They have left"), () => enrol(one, { state: "left" }));
 }
 
 function raterSteps(one) {
@@ -81,13 +81,13 @@ function systems(found) {
     : button(t("Takes part"), () => turn(one), { class: "quiet", "aria-label": t("{system} takes part", { system: one.key }) }));
   return [h("h2", {}, t("Systems")), table(t("Systems"), [
     [t("System"), (one) => one.name], [t("State"), (one) => STATES[one.state] ?? one.state], [t("In the plan"), (one) => (ranked.has(one.key) ? t("yes") : t("no"))], [t("What to do"), step],
-  ], found), h("p", {}, h("a", { href: `${here}/texts` }, t("Add a system that came late, or documents")))];
+  ], found), h("p", {}, h("a", { href: `${here}/texts` }, t("Add a late system or documents")))];
 }
 
 function documents(found) {
   const legend = h("legend", {}, t("Documents to take in"));
   const fresh_ = found.filter((one) => one.kind === "test" && !inPlan.has(one.key));
-  if (!fresh_.length) return h("p", { class: "quiet" }, t("No document is there that the plan does not know."));
+  if (!fresh_.length) return h("p", { class: "quiet" }, t("The plan already covers all documents."));
   return h("fieldset", { class: "boxes" }, legend, fresh_.map((one) => h("label", {}, h("input", { type: "checkbox", name: "document", value: one.key, checked: true }), one.name)));
 }
 
@@ -127,13 +127,13 @@ function draw(found) {
   const { report, version, change: what } = found;
   const was = plan.report;
   const both = (before, after, digits = 0) => t("{before} → {after}", { before: figure(before, digits), after: figure(after, digits) });
-  fill(place, h("h2", {}, version === null ? t("What a new plan would move") : t("Plan {n} is in force", { n: figure(version) })),
+  fill(place, h("h2", {}, version === null ? t("Preview of the new plan") : t("Plan {n} is in force", { n: figure(version) })),
     moves(what), oneByOne(what),
     facts([
       [t("Tasks"), both(was.total.tasks, report.total.tasks)], [t("Items"), both(was.total.items, report.total.items)],
       [t("Hours"), both(was.total.hours, report.total.hours, 1), t("expected, over all raters")],
       [t("Balance"), both(was.balance.normalized_entropy, report.balance.normalized_entropy, 3), t("normalized entropy")],
-      [t("Systems in one task"), percent(report.least_together), t("of the pair that meets least")],
+      [t("Systems in one task"), percent(report.least_together), t("for the pair that meets least often")],
     ]),
     warned([...report.unmet.map((one) => `${one.what}: ${one.why}`), ...report.notes]), load(report),
     version === null ? inHand(found, "replan") : fetched([["JSON", `${api}/plan`]]));
@@ -153,12 +153,12 @@ const where = $("#now");
 const show = reading(where, async () => {
   plan = await get(`${api}/plan`, { absent: null });
   if (!plan) {
-    fill(where, h("p", {}, t("There is no plan to go on from."), " ", h("a", { href: `${here}/design` }, t("Make one"))));
+    fill(where, h("p", {}, t("There is no plan yet to change."), " ", h("a", { href: `${here}/design` }, t("Make one"))));
     return;
   }
   const [taking, there, texts] = [await people.read(), await all(`${api}/systems`), await all(`${api}/documents`)];
   fill(where, h("p", {}, t("Plan {n} of {when}.", { n: figure(plan.version), when: moment(plan.at) })),
-    plan.stale?.length ? h("p", { class: "note" }, t("Since it was compiled:"), " ", foreign(`${plan.stale.join("; ")}.`)) : h("p", {}, t("Nothing has changed since it was compiled.")),
+    plan.stale?.length ? h("p", { class: "note" }, t("Since it was compiled:"), " ", foreign(`${plan.stale.join("; ")}.`)) : h("p", {}, t("Nothing has changed since the plan was compiled.")),
     fetched([["JSON", `${api}/plan`]]),
     raters(taking), systems(there));
   fill($("#documents"), documents(texts));

@@ -47,7 +47,7 @@ async function save() {
     body = changed();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The settings are no JSON: {why}", { why: error.message }));
+    say(said, t("The settings are not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await patch(body);
@@ -69,7 +69,7 @@ async function patch(body) {
     return null;
   }
   if (answer.ok) return answer;
-  if (answer.status === 412) say(said, t("Somebody changed these settings meanwhile. Load the page again to see them."));
+  if (answer.status === 412) say(said, t("Somebody else has changed these settings. Reload the page to see them."));
   else tell(said, told(answer));
   return null;
 }

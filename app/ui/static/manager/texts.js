@@ -114,7 +114,7 @@ async function read(dryRun) {
   }
   const query = new URLSearchParams({ dry_run: dryRun, skip_bad_lines: form.elements.skip.checked });
   const refused = ({ status }) => {
-    if (status === 422) said.append("\n", h("span", { lang: language() }, t("Is the file of another format? Choose that above.")));
+    if (status === 422) said.append("\n", h("span", { lang: language() }, t("Is the file in another format? Choose it above.")));
   };
   const done = await change("POST", `${path}/commit?${query}`, { said, timeout: LONG, refused });
   if (!done) return;
@@ -169,7 +169,7 @@ function ingest(body) {
     ], body.systems),
     body.findings.length ? [h("h3", {}, t("To look at")), table(t("To look at"), [
       [t("What"), (one) => foreign(one.what), "text"], ["n", (one) => figure(one.n), "right"], [t("Where"), (one) => one.examples.join("; "), "text"],
-    ], body.findings)] : h("p", {}, t("Nothing to look at was found.")),
+    ], body.findings)] : h("p", {}, t("No problems were found.")),
     h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/reports/ingest` }, "JSON")),
   ];
 }

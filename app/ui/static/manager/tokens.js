@@ -45,7 +45,7 @@ function revoke(one) {
   const end = async () => {
     if (await change("DELETE", `/v1/tokens/${one.prefix}`, { said })) await show();
   };
-  return button(t("Revoke …"), () => sure(t("Revoke this token?"), t("It and all its sessions end at once, for good."), t("Revoke it"), end),
+  return button(t("Revoke …"), () => sure(t("Revoke this token?"), t("The token and all its sessions end at once. You cannot undo this."), t("Revoke it"), end),
     { class: "quiet", "aria-label": t("Revoke {token}", { token: one.prefix }) });
 }
 

@@ -27,7 +27,7 @@ function remove(one) {
   const end = async () => {
     if (await change("DELETE", path(one.key), { said: $("#said") })) await show();
   };
-  sure(t("Delete {key}?", { key: one.key }), t("Only a draft lets go of documents."), t("Delete it"), end);
+  sure(t("Delete {key}?", { key: one.key }), t("Documents can be removed only while the campaign is a draft."), t("Delete it"), end);
 }
 
 const steps = (one) => h("span", { class: "actions" },
@@ -38,7 +38,7 @@ const show = reading(place, async () => {
   const found = (await all(`${api}/documents`)).filter((one) => one.kind === "tutorial");
   fill(place, found.length ? table(t("Tutorial documents"), [
     [t("Document"), (one) => one.name], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
-  ], found) : h("p", {}, t("There is no tutorial yet: raters begin with their first task.")), fetched([listed(`${api}/documents`)]));
+  ], found) : h("p", {}, t("There is no tutorial yet, so raters start with their first task.")), fetched([listed(`${api}/documents`)]));
 });
 
 function segment({ source, text, question, payload, tolerance, reasons }, rest) {

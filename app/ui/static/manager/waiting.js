@@ -27,7 +27,7 @@ export async function settled(ask, { place, said }) {
   let answer = await ask();
   for (let asked = 1; answer?.status === 202; asked += 1) {
     if (asked > MOST_ASKED) {
-      say(said, t("This campaign changes faster than it can be computed. Pause it, or try again when it rests."));
+      say(said, t("This campaign is changing faster than the report can be computed. Pause the campaign, or try again when nobody is judging."));
       return null;
     }
     const job = await ended(answer.body, { place, said });

@@ -50,7 +50,7 @@ export function conflict(work, { task, place, payload, stored }) {
     clear(name);
   };
   const both = [
-    t("{place} was answered in another window, too.", { place: named(work, answer) }),
+    t("{place} was also answered in another window.", { place: named(work, answer) }),
     t("There: {said}", { said: told(stored.payload) }),
     t("Here: {said}", { said: told(payload) }),
   ];
@@ -69,8 +69,8 @@ export function earlier(outbox, { task, place, answer }) {
     clear(name);
   };
   const said = answer
-    ? t("An answer of an earlier task was not accepted: {why}", { why: why(answer) })
-    : t("An answer of an earlier task was given in another window, too, and that one stands.");
+    ? t("An answer in a previous task was not accepted: {why}", { why: why(answer) })
+    : t("An answer in a previous task was also given in another window; that one is kept.");
   notice(name, said, { close: false, actions: [button(t("Let this answer go"), letGo)] });
 }
 

@@ -64,7 +64,7 @@ const STATES = {
   empty: () => "",
   waiting: () => t("on its way"),
   saved: () => t("saved"),
-  conflict: () => t("said otherwise in another window"),
+  conflict: () => t("answered differently in another window"),
   refused: () => t("not accepted"),
 };
 

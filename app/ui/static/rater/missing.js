@@ -7,7 +7,7 @@ const MOST = 30;
 
 export function missingList(work, jump) {
   const missing = work.answers.missing;
-  if (!missing.length) return h("p", { class: "note" }, t("Nothing is missing any more."));
+  if (!missing.length) return h("p", { class: "note" }, t("Nothing is missing now."));
   const lines = missing.slice(0, MOST).map(
     (answer) => h("li", {}, button(named(work, answer), () => jump(answer), { class: "link" }), `: ${said(answer)}`),
   );
@@ -19,7 +19,7 @@ export function missingList(work, jump) {
 }
 
 function said(answer) {
-  if (answer.state === "conflict") return t("choose which of the two answers stands");
+  if (answer.state === "conflict") return t("choose which of the two answers to keep");
   if (answer.state === "refused") return t("was not accepted");
   return answer.lacks.join(", ") || t("not judged");
 }

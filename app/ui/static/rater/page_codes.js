@@ -10,7 +10,7 @@ const items = answer.body?.items ?? [];
 if (!answer.ok) fill($("#content"), h("p", {}, why(answer)));
 else if (!items.length) fill(
   $("#content"),
-  h("p", {}, t("You have handed in nothing yet. A code comes with each task that you hand in.")),
+  h("p", {}, t("You have not handed in a task yet. You get a code for each task you hand in.")),
 );
 else fill(
   $("#content"),

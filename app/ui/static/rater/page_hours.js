@@ -26,7 +26,7 @@ async function show() {
 
 function rule() {
   return [
-    t("Measured from what you do on the page. Reading counts:"),
+    t("Time is measured from your activity on the page. Reading counts:"),
     " ",
     t("a pause counts up to 30 seconds and 0.8 seconds for each word on the screen."),
   ];
@@ -60,7 +60,7 @@ const signed = (seconds) => (seconds < 0 ? "−" : "+") + duration(Math.abs(seco
 
 const KINDS = {
   adjustment: () => t("Adjusted by the manager"),
-  dispute: () => t("You said that time is missing"),
+  dispute: () => t("You reported missing time"),
   refusal: () => t("Refused by the manager"),
 };
 
@@ -77,7 +77,7 @@ function said(entries) {
       one.kind === "dispute" && !one.answered ? h("i", {}, " ", t("not answered yet")) : null,
     ),
   );
-  return h("section", {}, h("h2", {}, t("What was said about your hours")), h("ul", {}, lines));
+  return h("section", {}, h("h2", {}, t("Messages about your hours")), h("ul", {}, lines));
 }
 
 function disputeForm() {

@@ -18,11 +18,11 @@ const TO_DO_FIRST = { consent: `${home}/consent`, qualification: `${home}/test` 
 
 const WHY = {
   finished: () => t("There are no more tasks for you. Thank you."),
-  nothing_planned: () => t("No work is planned for you yet. Ask whoever gave you the link; this page asks again by itself."),
-  wait: () => t("There is no task right now; others are working on what is left. This page asks again by itself."),
-  paused: () => t("Your work is paused. Ask whoever gave you the link."),
-  capacity: () => t("You have judged as much as you agreed to. Thank you."),
-  not_enrolled: () => t("You are not enrolled in this campaign any more."),
+  nothing_planned: () => t("No work is planned for you yet. Ask the person who sent you the link. This page checks again automatically."),
+  wait: () => t("There is no task right now; others are working on the remaining ones. This page checks again automatically."),
+  paused: () => t("Your work is paused. Ask the person who sent you the link."),
+  capacity: () => t("You have judged as much as you agreed to do. Thank you."),
+  not_enrolled: () => t("You are no longer enrolled in this campaign."),
 };
 
 await loadMessages();
@@ -98,7 +98,7 @@ async function once(method, path) {
 function goOnWith({ task, forms }) {
   notice(
     "kept",
-    t("The server cannot be reached. This is your task as this browser kept it; what you judge is sent once it is back."),
+    t("The server cannot be reached. This is the copy of your task stored in this browser. Your judgments are sent when the connection returns."),
     { close: false },
   );
   begin(task, forms);
@@ -117,7 +117,7 @@ function first(version) {
   keep.put("guidelines", version);
   notice(
     "guidelines",
-    t("The guidelines were changed."),
+    t("The guidelines have changed."),
     { actions: [h("a", { href: `${home}/guidelines` }, t("Read them"))] },
   );
   return next();
@@ -130,7 +130,7 @@ function explainAnother(task) {
     notice(
       "another",
       t(
-        "Your time on the earlier task ran out, and it went on without you. What you judged there is kept. This is another task.",
+        "Your time on the previous task ran out, and somebody else continued it. Your judgments are kept. This is a new task.",
       ),
     );
   }

@@ -21,7 +21,7 @@ async function show() {
   if (test.passed) return fill($("#content"), h("p", { class: "big" }, t("You passed the test.")), onward());
   if (test.attempts_left === 0) return fill(
     $("#content"),
-    h("p", { class: "big" }, t("No attempt is left. Ask whoever gave you the link.")),
+    h("p", { class: "big" }, t("You have no attempts left. Ask the person who sent you the link.")),
   );
   return ask(test);
 }
@@ -41,7 +41,7 @@ function ask(test) {
   );
   const submit = button(t("Hand in the test"), async () => {
     const open = parts.findIndex((part) => !part.answer());
-    said.textContent = open < 0 ? "" : t("Question {n} is not answered yet.", { n: open + 1 });
+    said.textContent = open < 0 ? "" : t("Question {n} has no answer yet.", { n: open + 1 });
     if (open >= 0) return void (sections[open].focus(), bringIntoView(sections[open], "start"));
     await hand(test, parts.map((part) => part.answer()), said, sections);
   });

@@ -25,7 +25,7 @@ async function begin() {
 
 function finished(course) {
   const again = button(t("Do it again"), () => show(course, 0), { class: "quiet" });
-  const done = h("p", { class: "big", tabindex: "-1" }, t("You have done the tutorial."));
+  const done = h("p", { class: "big", tabindex: "-1" }, t("You have finished the tutorial."));
   fill($("#content"), done, h("p", { class: "actions" }, h("a", { class: "button", href: home }, t("Go to the task")), again));
   done.focus();
 }
@@ -62,7 +62,7 @@ function show(course, n) {
     bringIntoView(outcome, "nearest");
   });
   steps.append(check);
-  const told = h("p", { class: "quiet" }, t("Nothing here counts. You are told how each text is judged."));
+  const told = h("p", { class: "quiet" }, t("This is practice and does not count. After each text you see the right judgment."));
   fill($("#content"), told, heading, item.question ? h("p", { dir: "auto" }, item.question) : null, made.element, said, outcome, steps);
   heading.focus();
 }

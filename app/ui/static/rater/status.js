@@ -11,7 +11,7 @@ const SAID = {
   saving: () => t("saving …"),
   offline: () => t("not saved: offline"),
   "signed-out": () => t("signed out"),
-  conflict: () => t("not saved: answered twice"),
+  conflict: () => t("not saved: two different answers"),
   refused: () => t("not saved: not accepted"),
 };
 

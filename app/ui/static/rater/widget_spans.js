@@ -187,7 +187,7 @@ class SpansWidget {
   // A severity for what is marked, or for the error that is chosen.
   mark(severity) {
     if (this.chosen !== null) return this.change(this.chosen, { severity });
-    if (!this.pending) return this.tell(t("Mark something in the text first."));
+    if (!this.pending) return this.tell(t("First mark something in the text."));
     if (this.full) return this.tell(t("No more than {n} errors can be marked here.", { n: this.settings.most }));
     const added = wholeSpan({ ...this.pending, severity });
     this.pending = null;
@@ -293,7 +293,7 @@ class SpansWidget {
     if (this.moving !== null) return t("Mark the new place in the text.");
     if (this.pending) return [this.asked(), " ", button(t("It is no error"), () => this.backToText(), { class: "quiet" })];
     if (this.chosen !== null) return t(
-      "Error {n}: choose another severity, or change it below.",
+      "Error {n}: choose another severity, or edit it below.",
       { n: this.chosen + 1 },
     );
     return this.full ? count(
@@ -307,7 +307,7 @@ class SpansWidget {
   asked() {
     const { start, omission } = this.pending;
     if (start !== null) return [t("Marked:"), " ", h("q", { dir: "auto" }, quoted(this.textOf(this.pending))), " – ", t("how severe is it?")];
-    return omission ? t("Something is missing: how severe is it?") : t("The whole text: how severe is it?");
+    return omission ? t("Something is missing: how severe is it?") : t("Error in the whole text: how severe is it?");
   }
 
   draw() {

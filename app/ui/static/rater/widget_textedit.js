@@ -34,7 +34,7 @@ export function make(widget, { answer, set, locale }) {
     set({ [field]: area.value }, "edit");
     draw();
   });
-  const back = button(t("Back to the text as it was"), () => {
+  const back = button(t("Restore the original text"), () => {
     area.value = answer.output ?? "";
     area.dispatchEvent(new Event("input"));
     area.focus();

@@ -56,13 +56,13 @@ export class Work {
     const answers = [...this.answers.all.values()];
     if (answers.some((answer) => answer.hidden)) notice(
       "hidden",
-      t("What you judged before you got this link is kept and counts. This link does not show it."),
+      t("Your judgments from before this link are stored and count, but this link does not show them."),
     );
     const again = answers.filter((answer) => answer.again && !this.answers.done(answer)).length;
     if (again) notice("again", count(
       again,
-      "One of your answers was set aside and does not count. Please judge that place again.",
-      "{n} of your answers were set aside and do not count. Please judge those places again.",
+      "One of your answers was voided and does not count. Please judge that text again.",
+      "{n} of your answers were voided and do not count. Please judge those texts again.",
     ));
     if (this.answers.final) new Steps(this).show();
     else this.showScreens();
@@ -215,7 +215,7 @@ export class Work {
     } else if (outcome(answer) === "signed-out") {
       this.outbox.signOut();
     } else if (answer.status === 409) {
-      notice("lease", t("This task is handed in already."), { actions: [button(t("Go on"), () => this.leave())] });
+      notice("lease", t("This task has already been handed in."), { actions: [button(t("Go on"), () => this.leave())] });
     }
   }
 
@@ -223,11 +223,11 @@ export class Work {
     if (state === "surplus") {
       notice(
         "lease",
-        t("Your time on this task ran out and somebody else has it now. What you judged is kept."),
+        t("Your time on this task ran out, and somebody else has it now. Your judgments are kept."),
         { actions: [button(t("Get another task"), () => this.leave())] },
       );
     } else if (state === "lapsed") {
-      notice("lease", t("Your time on this task ran out, but nobody else has it: just go on."));
+      notice("lease", t("Your time on this task ran out, but nobody else has taken it, so you can continue."));
     }
   }
 
