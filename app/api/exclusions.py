@@ -47,7 +47,7 @@ class HowToExclude(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    dry_run: bool = Field(default=False, description="Store nothing; say what it would do to the ranking.")
+    dry_run: bool = Field(default=False, description="Store nothing; preview the effect on the ranking.")
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
         "recommended", description="The recipe of that ranking.", examples=["recommended"]
     )

@@ -44,7 +44,7 @@ FileName = Annotated[
     AfterValidator(addressable),
 ]
 DryRun = Annotated[bool, Query(description="Read and check everything, store nothing.")]
-SkipBadLines = Annotated[bool, Query(description="Store the rest and list the lines left out.")]
+SkipBadLines = Annotated[bool, Query(description="Skip lines that cannot be read, and list them.")]
 ANNOUNCE = JsonBody(
     ImportIn,
     {
@@ -69,7 +69,7 @@ class AtOnce(BaseModel):
         "upload", description="Name of the file, for messages.", examples=["ratings.tsv"]
     )
     dry_run: bool = Field(default=False, description="Read and check everything, store nothing.")
-    skip_bad_lines: bool = Field(default=False, description="Store the rest and list the lines left out.")
+    skip_bad_lines: bool = Field(default=False, description="Skip lines that cannot be read, and list them.")
 
     def options(self) -> dict[str, str]:
         """The options by name. Raises Invalid for one that is not `key=value`."""

@@ -39,7 +39,7 @@ LARGEST = 2**31 - 1
 Given = dict[str, Any]
 Version = Annotated[int, Path(alias="plan", ge=1, le=LARGEST, description="Version of the plan.", examples=[1])]
 After = Number
-DryRun = Annotated[bool, Query(description="Store nothing; only look at the plan.")]
+DryRun = Annotated[bool, Query(description="Store nothing; only preview the plan.")]
 PilotKey = Annotated[
     str | None,
     Query(

@@ -31,7 +31,9 @@ class ByRecipe(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
-        "recommended", description="What the name means in each campaign, own recipes included.", examples=["wmt-da"]
+        "recommended",
+        description="Recipe name as defined in each campaign, including custom recipes.",
+        examples=["wmt-da"],
     )
 
 

@@ -25,9 +25,9 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    check: Annotated[bool, typer.Option("--check", help="Compute every hash anew; exit 1 where one differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Recompute every hash; exit with 1 if one differs.")] = False,
     seal: Annotated[
-        bool, typer.Option("--seal", help="Seal data that a release without seals wrote, as it is now.")
+        bool, typer.Option("--seal", help="Seal, as they are now, data written by a release without seals.")
     ] = False,
     server: _remote.Server = None,
 ) -> None:
@@ -36,7 +36,7 @@ def audit(
     `--check` follows the log and every campaign's judgments.
     """
     if seal and (check or server):
-        what = "sealing is of the database, and without a check"
+        what = "--seal works on the database and cannot be combined with --check"
         raise Invalid("the options are not valid", places=(Place(("--seal",), what),))
     if seal:
         _seal()

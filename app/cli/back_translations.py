@@ -21,9 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 def back_translations(
-    campaign: Annotated[str, typer.Argument(help="Key of the campaign whose raters wrote.")],
-    to: Annotated[str, typer.Argument(help="Key of the campaign whose outputs the texts become.")],
-    rater: Annotated[str | None, typer.Option(help="Whose texts; else output by output the first by key.")] = None,
+    campaign: Annotated[str, typer.Argument(help="Key of the back-translation campaign.")],
+    to: Annotated[str, typer.Argument(help="Key of the campaign that gets the texts as outputs.")],
+    rater: Annotated[
+        str | None, typer.Option(help="Back-translator to use; default: for each output, the first by key.")
+    ] = None,
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:

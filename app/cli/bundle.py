@@ -33,8 +33,8 @@ def register(app: typer.Typer) -> None:
 
 
 def bundle(
-    campaign: Annotated[str, typer.Argument(help=f"Key of the campaign; or the word {VERIFY}, with a bundle.")],
-    file: Annotated[Path | None, typer.Argument(help=f"With {VERIFY}: a bundle, or the folder of one.")] = None,
+    campaign: Annotated[str, typer.Argument(help=f"Key of the campaign; or {VERIFY}, followed by a bundle.")],
+    file: Annotated[Path | None, typer.Argument(help=f"With {VERIFY}: a bundle or an unpacked bundle folder.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The archive to write.")] = None,
     server: _remote.Server = None,
 ) -> None:
@@ -116,8 +116,8 @@ def _empty(folder: Path) -> Iterator[Database]:
 
 
 def _say(found: Verified) -> None:
-    ranked = ", ".join(found.rankings) or "no recipe: nothing could be ranked"
-    sys.stdout.write(f"{found.campaign}: {found.files:,} files are as they were released\n")
+    ranked = ", ".join(found.rankings) or "no recipe, because nothing could be ranked"
+    sys.stdout.write(f"{found.campaign}: {found.files:,} files are unchanged since release\n")
     for what in found.beside:
-        sys.stdout.write(f"{what}: as released; it also says what is no part of the data, such as the plan\n")
+        sys.stdout.write(f"{what}: as released; it also describes things outside the data, such as the plan\n")
     sys.stdout.write(f"{found.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")

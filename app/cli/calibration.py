@@ -21,12 +21,16 @@ def register(app: typer.Typer) -> None:
 
 def build(
     campaigns: Annotated[list[str], typer.Argument(metavar="CAMPAIGN…", help="Earlier campaigns of one protocol.")],
-    per_stratum: Annotated[int, typer.Option(min=1, max=LARGEST, help="Pairs of each level of quality.")] = 100,
-    fewest: Annotated[int, typer.Option(min=2, help="Ratings that a pair must have.")] = 2,
-    apart: Annotated[float | None, typer.Option(min=0, help="Raters at most so far from their median.")] = None,
+    per_stratum: Annotated[
+        int, typer.Option(min=1, max=LARGEST, help="Number of pairs at each level of quality.")
+    ] = 100,
+    fewest: Annotated[int, typer.Option(min=2, help="Minimum number of ratings of a pair.")] = 2,
+    apart: Annotated[float | None, typer.Option(min=0, help="Maximum distance of raters from their median.")] = None,
     reference: Annotated[bool, typer.Option("--reference", help="The reference beside the output.")] = False,
     put: Annotated[str | None, typer.Option(metavar="KEY", help="Store it as a calibration set.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The set as PUT /v1/calibration-sets takes it.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the set in the form that PUT /v1/calibration-sets accepts.")
+    ] = False,
 ) -> None:
     """Choose the pairs that raters agreed about most, as many of each level of quality."""
     with context.database() as database, database.transaction() as session:

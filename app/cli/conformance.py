@@ -25,7 +25,9 @@ def register(app: typer.Typer) -> None:
 
 
 def conformance(
-    url: Annotated[str, typer.Argument(help="Of the server; the token in PLUMBLINE_TOKEN is a manager's, for all.")],
+    url: Annotated[
+        str, typer.Argument(help="Address of the server; PLUMBLINE_TOKEN must be a manager's token for all campaigns.")
+    ],
     protocol: Annotated[str | None, typer.Option(help="Try the worked examples of this protocol only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
 ) -> None:

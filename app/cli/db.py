@@ -28,19 +28,19 @@ def upgrade() -> None:
     with context.owner_url() as url:
         prepare_roles(url)
         migrate.upgrade(url)
-    typer.echo("the schema is the one of this version")
+    typer.echo("the schema matches this version")
 
 
 def check() -> None:
     """Say whether the database has exactly the schema of this version; exit code 2 where it has not."""
     with context.owner_url() as url:
         migrate.check(url)
-    typer.echo("the schema is the one of this version")
+    typer.echo("the schema matches this version")
 
 
 def backup(
     file: File,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of that name.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use."""
     with context.owner_url() as url:

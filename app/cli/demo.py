@@ -55,7 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    leave: Annotated[bool, typer.Option("--exit", help="Stop after the reports; serve nothing.")] = False,
+    leave: Annotated[bool, typer.Option("--exit", help="Stop after the reports, without serving.")] = False,
 ) -> None:
     """Load a campaign that is made up here, let simulated raters judge it over HTTP, rank it, serve it until Ctrl+C.
 
@@ -95,7 +95,7 @@ def _say_what_is_there(console: Console, managed: Managed, settings: Settings) -
     if managed.settings()["state"] == "draft":
         return
     place = settings.data_dir if settings.database_url is None else "the database"
-    told = f"The demo campaign is in {place} already, and its judgments count: they are gone on with."
+    told = f"The demo campaign already exists in {place}. The demo continues from its judgments."
     console.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -135,7 +135,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
 def _report(console: Console, database: Database, campaign: str) -> None:
     body = reports.ranking(database, campaign, recipe=NAMED[RECIPE]).body
     console.print(ranking_table(json.loads(body)))
-    console.print(f"Planted order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
+    console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nWould it be found again?")
     with bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)

@@ -68,10 +68,10 @@ def _own_database(data_dir: Path) -> Iterator[Finding]:
 def _beat(data_dir: Path) -> Finding:
     beat = data_dir / BEAT_FILE
     if not beat.is_file():
-        return Finding("worker", "warning", "no sign of life in this data folder", "`plumbline serve` has a worker")
+        return Finding("worker", "warning", "no heartbeat in this data folder", "`plumbline serve` has a worker")
     age = time.time() - beat.stat().st_mtime
     if age > PATIENCE:
-        do = "see the log of `plumbline serve`, which starts it again by itself"
+        do = "see the log of `plumbline serve`, which restarts it automatically"
         return Finding("worker", "warning", f"its last sign of life is {age:.0f} s old", do)
     return Finding("worker", "ok", f"its last sign of life is {max(age, 0):.0f} s old")
 
@@ -81,11 +81,11 @@ def _port(host: str, port: int) -> Iterator[Finding]:
     shown = f"{host}:{port}"
     try:
         with socket.create_server((host, port)):
-            yield Finding("port", "ok", f"{shown} is free: nobody serves there")
+            yield Finding("port", "ok", f"{shown} is free: no server is running")
             return
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
-            do = "name another address in PLUMBLINE_HOST and PLUMBLINE_PORT"
+            do = "set another address in PLUMBLINE_HOST and PLUMBLINE_PORT"
             yield Finding("port", "wrong", f"{shown} cannot be listened on: {error.strerror}", do)
             return
     yield from _service(f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}", shown)  # noqa: S104  (asked, not bound)
@@ -97,8 +97,8 @@ def _service(origin: str, shown: str) -> Iterator[Finding]:
         told = answer.json()
         parts = told.get("parts", {})
     except (httpx.HTTPError, ValueError, AttributeError):
-        do = "stop it, or name another port in PLUMBLINE_PORT"
-        yield Finding("port", "wrong", f"another program holds {shown}, or a service that does not answer", do)
+        do = "stop it, or set another port in PLUMBLINE_PORT"
+        yield Finding("port", "wrong", f"{shown} is used by another program, or by a server that does not respond", do)
         return
     ready = answer.status_code == httpx.codes.OK
     title = str(told.get("title", told.get("status", "")))
@@ -108,4 +108,4 @@ def _service(origin: str, shown: str) -> Iterator[Finding]:
     for name, part in parts.items():
         if part["state"] != "running":
             said = f"{part['state']}: {part['reason']}" if part["reason"] else part["state"]
-            yield Finding(name, "warning", said, "it is started again by itself; the log says more")
+            yield Finding(name, "warning", said, "it is restarted automatically; see the log for details")

@@ -30,7 +30,7 @@ PAGE = 200
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="What the analyses of a campaign leave out, and why.", no_args_is_help=True)
+    group = typer.Typer(help="Show, add and lift exclusions.", no_args_is_help=True)
     group.command("list")(list_exclusions)
     group.command("add")(add)
     group.command("lift")(lift)
@@ -52,7 +52,7 @@ def add(
     what: Annotated[str, typer.Argument(help="rater:KEY, task:KEY, document:KEY or system:KEY.")],
     reason: Reason,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Store nothing; say what it would do to the ranking.")
+        bool, typer.Option("--dry-run", help="Store nothing; preview the effect on the ranking.")
     ] = False,
     recipe: Annotated[str, typer.Option(help="The recipe of that ranking.")] = "recommended",
     as_json: Json = False,
@@ -140,7 +140,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
     changes = [f"{' and '.join(pair['pair'])}: {pair['change']}" for pair in found["pairs"]]
     notes = [
         f"Ratings: {found['n_ratings_before']:,} before, {found['n_ratings_after']:,} after. Nothing was stored.",
-        f"Judged otherwise afterwards: {'; '.join(changes) or 'no pair'}.",
+        f"Pairs that change: {'; '.join(changes) or 'none'}.",
         *(f"Warning: {text}" for text in found["warnings"]),
     ]
     title = f"{campaign} by {found['recipe']}, data version {found['data_version']}: before and after"

@@ -27,11 +27,11 @@ def register(app: typer.Typer) -> None:
 def export(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     format: Annotated[
-        str, typer.Option("--format", "-f", help=f"jsonl (loses nothing), or one of: {', '.join(exports.writable())}.")
+        str, typer.Option("--format", "-f", help=f"jsonl (lossless), or one of: {', '.join(exports.writable())}.")
     ] = "jsonl",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write, standard output by default; a folder for several files."),
+        typer.Option("--output", "-o", help="File to write (default: standard output); a folder for several files."),
     ] = None,
     server: _remote.Server = None,
 ) -> None:
@@ -78,7 +78,7 @@ def write(chunks: Iterable[bytes], output: Path | None) -> None:
 def fill(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
     """All files or none, in a folder that is new or empty. Raises Invalid."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Invalid("a folder cannot be written", places=(Place((str(folder),), "is there, and is not empty"),))
+        raise Invalid("a folder cannot be written", places=(Place((str(folder),), "already exists and is not empty"),))
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:

@@ -32,7 +32,7 @@ from app.reports.kit.request import ReportRequest
 
 BUSY = frozenset({429, 503})
 PAUSE = 1.0  # seconds until a busy server is asked again
-HELP = """May the candidate take the baseline's place?
+HELP = """May the candidate replace the baseline?
 
 Exit codes: 0 the claim holds · 1 it does not · 3 nothing can be said (inconclusive, or too little data) · 2 error.
 """
@@ -73,24 +73,26 @@ def gate(
     candidate: Annotated[str, typer.Option(help="Key of the system to approve.")],
     baseline: Annotated[str, typer.Option(help="Key of the system to compare with.")],
     claim: Annotated[str, typer.Option(help="better, not-worse or equivalent.")] = "better",
-    margin: Annotated[float | None, typer.Option(help="Of not-worse and equivalent, in the scores' unit.")] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Margin for not-worse and equivalent, in the unit of the scores.")
+    ] = None,
     min_replication: Annotated[
-        float | None, typer.Option(help="Least chance that the claim holds in a study run again.")
+        float | None, typer.Option(help="Minimum probability that the claim holds in a repeated study.")
     ] = None,
     documents: Annotated[
-        int | None, typer.Option(help="The look that was fixed beforehand: with fewer nothing is told.")
+        int | None, typer.Option(help="Number of documents fixed in advance; with fewer, no result is shown.")
     ] = None,
     critical: Annotated[float | None, typer.Option(help="A rating at least as bad as this is a failure.")] = None,
     max_critical: Annotated[
-        float | None, typer.Option(help="Largest share of documents on which the candidate may fail.")
+        float | None, typer.Option(help="Maximum share of documents on which the candidate may fail.")
     ] = None,
     recipe: Annotated[str | None, typer.Option(help="Name of a recipe, including the campaign's own.")] = None,
     normalize: Annotated[str | None, typer.Option(help="Overrides the recipe; none keeps the protocol's unit.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Of each one-sided test, in place of the recipe's own.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of simulated studies and of the recipe's test.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="Data version or time; the latest by default.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Level of each one-sided test; overrides the recipe.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of simulated studies and of the recipe's test.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")] = None,
     wait: Annotated[
-        float, typer.Option(help="With --server: ask a server that is busy or not there yet again, for these seconds.")
+        float, typer.Option(help="With --server: retry for this many seconds if the server is busy or not up yet.")
     ] = 0.0,
     as_json: Json = False,
     csv: Csv = False,
@@ -99,7 +101,7 @@ def gate(
     svg: Svg = False,
     server: _remote.Server = None,
 ) -> None:
-    """May the candidate take the baseline's place?"""
+    """May the candidate replace the baseline?"""
     shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     options: dict[str, str | float | None] = {
         "candidate": candidate,
@@ -158,7 +160,7 @@ def _view(body: bytes, remote: _remote.Remote | None) -> GateView:
 
 
 def _not_a_gate(remote: _remote.Remote) -> NotAGate:
-    return NotAGate(f"{remote.url}: something before it may have answered, such as a page to sign on")
+    return NotAGate(f"{remote.url}: something in front of it may have answered, such as a sign-on page")
 
 
 def _table(view: GateView) -> str:

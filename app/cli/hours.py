@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def payable(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     team: Annotated[str | None, typer.Option(help="Of this team only.")] = None,
-    utc_offset: Annotated[int, typer.Option(min=-840, max=840, help="Minutes by which days are ahead of UTC.")] = 0,
+    utc_offset: Annotated[int, typer.Option(min=-840, max=840, help="Offset of the days from UTC, in minutes.")] = 0,
     as_json: Json = False,
     csv: Csv = False,
     server: _remote.Server = None,

@@ -28,15 +28,15 @@ def register(app: typer.Typer) -> None:
 
 
 def import_files(
-    campaign: Annotated[str, typer.Argument(help="Key of the campaign; created if there is none.")],
-    files: Annotated[list[Path], typer.Argument(help="Files that belong together, gzipped or not.")],
+    campaign: Annotated[str, typer.Argument(help="Key of the campaign; created if it does not exist.")],
+    files: Annotated[list[Path], typer.Argument(help="Files that belong together; they may be gzipped.")],
     format: Annotated[str, typer.Option("--format", "-f", help="mqm-tsv, wmt-da, jsonl, …")],
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="An option of the format: key=value.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything, store nothing.")] = False,
     skip_bad_lines: Annotated[
-        bool, typer.Option("--skip-bad-lines", help="Store the rest and list the lines left out.")
+        bool, typer.Option("--skip-bad-lines", help="Skip lines that cannot be read, and list them.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:

@@ -39,7 +39,7 @@ def locks(
         return
     found = json.loads(body)
     said = "registered before the first judgment" if found["preregistered"] else "locked after the first judgment"
-    whole = "every hash is that of its entry" if found["intact"] else "A HASH IS NOT THAT OF ITS ENTRY"
+    whole = "every hash matches its entry" if found["intact"] else "A HASH DOES NOT MATCH ITS ENTRY"
     notes = [f"Hash: {found['hash']}; {whole}.", *_rules(found["entries"][-1])]
     Console().print(plain_table(_table(found["entries"]), f"{campaign}: {said}", notes))
 

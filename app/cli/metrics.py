@@ -23,7 +23,7 @@ Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="Scores of automatic metrics: bring them, and list them.")
+    group = typer.Typer(no_args_is_help=True, help="Add and list scores of automatic metrics.")
     group.command("import")(import_)
     group.command("list")(list_)
     app.add_typer(group, name="metrics")
@@ -31,8 +31,8 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     campaign: Campaign,
-    files: Annotated[list[Path], typer.Argument(help="A table by name, or *.seg.score and *.sys.score.")],
-    name: Annotated[str | None, typer.Option(help="Name of the metric; else as the score files say.")] = None,
+    files: Annotated[list[Path], typer.Argument(help="A table with names, or *.seg.score and *.sys.score files.")],
+    name: Annotated[str | None, typer.Option(help="Name of the metric; default: from the score files.")] = None,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="A higher score is worse.")] = False,
     as_json: Json = False,
     server: _remote.Server = None,

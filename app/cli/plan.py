@@ -31,12 +31,14 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    design: Annotated[Path | None, typer.Argument(help="A design as JSON; - for standard input; none: look.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing; only look at the plan.")] = False,
-    pilot: Annotated[str | None, typer.Option(help="Key of a campaign whose judgments it is forecast from.")] = None,
-    replan: Annotated[str | None, typer.Option(help="Plan anew what is left, for this reason.")] = None,
+    design: Annotated[
+        Path | None, typer.Argument(help="A design as JSON; - for standard input; without one, show the current plan.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing; only preview the plan.")] = False,
+    pilot: Annotated[str | None, typer.Option(help="Key of a pilot campaign for the forecast.")] = None,
+    replan: Annotated[str | None, typer.Option(help="Replan the remaining work, for this reason.")] = None,
     rebalance: Annotated[
-        bool, typer.Option(help="With --replan: share what is free evenly, with newcomers too.")
+        bool, typer.Option(help="With --replan: redistribute unstarted work evenly, including to new raters.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
     server: _remote.Server = None,
@@ -45,7 +47,7 @@ def plan(
     if pilot is not None and design is None:
         raise Invalid(places=(Place(("--pilot",), "goes with a design"),))
     if design is not None and replan is not None:
-        raise Invalid(places=(Place(("--replan",), "a replan goes on from the plan in force and takes no design"),))
+        raise Invalid(places=(Place(("--replan",), "a replan starts from the plan in force and takes no design"),))
     if rebalance and replan is None:
         raise Invalid(places=(Place(("--rebalance",), "goes with --replan"),))
     again = None if replan is None else _Replan(replan, rebalance)
@@ -110,7 +112,7 @@ def _read(path: Path) -> object:
     except OSError as error:
         raise Invalid(places=(Place((str(path),), f"cannot be read: {type(error).__name__}"),)) from None
     except (strict_json.NotJson, strict_json.NotStrict) as error:
-        raise Invalid(places=(Place((str(path),), f"is no JSON that can be used: {error.detail}"),)) from None
+        raise Invalid(places=(Place((str(path),), f"is not usable JSON: {error.detail}"),)) from None
 
 
 def _show(console: Console, found: dict[str, Any]) -> None:
@@ -155,8 +157,8 @@ def _pilot(pilot: Mapping[str, Any]) -> str:
     """Of which judgments, and what their documents, drawn again, say of the detectable difference."""
     said = f"Pilot {pilot['campaign']}: {pilot['ratings']} ratings of {pilot['documents']} documents"
     if pilot["resampled"] is None:
-        return f"{said}; its documents are not drawn again: {pilot['why_not_resampled']}"
-    return f"{said}; drawn again, {pilot['resampled']:.0%} of studies find the detectable difference"
+        return f"{said}; its documents were not resampled: {pilot['why_not_resampled']}"
+    return f"{said}; resampled, {pilot['resampled']:.0%} of studies find the detectable difference"
 
 
 def _forecast_srp(srp: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from app.services import reports
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 
-Any choice of the recipe can be given as an option of its name: --normalize z --clusters paper --alpha 0.01
+Every recipe option can be overridden by an option of the same name: --normalize z --clusters paper --alpha 0.01
 --exclude system:X --scoring spans:wmt24 --seed 7 …
 """
 
@@ -55,15 +55,15 @@ def rank(
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A table for a pull request.")] = False,
     svg: Annotated[
-        bool, typer.Option("--svg", help="A picture: the forest plot, or the matrix of --table pairs.")
+        bool, typer.Option("--svg", help="A picture: the forest plot; with --table pairs, the matrix of pairs.")
     ] = False,
     to_parquet: Annotated[
         Path | None,
-        typer.Option("--parquet", help="File for Parquet, a line a system; needs the extra of that name."),
+        typer.Option("--parquet", help="Parquet file with one row per system; needs the extra `parquet`."),
     ] = None,
     table: Annotated[
         str,
-        typer.Option(help="What a table has a line for: systems, pairs or, as CSV, segments."),
+        typer.Option(help="Rows of the table: systems, pairs or (only CSV) segments."),
     ] = "systems",
     server: _remote.Server = None,
 ) -> None:
@@ -71,7 +71,9 @@ def rank(
     wanted = {"json": as_json, "csv": csv, "tex": latex, "md": markdown, "svg": svg, "parquet": to_parquet is not None}
     kinds = [kind for kind, asked in wanted.items() if asked]
     if len(kinds) > 1:
-        raise Invalid("one kind of answer at a time", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),))
+        raise Invalid(
+            "choose only one output format", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),)
+        )
     _check_table(table, kinds)
     asked = Asked(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
     remote = _remote.chosen(server)

@@ -34,7 +34,7 @@ PAGE = 200
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Who judges, their links, and forgetting them.", no_args_is_help=True)
+    group = typer.Typer(help="Manage raters: enrol, link, change, erase.", no_args_is_help=True)
     group.command("list")(list_raters)
     group.command("add")(add)
     group.command("change")(change)
@@ -61,9 +61,9 @@ def add(
     campaign: Campaign,
     key: Key,
     team: Annotated[str | None, typer.Option(help="Key of a team.")] = None,
-    capacity: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="The most that they will do.")] = None,
+    capacity: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Maximum amount of work.")] = None,
     unit: Annotated[str, typer.Option(help=f"What the capacity counts: {', '.join(get_args(Unit))}.")] = "items",
-    person: Annotated[str | None, typer.Option(help="Accounts of one person have the same.")] = None,
+    person: Annotated[str | None, typer.Option(help="The same value for all accounts of one person.")] = None,
     name: Annotated[str | None, typer.Option(help="Personal data, erasable.")] = None,
     email: Annotated[str | None, typer.Option(help="Personal data, erasable.")] = None,
     server: _remote.Server = None,
@@ -97,7 +97,7 @@ def change(
     key: Key,
     state: Annotated[str | None, typer.Option(help=f"One of {', '.join(get_args(State))}.")] = None,
     team: Annotated[str | None, typer.Option(help="Key of a team; empty for none.")] = None,
-    capacity: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="The most that they will do.")] = None,
+    capacity: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Maximum amount of work.")] = None,
     unit: Annotated[str | None, typer.Option(help="What the capacity counts.")] = None,
     server: _remote.Server = None,
 ) -> None:
@@ -157,7 +157,7 @@ def erase(
 ) -> None:
     """Remove who a rater is, in every campaign of theirs; what they judged stays under the pseudonym."""
     if not yes:
-        typer.confirm(f"Erase who {key} is? This cannot be undone", abort=True)
+        typer.confirm(f"Erase the personal data of {key}? This cannot be undone", abort=True)
     if (remote := _remote.chosen(server)) is not None:
         query = {"campaign": campaign} if campaign else {}
         erased = json.loads(remote.write("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]

@@ -32,20 +32,20 @@ Options = dict[str, list[str]]
 OF_RATERS = ("quality", "timing", "revisions")
 """Reports for managers whose routes are their own, at the addresses of others."""
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
-Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: an option of the report.")]
-When = Annotated[str | None, typer.Option(help="Data version or time to speak about; the latest by default.")]
-Picture = Annotated[str, typer.Option(help="With --svg: which one, where a report has several pictures.")]
+Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="Option of the report, as NAME=VALUE.")]
+When = Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")]
+Picture = Annotated[str, typer.Option(help="With --svg: which picture, if the report has several.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     own = [
-        "recipes: rankings by several recipes beside each other. --recipes",
+        "recipes: rankings by several recipes side by side. --recipes",
         "quality: control items, repeats, pace and habits of the raters. --test --min-pairs --adjust --on",
-        "timing · revisions: how long judging takes · how often answers change.",
+        "timing · revisions: duration of judgments · changed answers.",
     ]
     of_one = ["A report on a campaign.", *_lines("campaign"), *own]
-    words = typer.Argument(metavar="CAMPAIGN KIND", help="A report has options of its own, as above.")
+    words = typer.Argument(metavar="CAMPAIGN KIND", help="Each report has its own options, as listed above.")
     app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(_command(words, report))
     words = typer.Argument(metavar="KIND CAMPAIGN…", help="Two campaigns or more.")
     of_several = ["Campaigns beside each other.", *_lines("campaigns")]

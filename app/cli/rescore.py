@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def rescore(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    check: Annotated[bool, typer.Option("--check", help="Compare only; exit code 1 where a score differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare only; exit with 1 if a score differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""

@@ -48,7 +48,7 @@ def series(
     step: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ALL)}, in order; progress if none.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where links go as CSV.")] = None,
     days: Annotated[int, typer.Option(min=1, max=400, help="Until links end.")] = 90,
-    renew: Annotated[bool, typer.Option(help="Links for all; those they had end.")] = False,
+    renew: Annotated[bool, typer.Option(help="New links for all raters; previous links stop working.")] = False,
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
@@ -161,7 +161,7 @@ def _hand_out(made: Iterator[NewLink], output: Path | None, *, anew: bool) -> No
             output.touch(mode=0o600)
             with output.open("a" if goes_on else "w", encoding="utf-8", newline="") as file:
                 file.write(out.getvalue())
-    typer.echo(f"{len(given)} links made; raters who have one that works keep it", err=True)
+    typer.echo(f"{len(given)} links created; raters with a working link keep it", err=True)
 
 
 def _follow(manifest: Manifest, found: Sequence[tuple[str, Mapping[str, Any] | None]], *, as_json: bool) -> None:

@@ -18,10 +18,12 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes that answer requests.")] = None,
-    no_migrate: Annotated[bool, typer.Option("--no-migrate", help="Refuse a schema that is behind.")] = False,
-    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave the background work to others.")] = False,
+    no_migrate: Annotated[
+        bool, typer.Option("--no-migrate", help="Do not migrate; refuse to start if the schema is outdated.")
+    ] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker.")] = False,
 ) -> None:
     """Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again."""
     settings = Settings.load()

@@ -45,7 +45,7 @@ def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str,
 
 def rank_series(
     series: Annotated[str, typer.Argument(help="The series that campaigns name.")],
-    recipe: Annotated[str, typer.Option(help="What the name means in each campaign, own recipes included.")] = (
+    recipe: Annotated[str, typer.Option(help="Recipe name as defined in each campaign, including custom recipes.")] = (
         "recommended"
     ),
     as_json: Json = False,

@@ -41,15 +41,17 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    campaign: Annotated[str, typer.Argument(help="Key of the campaign; raters are given new links.")],
+    campaign: Annotated[str, typer.Argument(help="Key of the campaign; its raters get new links.")],
     raters: Annotated[Path | None, typer.Option(help="File with the model of the raters.")] = None,
-    template: Annotated[bool, typer.Option("--template", help="Write a model for this campaign instead.")] = False,
+    template: Annotated[
+        bool, typer.Option("--template", help="Write a model template for this campaign instead.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the template goes.")] = None,
     quality: Annotated[list[str] | None, typer.Option(help="template: SYSTEM=POINTS, 0 to 100; may repeat.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Another seed than the model's.")] = None,
-    speed: Annotated[float, typer.Option(min=0, help="Times as fast as people; 0: no pauses.")] = 0.0,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Raters at work at a time.")] = 8,
-    patience: Annotated[float, typer.Option(min=0, help="Seconds that a rater waits for work.")] = 30.0,
+    speed: Annotated[float, typer.Option(min=0, help="Speed relative to people; 0: no pauses.")] = 0.0,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Number of raters working at the same time.")] = 8,
+    patience: Annotated[float, typer.Option(min=0, help="Seconds for which a rater waits for work.")] = 30.0,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:

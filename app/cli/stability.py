@@ -35,23 +35,23 @@ def register(app: typer.Typer) -> None:
 def stability(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     grouping: Annotated[
-        list[str] | None, typer.Option(help="psxs, system_balanced or none; each given adds curves.")
+        list[str] | None, typer.Option(help="psxs, system_balanced or none; repeat to add curves.")
     ] = None,
     balance: Annotated[list[str] | None, typer.Option(help="full, or a normalized entropy like 0.7.")] = None,
     ratings_per_item: Annotated[list[int] | None, typer.Option(help="Raters of each item.")] = None,
     normalize: Annotated[list[str] | None, typer.Option(help="none, mean, center, error, error_rate or z.")] = None,
-    documents: Annotated[str | None, typer.Option(help="Documents of a study: numbers with commas between.")] = None,
+    documents: Annotated[str | None, typer.Option(help="Numbers of documents in a study, separated by commas.")] = None,
     studies: Annotated[int | None, typer.Option(help="Simulated studies of a point.")] = None,
     per_set: Annotated[
         int | None,
-        typer.Option("--studies-per-document-set", help="1 draws documents anew for every study, with --pairs all."),
+        typer.Option("--studies-per-document-set", help="1 draws new documents for every study; needs --pairs all."),
     ] = None,
     pairs: Annotated[str | None, typer.Option(help="same_documents or all.")] = None,
     recipe: Annotated[str | None, typer.Option(help="Which ratings and scores are read.")] = None,
     seed: Annotated[int | None, typer.Option()] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Figures 3–8 of Riley et al. 2024: 36 designs.")] = False,
     request: Annotated[
-        Path | None, typer.Option(help="A request as JSON; the options replace what it says.", dir_okay=False)
+        Path | None, typer.Option(help="A request as JSON; options override it.", dir_okay=False)
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes; all cores by default.", min=0)] = 0,
     picture: Annotated[str, typer.Option(help="With --svg: SRP against documents, or against power.")] = "documents",
@@ -114,7 +114,7 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        what = "must be numbers with commas between"
+        what = "must be numbers separated by commas"
         raise Invalid("the options are not valid", places=(Place(("--documents",), what),)) from None
 
 

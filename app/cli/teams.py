@@ -44,7 +44,7 @@ def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server
 def put(
     campaign: Campaign,
     key: Annotated[str, typer.Argument(help="Key of the team.")],
-    name: Annotated[str | None, typer.Option(help="What it is called; the key where nothing is said.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the team; default: its key.")] = None,
     server: _remote.Server = None,
 ) -> None:
     """Make a team, or name it otherwise."""

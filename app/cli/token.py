@@ -31,8 +31,8 @@ def register(app: typer.Typer) -> None:
 
 def create(
     role: Annotated[str, typer.Option(help=f"One of {', '.join(GIVEN)}.")],
-    campaign: Annotated[str | None, typer.Option(help="The only campaign that it is good for.")] = None,
-    team: Annotated[str | None, typer.Option(help="Of a coordinator: whose enrolments it sees.")] = None,
+    campaign: Annotated[str | None, typer.Option(help="The only campaign that the token can access.")] = None,
+    team: Annotated[str | None, typer.Option(help="Team of a coordinator, whose enrolments the token can see.")] = None,
     name: Annotated[str, typer.Option(help="What it is for.")] = "",
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
@@ -55,7 +55,7 @@ def list_(server: _remote.Server = None) -> None:
     Console().print(table)
 
 
-def revoke(token: Annotated[str, typer.Argument(help="The part of it that `token list` shows.")]) -> None:
+def revoke(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
     with context.database() as database, database.transaction() as session:
         tokens.revoke(session, token, by=None)

@@ -22,10 +22,11 @@ def validate(
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind.")] = None,
     worlds: Annotated[
-        bool, typer.Option("--worlds", help="Also topics, raters' tastes, rare failures, and repeated looks.")
+        bool,
+        typer.Option("--worlds", help="Also simulate topics, raters' preferences, rare failures and repeated looks."),
     ] = False,
     seed: Annotated[int | None, typer.Option(help="The recipe's own by default.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="Data version or time; the latest by default.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")] = None,
     as_json: Json = False,
     csv: Csv = False,
     latex: Latex = False,

@@ -38,12 +38,19 @@ def register(app: typer.Typer) -> None:
 
 def worker(
     once: Annotated[bool, typer.Option("--once", help="One round, then stop.")] = False,
-    alive: Annotated[bool, typer.Option("--alive", help="Only tell whether this data folder's worker lives.")] = False,
+    alive: Annotated[
+        bool, typer.Option("--alive", help="Only check whether this data folder's worker is alive.")
+    ] = False,
     processes: Annotated[
-        int, typer.Option(min=0, max=256, help="That compute; 0 for one a core, of which a server beside us keeps one.")
+        int,
+        typer.Option(
+            min=0,
+            max=256,
+            help="Number of computing processes; 0: one per core, leaving one for a server on the same machine.",
+        ),
     ] = 0,
     keen: Annotated[
-        bool, typer.Option("--keen", help="Take a share of busy processors too: for machines that serve nobody.")
+        bool, typer.Option("--keen", help="Run at normal priority: for machines without a server.")
     ] = False,
     line: Annotated[int | None, typer.Option(hidden=True, help="Descriptor of the line to the supervisor.")] = None,
 ) -> None:

@@ -126,7 +126,7 @@ def test_of_several_back_translators_one_is_taken_and_the_rest_is_counted(writte
     first = _pass(written)
     second = _pass(written, rater="bt2")
 
-    assert first["left"] == {"set aside, or of a further back-translator": 1}
+    assert first["left"] == {"voided, or by another back-translator": 1}
     assert second["left"] == {"another rater's": 3}
     assert _outputs(written, "A") == ["A second opinion.", "Go."]
 

@@ -22,7 +22,7 @@ def test_each_fault_of_a_list_is_named_and_nobody_is_enrolled(admin: httpx.Clien
         assert answer.status_code == 422
         said = {tuple(one["loc"]): one["msg"] for one in answer.json()["errors"]}
         assert sorted(said) == [("body", "keys", n) for n in (1, 2, 3, 4, 5, 6)]
-        assert "is no key" in said["body", "keys", 1]
+        assert "is not a valid key" in said["body", "keys", 1]
         assert "'there' is enrolled already" in said["body", "keys", 2]
         assert "twice, first as number 1" in said["body", "keys", 3]
         assert "has left" in said["body", "keys", 5]

@@ -195,7 +195,7 @@ def test_before_the_look_that_was_fixed_nothing_is_told(world: World) -> None:
         None,
         None,
     )
-    assert "the look was fixed at 14 documents and 7 are judged: nothing is told before" in early["warnings"]
+    assert "the look was fixed at 14 documents and 7 are judged: no result is shown before" in early["warnings"]
     due = answered(world, "grown", normalize="none", documents=14)
     assert (due["verdict"], due["planned_documents"]) == ("better", 14)
     assert answered(world, "grown", normalize="none", documents=15)["verdict"] == "no_data"

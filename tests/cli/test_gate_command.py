@@ -59,8 +59,8 @@ def test_what_is_not_a_gates_answer_is_an_error_in_one_clear_line(
     done = command(NOWHERE, *ASKED)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "plumbline: what the server answers is not a gate's answer: http://127.0.0.1:1: something before it may have "
-        "answered, such as a page to sign on\n"
+        "plumbline: what the server answers is not a gate's answer: http://127.0.0.1:1: something in front of it may "
+        "have answered, such as a sign-on page\n"
     )
 
 

@@ -42,5 +42,5 @@ def test_counts_that_nothing_can_be_significant_with_lead_on_and_single_ratings_
     assert "simulate studies of" not in browser.get(more).text
     refused = browser.get(single)
     assert refused.status_code == 422
-    assert "This data cannot be simulated: " in refused.text
+    assert "These data cannot be simulated: " in refused.text
     assert FORECAST.format("once") in refused.text

@@ -19,7 +19,7 @@ Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 EntryId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Offset = Annotated[
-    int, Query(ge=-14 * 60, le=14 * 60, description="Minutes by which days are ahead of UTC.", examples=[60])
+    int, Query(ge=-14 * 60, le=14 * 60, description="Offset of the days from UTC, in minutes.", examples=[60])
 ]
 Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
 After = Number

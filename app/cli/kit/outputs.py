@@ -22,7 +22,7 @@ def kind_of(*, json: bool, csv: bool, latex: bool, markdown: bool, svg: bool) ->
     given = {"--json": json, "--csv": csv, "--latex": latex, "--markdown": markdown, "--svg": svg}
     flags = [flag for flag, is_given in given.items() if is_given]
     if len(flags) > 1:
-        raise Invalid("one kind of answer at a time", places=(Place((flags[1],), f"{flags[0]} is given too"),))
+        raise Invalid("choose only one output format", places=(Place((flags[1],), f"{flags[0]} is given too"),))
     suffixes = {"--latex": "tex", "--markdown": "md"}
     return suffixes.get(flags[0], flags[0][2:]) if flags else ""
 

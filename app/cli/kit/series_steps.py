@@ -42,7 +42,7 @@ class RemoteDesk:
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
         if wrong:
-            raise Invalid("files have names that cannot be sent; call them otherwise", places=wrong)
+            raise Invalid("some file names cannot be sent; rename the files", places=wrong)
         path = f"{_path(campaign)}/imports"
         announced = self._remote.write("POST", path, {}, {"format": files.format, "options": files.options})
         path = f"{path}/{json.loads(announced)['import']}"

@@ -93,7 +93,7 @@ class Process:
             return
         self._listen(self._kept, seconds)
         if self._still.stopped >= self._limits.stopped:
-            log.warning("%s was stopped by a signal; it goes on", self.name)
+            log.warning("%s was stopped by a signal and is resumed", self.name)
             self._process.send_signal(signal.SIGCONT)
         code = self._process.poll()
         if code is not None:
@@ -123,9 +123,9 @@ class Process:
         if still.stopped >= 2 * limits.stopped:
             return "it was stopped by a signal"
         if limits.idle is not None and min(self._silent, still.idle) >= limits.idle:
-            return "it gave no sign of life and did nothing"
+            return "it sent no heartbeat and made no progress"
         if self._silent >= (limits.silent if self.condition.state == "running" else limits.start):
-            return "it gave no sign of life"
+            return "it sent no heartbeat"
         return ""
 
     def _gone(self, reason: str) -> None:
@@ -134,7 +134,7 @@ class Process:
         self._process = self._kept = None
         self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
         self.condition = Condition("restarting", reason)
-        log.warning("%s: %s; it is started again in %.1f s", self.name, reason, self._pause)
+        log.warning("%s: %s; restarting in %.1f s", self.name, reason, self._pause)
 
     def _start(self) -> None:
         self._kept = Kept()
@@ -193,7 +193,7 @@ class Postgres:
             try:
                 self.condition = self._tender.look()
             except (OSError, subprocess.SubprocessError) as error:
-                log.warning("postgres: it cannot be looked after now: %s", error)
+                log.warning("postgres: it cannot be supervised now: %s", error)
 
     def look(self, seconds: float, *, may_start: bool) -> None:
         """Nothing: the thread does."""

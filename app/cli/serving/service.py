@@ -22,7 +22,7 @@ from app.storage.db import APP_ROLE, Database, Session
 from app.storage.server_checks import check_url
 
 LINK_FILE = "first-admin-link"
-ENDS = "It ends in a day. Make a token of your own by it, under Tokens; without one the next start makes a new link."
+ENDS = "It expires in a day. Use it to create your own token under Tokens; otherwise the next start creates a new link."
 BACKLOG = 2048
 
 

@@ -48,11 +48,8 @@ class Looks:
 
 
 NEVER = Looks()
-WHY = (
-    "whoever asks again while a campaign grows lets too much through, up to .19 instead of .05 in simulations, so the "
-    "level is not promised"
-)
-WHAT_TO_DO = "fix the look beforehand with `documents`, or decide on new documents"
+WHY = "repeated looks accept too many candidates, up to .19 instead of .05 in simulations, so alpha does not hold"
+WHAT_TO_DO = "fix the number of documents in advance with `documents`, or decide on new documents"
 
 
 def looks(session: Session, about: Snapshot, candidate: str, baseline: str) -> Looks:

@@ -64,17 +64,17 @@ class GateAsked(RecipeOptions):
     )
     documents: Annotated[int, Field(ge=6, le=1_000_000)] | None = Field(
         None,
-        description="The look that was fixed beforehand: with fewer documents nothing is told, so that asking again "
-        "while the campaign grows costs nothing.",
+        description="The number of documents fixed in advance. With fewer, no result is shown, so repeated requests "
+        "do not raise the error rate.",
         examples=[60],
     )
     critical: Annotated[float, Field(ge=-1e9, le=1e9)] | None = Field(
         None,
-        description="A rating at least as bad as this is a failure; by default an error of the gravest severity is.",
+        description="A rating at least as bad as this is a failure; default: an error of the highest severity.",
     )
     max_critical: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
-        description="The claim holds only where the candidate fails on no larger share of the documents, by an exact "
+        description="The claim holds only if the candidate fails on at most this share of documents, by an exact "
         "bound at alpha.",
         examples=[0.1],
     )
@@ -88,9 +88,9 @@ class GateAsked(RecipeOptions):
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: GateAsked) -> Work[GateView]:
     if asked.candidate == asked.baseline:
-        raise _wrong("baseline", "must be another system than the candidate")
+        raise _wrong("baseline", "must not be the candidate")
     if (asked.margin is None) != (asked.claim == "better"):
-        raise _wrong("margin", "goes with the claims not_worse and equivalent, and these need one")
+        raise _wrong("margin", "is required for the claims not_worse and equivalent, and only for these")
     given = recipe_input(session, about[0], asked)
     for field in ("candidate", "baseline"):
         if getattr(asked, field) not in given.names:
@@ -198,7 +198,7 @@ def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: Rule) -
         return None, no_data(int(apart.sums.size), why=why)
     there = int(apart.sums.size)
     if asked.documents is not None and there < asked.documents:
-        why = f"the look was fixed at {asked.documents} documents and {there} are judged: nothing is told before"
+        why = f"the look was fixed at {asked.documents} documents and {there} are judged: no result is shown before"
         return None, no_data(there, why=why)
     return apart, decide(apart.sums, apart.weights, rule, apart.known)
 
@@ -227,7 +227,7 @@ def _undecided(given: RecipeInput) -> Decision:
     """Nothing to compare, or nothing to compare by."""
     found = no_data()
     unknown = len(given.rows) and not given.rows.documents_known
-    return replace(found, why="documents are unknown, so nothing can be compared by document") if unknown else found
+    return replace(found, why="documents are unknown, so systems cannot be compared by document") if unknown else found
 
 
 def _domains(given: RecipeInput) -> Codes | None:
@@ -269,16 +269,17 @@ def _warnings(asked: GateAsked, ranking: Ranking, found: Decision, again: Replic
     told = [] if found.why is None else [found.why]
     if asked.margin is not None and ranking.unit != "raw":
         told.append(
-            "scores are normalized, so the margin is in standard deviations of a rater: normalize=none keeps it"
+            "scores are normalized, so the margin is in standard deviations of a rater: use normalize=none for the "
+            "protocol's unit"
         )
     if again is not None and again.method == gate_replication.SIMULATED:
         told.append(
-            "simulated studies draw documents anew and have one rating an item by the same raters: a fixed rater pool "
-            "cannot show rater × system variance"
+            "simulated studies resample documents and have one rating per item by the same raters: a fixed rater "
+            "pool cannot show rater × system variance"
         )
     elif again is not None:
         few = ranking.recipe.aggregate != "macro_domain"
-        why = "too few documents were rated by several raters" if few else "simulated studies do not weigh domains"
+        why = "too few documents were rated by several raters" if few else "simulated studies do not weight domains"
         told.append(f"replication is a forecast from one study: {why}")
     return told
 

@@ -50,7 +50,7 @@ def failures(session: Session, given: RecipeInput, score: float | None) -> Failu
 
 def needed() -> Invalid:
     """A share of failures was asked about where nothing says what a failure is."""
-    what = "this campaign marks no errors: say with `critical` which rating is a failure"
+    what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
 
 

@@ -87,7 +87,7 @@ class FailuresView(BaseModel):
 
 
 class GateView(ReportHead):
-    """May the candidate take the baseline's place?"""
+    """May the candidate replace the baseline?"""
 
     data_version: int
     candidate: str

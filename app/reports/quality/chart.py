@@ -31,7 +31,7 @@ def control_plot(view: QualityView) -> bytes:
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
-        sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean by rater")
+        sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean for each rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
             x = middle + share * PLOT / 2

@@ -38,7 +38,7 @@ def bump_chart(shown: SideBySide) -> bytes:
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
-        sheet.heading(shown.subject, "Ranks, the best at the top; bars end clusters; strong lines change their place")
+        sheet.heading(shown.subject, "Ranks, best at the top; bars end clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
             sheet.text(x, top - 8, name_of(column.name), ha="center", upright=True, color=QUIET)

@@ -300,7 +300,7 @@ def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: date
             raise NotFound("campaign")
         raise BeyondYourRights
     if by.expires_at is not None and (expires_at is None or expires_at > by.expires_at):
-        raise BeyondYourRights("a token cannot outlive the one that makes it")
+        raise BeyondYourRights("a token cannot outlive the token that created it")
 
 
 def _check_bounds(role: Role, campaign: str | None, team: str | None, rater: str | None) -> None:
@@ -309,7 +309,7 @@ def _check_bounds(role: Role, campaign: str | None, team: str | None, rater: str
     if team is not None and role != "coordinator":
         places.append(Place(("team",), "only a coordinator has a team"))
     if (rater is None) == (role == "rater"):
-        places.append(Place(("rater",), "a rater's token names its rater, and no other does"))
+        places.append(Place(("rater",), "only a rater's token names a rater"))
     if campaign is None and (team is not None or rater is not None):
         places.append(Place(("campaign",), "teams and raters belong to one campaign"))
     if places:

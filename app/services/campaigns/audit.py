@@ -74,11 +74,11 @@ def check(session: Session) -> Iterator[Seal]:
         for row in audit.links(session, campaign_id):
             rows += 1
             if row.n != rows:
-                faults.append(f"rows {rows} to {row.n - 1} are gone")
+                faults.append(f"rows {rows} to {row.n - 1} are missing")
                 rows = row.n
             said = {name: getattr(row, name) for name in ("campaign_id", "n", "at", "actor", "action", "what")}
             if row.hash != audit.digest(previous, **said):
-                faults.append(f"row {row.n} is not what was written")
+                faults.append(f"row {row.n} was changed after it was written")
             previous = row.hash
         yield Seal(key, rows, previous.hex(), tuple(faults))
 

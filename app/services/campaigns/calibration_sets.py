@@ -160,7 +160,7 @@ def _add_document(session: Session, campaign_id: int, system_id: int, key: str, 
 def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:
     places = []
     if not is_key(key) or len(key) > LONGEST_KEY:
-        places.append(Place(("path", "set"), f"must be a key of at most {LONGEST_KEY} characters"))
+        places.append(Place(("path", "set"), f"must be a valid key of at most {LONGEST_KEY} characters"))
     if protocol not in protocols.ALL:
         places.append(Place(("body", "protocol"), f"must be one of {', '.join(protocols.ALL)}"))
         raise Invalid(places=tuple(places))

@@ -193,7 +193,7 @@ def _target(session: Session, campaign_id: int, wanted: Exclusion) -> int:
     """The row that is meant. Raises NothingNamed, ExcludedAlready."""
     target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
-        raise NothingNamed(places=(Place(("body", wanted.what), f"there is no such {wanted.what} in the campaign"),))
+        raise NothingNamed(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))
     if exclusions.stands(session, campaign_id, wanted.what, target_id):
         raise ExcludedAlready
     return target_id

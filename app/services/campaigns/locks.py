@@ -100,7 +100,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The lock with its amendments. intact: every hash is that of its entry and the entry before."""
+    """The lock with its amendments. intact: every hash matches its entry and the entry before."""
 
     campaign: str
     entries: tuple[Entry, ...]
@@ -189,7 +189,7 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     asked = snapshot.snapshot(session, campaign, None)
     rows = recipe_ratings.load(session, asked, recipe)
     if not len(rows):
-        message = "nothing is judged yet: say z where all raters judge all systems, else none"
+        message = "there are no judgments yet: choose z if all raters judge all systems, otherwise none"
         raise NotSettled(places=(Place(("body", "normalize"), message),))
     stands = registered(session, asked.campaign_id, asked.version)
     plain = replace(applied(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False)

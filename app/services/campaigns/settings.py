@@ -52,9 +52,9 @@ def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) ->
     places = []
     for name in sorted(set(changes) - ALWAYS):
         if row.state != "draft":
-            places.append(Place((name,), f"is settled once a campaign is no draft; this one is {row.state}"))
+            places.append(Place((name,), f"cannot change after the draft; this campaign is {row.state}"))
         elif name in WITHOUT_DATA and row.data_version:
-            places.append(Place((name,), "is settled once there are data, because every score follows from it"))
+            places.append(Place((name,), "cannot change once there are data, because every score depends on it"))
     if places:
         raise Settled(places=tuple(places))
 

@@ -177,7 +177,7 @@ def _fitting(session: Session, target_id: int, found: _Found, left: Counter[str]
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
     known, shown = dict(test_sets.outline(session, target_id)), stored.shown(session, target_id)
     texts = found.texts
-    left["set aside, or of a further back-translator"] += len(found.answers) - len(texts)
+    left["voided, or by another back-translator"] += len(found.answers) - len(texts)
     fitting = {}
     for (system, document, position), row in texts.items():
         if document in known and position > known[document]:

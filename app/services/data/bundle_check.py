@@ -51,7 +51,7 @@ def unpack(archive: Path, folder: Path) -> None:
         at = 0
         for expected in tar((path, _chunks(folder / path)) for path in paths):
             if file.read(len(expected)) != expected:
-                raise _altered(_at(archive, at + len(expected)), "the archive has other bytes around it")
+                raise _altered(_at(archive, at + len(expected)), "the bytes of the archive around it differ")
             at += len(expected)
         if file.read(1):
             raise _altered(archive.name, "there is something after the end")
@@ -118,7 +118,7 @@ def compare(folder: Path, database: Database) -> tuple[str, ...]:
             else:
                 _same(folder, path, chunks)
     for path in sorted(left):
-        raise _altered(path, "is no file of this bundle")
+        raise _altered(path, "is not a file of this bundle")
     return tuple(beside)
 
 
@@ -131,7 +131,7 @@ def _same(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
             if file.read(len(chunk)) != chunk:
                 raise _altered(path, "came out otherwise")
         if file.read(1):
-            raise _altered(path, "came out otherwise: there is more in it")
+            raise _altered(path, "differs: it contains more")
 
 
 def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
@@ -156,7 +156,7 @@ def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], besi
             beside.append(f"{path}: {name}")
             expected[name] = released[name]
     if _written(made, again, expected) != body:
-        raise _altered(path, "is written otherwise than this program writes")
+        raise _altered(path, "is not in the form that this program writes")
     return body
 
 
@@ -203,7 +203,7 @@ def _about(folder: Path) -> dict[str, Any]:
             f"is bundle {made_by[0]} of method version {made_by[1]}; this program makes {VERSION} of {METHOD_VERSION}, "
             "so its figures may differ without anything having been altered"
         )
-        told = "this bundle is of another version of the program: verify its rankings with the one that made it"
+        told = "this bundle comes from another version of the program: verify its rankings with that version"
         raise Invalid(told, places=(Place((ABOUT,), what),))
     return about
 
@@ -216,7 +216,7 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
             for n, member in enumerate(found):
                 path = folder / member.name
                 if not member.isreg() or not path.resolve().is_relative_to(folder.resolve()) or path.exists():
-                    raise _altered(member.name[:200], "is no plain file within the bundle, or is there twice")
+                    raise _altered(member.name[:200], "is not a regular file in the bundle, or is there twice")
                 total += member.size
                 if n >= MOST_FILES or total > MOST_BYTES:
                     raise _altered(member.name[:200], "the bundle is too large")

@@ -13,10 +13,10 @@ from app.services.data.parallel_import import Elsewhere
 
 # What a caller may say of the campaign with any format that has no option of that name itself.
 ABOUT = {
-    "protocol": "protocol of the campaign, for files that do not say it",
+    "protocol": "protocol of the campaign, if the files do not state it",
     "source_language": "language of the sources",
     "target_language": "language of the outputs",
-    "basis": "what judgments rest on: source, reference, both or none",
+    "basis": "basis of judgments: source, reference, both or none",
 }
 HERE = At("options", 0)
 
@@ -62,8 +62,8 @@ def head_of(records: Iterator[Record | Elsewhere], log: ReadLog) -> tuple[Campai
             return CampaignRow(record.at, protocol=named if isinstance(named, str) else None), chain(held, records)
     log.finish()
     raise Invalid(
-        "the files hold no judgments, so they do not say by which protocol a new campaign judges",
-        places=(Place(("options", "protocol"), "say it with --option protocol=NAME, or create the campaign first"),),
+        "the files contain no judgments, so the protocol of the new campaign is unknown",
+        places=(Place(("options", "protocol"), "set it with --option protocol=NAME, or create the campaign first"),),
     )
 
 

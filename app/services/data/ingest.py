@@ -140,7 +140,7 @@ def _look(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None
         tally.note(f"broken markup in a {noun}" if noun == "source" else f"broken markup in an {noun}", address)
     script = script_of(text)
     if scripts is not None and script is not None and script not in scripts:
-        tally.note(f"{noun} in another script than its language's", address)
+        tally.note(f"{noun} in a script other than that of its language", address)
 
 
 def _tags(text: str) -> list[str]:

@@ -129,7 +129,7 @@ def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
     """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
-        raise OtherProtocol(f"they judge by {record.protocol}, the campaign by {campaign.protocol}")
+        raise OtherProtocol(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
     values = _languages(campaign, record) | _unsettled(campaign, record)
     if values:
         campaigns.change(intake.session, campaign_id, values)

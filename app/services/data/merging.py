@@ -154,7 +154,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignView)
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
     if places:
-        what = "judgments need texts that are not known; nothing was stored"
+        what = "the judgments need texts that are unknown; nothing was stored"
         raise Invalid(what, places=tuple(places[: merge.MOST_PLACES]))
 
 

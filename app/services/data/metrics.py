@@ -117,7 +117,7 @@ def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Addre
         elif found is None or not found.stands:
             left["of segments that are not here"] += 1
         elif (systems[system], found.id) in rows:
-            raise Invalid(places=(Place(place, "this output has a score already"),))
+            raise Invalid(places=(Place(place, "this output already has a score"),))
         else:
             rows[systems[system], found.id] = score
     return rows, left

@@ -54,7 +54,7 @@ def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) ->
     """Both together. Raises Invalid where a system is in both: which of them is meant?"""
     twice = sorted(before.keys() & new.keys())
     if twice:
-        raise Invalid(f"{path}: another file scores {twice[0][:80]}, too")
+        raise Invalid(f"{path}: another file also scores {twice[0][:80]}")
     return {**before, **new}
 
 
@@ -112,7 +112,5 @@ def _table(before: Scores, path: str, text: str) -> Scores:
         elif segment.isascii() and segment.isdigit() and int(segment) > 0:
             outputs.append(Output(row["system"], document, int(segment), score))
         else:
-            raise Invalid(
-                f"{path}, line {reader.line_num}: {segment[:40]!r} is no number of a segment; they count from 1"
-            )
+            raise Invalid(f"{path}, line {reader.line_num}: {segment[:40]!r} is not a segment number; they start at 1")
     return replace(before, systems=systems, outputs=outputs)

@@ -140,7 +140,7 @@ def _not_yet(sent: Sequence[Sent], latest: datetime) -> Iterator[Place]:
     """Times to come: of several answers the last by time counts, so none later could ever correct such a one."""
     for i, one in enumerate(sent):
         if one.submitted_at is not None and one.submitted_at > latest:
-            yield Place((BODY, i, "submitted_at"), "is in the future, by the clock of the database")
+            yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
 def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterator[Place]:
@@ -180,7 +180,7 @@ def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]
         if any(_same(one, other) for other in under):
             known.add(i)
         elif under:
-            places.append(Place((BODY, i, "external_id"), "names a stored judgment that says something else"))
+            places.append(Place((BODY, i, "external_id"), "names a stored judgment with other content"))
     if places:
         raise NamedOtherwise(places=tuple(places[:MOST_PLACES]))
     return known

@@ -283,7 +283,7 @@ def _check_spans(
     places = []
     for i, (text, source, spans) in enumerate(zip(texts, sources, prefill, strict=True)):
         if spans is not None and text is None:
-            places.append(Place(("body", "prefill", i), "there is no output to show it with"))
+            places.append(Place(("body", "prefill", i), "there is no output that it belongs to"))
         wrong = faults(spans or (), Shown(source, text))
         places += [Place(("body", "prefill", i, *place.loc[1:]), place.msg) for place in wrong]
     if places:

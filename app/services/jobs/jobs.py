@@ -300,7 +300,7 @@ def sweep(database: Database) -> int:
         numbers = [row.id for row in jobs.unfinished(session)]
         idle = jobs_queue.without_entries(session, numbers) if numbers else set()
     for one in hopeless:
-        give_up(database, one.job_id, "its workers ended in the middle", entry=one.queue_id)
+        give_up(database, one.job_id, "its workers stopped before it was finished", entry=one.queue_id)
     return len(found) + sum(_enter_again(database, number) for number in sorted(idle))
 
 
@@ -336,7 +336,7 @@ def _enter_again(database: Database, job_id: int) -> bool:
         if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.without_entries(session, [job_id]):
             return False
         if row.attempts >= MOST_BEGUN:
-            jobs.fail(session, job_id, problem(GaveUp("the queue lost it again and again"), again=True))
+            jobs.fail(session, job_id, problem(GaveUp("the queue lost it repeatedly"), again=True))
         else:
             jobs.count_attempt(session, job_id)
             jobs_queue.enter(session, next_entries(session, row))

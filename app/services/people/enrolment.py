@@ -24,7 +24,7 @@ def enrol(session: Session, campaign: str, keys: Sequence[str], new: Enrolment, 
     campaign_id = campaigns.get(session, campaign, lock=True).id
     places = tuple(_faults(session, campaign_id, keys))
     if places:
-        raise Invalid("nobody was enrolled: the list has faults", places=places[:MOST_NAMED])
+        raise Invalid("nobody was enrolled because the list contains errors", places=places[:MOST_NAMED])
     service.check_team(session, campaign_id, new.team)
     for key in () if dry_run else keys:
         service.put(session, campaign, key, new, given=frozenset(), seen=None, by=by)
@@ -44,7 +44,7 @@ def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator
 
 def _misfit(key: str) -> str | None:
     if not is_key(key):
-        return "is no key: 1 to 128 of the letters A–Z and a–z, digits, and . _ ~ : @ + -"
+        return "is not a valid key: use 1 to 128 of the letters A–Z and a–z, digits, and . _ ~ : @ + -"
     try:
         addressable(key)
     except ValueError as error:
@@ -57,5 +57,5 @@ def _standing(session: Session, campaign_id: int, key: str) -> str | None:
     if found is None or found.state is None:
         return None
     if found.state == "left":
-        return "has left; take that back instead"
+        return "has left; undo that instead"
     return "was erased" if found.state == "erased" else "is enrolled already"

@@ -217,7 +217,7 @@ def require_enrolled(session: Session, campaign: str, named: Sequence[str], *, d
     there = raters.enrolled_among(session, campaigns.get(session, campaign).id, sorted(set(named)))
     places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
     if places:
-        raise Invalid("front-ends speak for enrolled raters only", places=tuple(places[:100]))
+        raise Invalid("front-ends can act only for enrolled raters", places=tuple(places[:100]))
 
 
 def shown_to(by: Caller, view: RaterView) -> RaterView:

@@ -177,7 +177,7 @@ def _wrong(campaign: CampaignView, n: int, meta: Mapping[str, object]) -> Iterat
     if known.payload is None:
         return
     if known.text is None:
-        yield Place((*here, "text"), "must be there where the right judgment is known")
+        yield Place((*here, "text"), "is required if the right judgment is given")
         return
     for place in check_item(campaign, n, Item(**known.model_dump())):
         yield Place((*here, *place.loc[3:]), place.msg)

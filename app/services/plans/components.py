@@ -27,7 +27,7 @@ MOST_ROWS = 5_000
 """Ratings that components are fitted to while somebody waits for a plan; of more a part of the documents."""
 
 FEWEST_RATINGS = 100
-RATED_ONCE = ("components from outputs rated once: what raters add is in part counted as documents' and outputs'",)
+RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from app.stats.planning.studies import ByRecipe, Panel, StudyForecast, forecast_
 ALPHA = 0.05
 WORLDS = 6
 STUDIES = 100
-ONCE = "the pilot's outputs were not rated often enough to be dealt anew by this design"
+ONCE = "the pilot's outputs were not rated often enough to be reassigned under this design"
 TOO_LITTLE = "a difference takes two systems and two documents"
-UNSPREAD = "how far apart the systems are is not known: a pilot, or `system` among the setting components, tells"
+UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` in the setting components"
 
 
 def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
@@ -148,10 +148,10 @@ def _told(made: StudyForecast, known: Known, systems: int) -> dict[str, object]:
         "source": source,
         "between_systems": known.between,
         "notes": [
-            "claims as `recommended` makes them: Holm over all pairs, and the smallest p of sign flips by document",
+            "claims as in `recommended`: Holm over all pairs, and the smallest p of sign flips by document",
             "forecast from variance components, not simulated from judgments",
             "a fixed rater pool cannot show rater × system variance",
-            "balance other than full, overlap and control items are left aside",
+            "balance other than full, overlap and control items are ignored",
         ],
     }
 

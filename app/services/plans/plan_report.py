@@ -124,7 +124,7 @@ def _sequence(plan: Plan) -> dict[str, object]:
 def _seat_notes(material: Material) -> list[str]:
     if not material.seats:
         return []
-    return [f"{len(material.seats)} seats are for raters whom invitations bring; their tasks are anybody's of them"]
+    return [f"{len(material.seats)} places are for raters who come by invitation; any of them can take these tasks"]
 
 
 def _judged_notes(material: Material) -> list[str]:
@@ -139,9 +139,9 @@ def _judged_notes(material: Material) -> list[str]:
 def _warnings(found: Checks) -> list[str]:
     notes = []
     if len(found.connected) > 1:
-        notes.append(f"{len(found.connected)} sets of raters share nothing: their scores cannot be compared")
+        notes.append(f"{len(found.connected)} sets of raters share no items, so their scores cannot be compared")
     if found.together < 0.5:
-        notes.append("some systems meet in less than half of their tasks")
+        notes.append("some systems share fewer than half of their tasks")
     idle = [load.rater for load in found.loads if not load.tasks]
     if idle:
         notes.append(idle_raters.told(idle, "rater"))
@@ -157,7 +157,7 @@ def _control_warnings(found: Checks) -> Iterator[str]:
         if places.guessable:
             told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
             why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"
-            what = "let repeats stand nearer to what they repeat"
+            what = "allow repeats closer to the original"
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 
 
@@ -177,7 +177,7 @@ def _drawn(campaign: str, version: int | None, report: Mapping[str, Any]) -> Pla
     )
     told = [
         asked,
-        "Right: items of each system by rater, control and calibration items left aside.",
+        "Right: items of each system by rater, without control and calibration items.",
     ]
     if ahead["detectable"] is not None:
         told.append(

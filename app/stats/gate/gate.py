@@ -1,4 +1,4 @@
-"""May the candidate take the baseline's place? One claim about one pair, decided by confidence bounds.
+"""May the candidate replace the baseline? One claim about one pair, decided by confidence bounds.
 
 better: the one-sided lower bound of the difference is above 0. not_worse: it is above −margin. equivalent: both
 bounds are inside ±margin, which is two one-sided tests (TOST). Bounds are Student's t, or Hall's correction for skewed

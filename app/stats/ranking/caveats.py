@@ -165,7 +165,7 @@ def _uneven(panel: Panel) -> list[str]:
         what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
         found.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")
     if effective < FEW_EFFECTIVE:
-        what = f"{panel.n_documents} documents carry as much information as {effective:.1f} equally long ones"
+        what = f"{panel.n_documents} documents are worth {effective:.1f} equally long ones (effective documents)"
         why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
         found.append(f"{what}: {why}; rate more documents")
     return found

@@ -162,7 +162,7 @@ class _Why:
         counts = [count for count in self._request.counts if (assignment, count) in self._found]
         told = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
         more = ", ".join(map(str, counts[MOST_REASONS:]))
-        return "; ".join([*told, *([f"studies of {more} documents be dealt"] if more else [])]) or None
+        return "; ".join([*told, *([f"nor can studies of {more} documents be assigned"] if more else [])]) or None
 
     def refuse_without_points(self, curves: tuple[Curve, ...]) -> None:
         """Raise Invalid for the first curve without a point, unless the request is lenient."""

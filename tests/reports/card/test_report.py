@@ -110,7 +110,7 @@ def test_unknown_documents_are_said_to_be_unknown(spine: Spine) -> None:
     spine.take("bare", "jsonl", told.encode())
     card = view(spine, "bare", "card")
     assert (card["documents"], card["segments_per_document"], card["buckets"]) == (None, None, [])
-    assert any("not known" in warning for warning in card["warnings"])
+    assert any("unknown" in warning for warning in card["warnings"])
 
 
 def test_every_question_of_heds_is_there_once_and_what_is_not_stored_is_unknown(spine: Spine) -> None:

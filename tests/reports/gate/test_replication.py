@@ -32,7 +32,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     assert (point is None) == (method == "forecast")
     ranking = SimpleNamespace(unit="raw", recipe=SimpleNamespace(aggregate=aggregate))
     told = gate._warnings(asked, cast("gate.Ranking", ranking), found, again)
-    assert any("do not weigh domains" in warning for warning in told) == (method == "forecast")
+    assert any("do not weight domains" in warning for warning in told) == (method == "forecast")
 
 
 def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_same_unit() -> None:

@@ -188,7 +188,7 @@ def test_a_chunk_whose_workers_end_again_and_again_ends_the_job_with_its_reason(
     ended = now(spine, job)
     assert (ended.state, ended.error and ended.error["detail"]) == (
         "failed",
-        f"its workers ended in the middle, {MOST_TRIES} times",
+        f"its workers stopped before it was finished, {MOST_TRIES} times",
     )
     assert drained(spine.database) == 0
     with pytest.raises(AppError):

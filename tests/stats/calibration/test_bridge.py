@@ -46,7 +46,7 @@ def test_a_score_goes_down_as_a_penalty_goes_up() -> None:
     [
         ([], [], "no output was judged in both"),
         ([1, 1, 1], [0, 1, 2], "one of the two scores is constant"),
-        ([1, 2, 3], [0, 0, 1], "fewer than 4 documents: none can be held out"),
+        ([1, 2, 3], [0, 0, 1], "fewer than 4 documents: too few to hold any out"),
     ],
 )
 def test_what_cannot_be_bridged_is_told(x: list[float], document: list[int], why: str) -> None:

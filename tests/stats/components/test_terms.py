@@ -24,25 +24,25 @@ def test_one_rater_a_document_cannot_be_told_from_the_document() -> None:
     found = identify(observations(crossed(1, documents=12, ratings=1)))
     assert found.terms == ("rater", "doc", "segment", "doc_system", "rater_system")
     assert said(found) == {
-        "segment_system": "cannot be told from residual",
-        "rater_doc": "cannot be told from document",
-        "rater_segment": "cannot be told from segment",
-        "rater_doc_system": "cannot be told from document × system",
+        "segment_system": "confounded with residual",
+        "rater_doc": "confounded with document",
+        "rater_segment": "confounded with segment",
+        "rater_doc_system": "confounded with document × system",
     }
 
 
 def test_one_of_a_kind_has_no_levels() -> None:
     alone = said(identify(observations(crossed(1, raters=1, ratings=1))))
     assert alone["rater"] == "fewer than two levels"
-    assert alone["rater_system"] == "cannot be told from the systems"
+    assert alone["rater_system"] == "confounded with the systems"
     system = said(identify(observations(crossed(1, systems=1))))
-    assert system["doc_system"] == "cannot be told from document"
+    assert system["doc_system"] == "confounded with document"
 
 
 def test_one_rater_a_system_cannot_be_told_from_the_system() -> None:
     ratings = crossed(4, documents=10, raters=3, ratings=3)
     found = identify(observations(ratings.where(ratings.system == ratings.rater)))
-    assert said(found)["rater"] == "cannot be told from the systems"
+    assert said(found)["rater"] == "confounded with the systems"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -174,7 +174,7 @@ def test_a_report_warns_of_raters_who_copy_in_words() -> None:
     found = report(3, "esa", Design(raters=8, documents=56, group=4), {0: "copy:1", 1: "copy:0"})
     (pair,) = found.alike
     assert pair.raters == ("r000", "r001")
-    assert any(text.startswith("r000 and r001 answer more alike than") for text in found.warnings)
+    assert any(text.startswith("r000 and r001 give more similar answers than") for text in found.warnings)
     assert {one.rater for one in found.raters if "alike" in one.beyond} == {"r000", "r001"}
 
 

@@ -218,7 +218,7 @@ def test_a_design_that_can_be_dealt_with_none_of_the_counts_is_refused_and_many_
     curves = run(simulator(asked(designs=none, documents=(4, 6, 8, 10, 12), lenient=True)))
     assert curves[0].why is not None
     assert curves[0].why.count("bucket 1 has 3 raters") == 3
-    assert curves[0].why.endswith("; nor can studies of 10, 12 documents be dealt")
+    assert curves[0].why.endswith("; nor can studies of 10, 12 documents be assigned")
     assert (curves[1].why, len(curves[1].points)) == (None, 5)
 
 
