@@ -26,7 +26,7 @@ from app.storage.db import Session
 
 SHORT, LONG = 10, 20
 """Segments up to which a document is short, and from which it is long (G-3)."""
-NO_TIMES = "no judgment tells when it was begun and handed in"
+NO_TIMES = "no judgment has start and end times"
 
 
 @dataclass(frozen=True, slots=True)

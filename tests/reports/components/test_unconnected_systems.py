@@ -18,7 +18,7 @@ from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed
 
 UNLIKE = "a system was rated on 20 of 60 documents, mean"
-HIDDEN = "document × system cannot be told from document"
+HIDDEN = "document × system confounded with document"
 
 
 def ahead() -> forecast.ForecastView:
