@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -19,3 +19,29 @@ def resolved(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, 
 def parameters(document: Mapping[str, Any], operation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The parameters of an operation in their order."""
     return [resolved(document, one) for one in operation.get("parameters", ())]
+
+
+def with_suffixes(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with an operation for each address that `x-suffixes` names in short."""
+    return {**document, "paths": {**dict(_by_suffix(document)), **document["paths"]}}
+
+
+def _by_suffix(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        if suffixes := methods.get("get", {}).get("x-suffixes"):
+            operation = {name: value for name, value in methods["get"].items() if name != "x-suffixes"}
+            schema = {"type": "string", "enum": suffixes}
+            kind = {"name": "kind", "in": "path", "required": True, "schema": schema}
+            success = resolved(document, operation["responses"]["200"])
+            files = {name: media for name, media in success["content"].items() if name != "application/json"}
+            yield (
+                f"{path}.{{kind}}",
+                {
+                    "get": {
+                        **operation,
+                        "operationId": f"{operation['operationId']}_as",
+                        "parameters": [*operation.get("parameters", ()), kind],
+                        "responses": {**operation["responses"], "200": {**success, "content": files}},
+                    }
+                },
+            )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
+
+LEVELS = 3
+"""Of keys on lines of their own: section, path or kind of component, method or component."""
 
 
 def register(app: typer.Typer) -> None:
@@ -20,4 +24,20 @@ def openapi() -> None:
     """Print the OpenAPI document."""
     nowhere = Database("postgresql://", size=2)  # nothing connects: only the routes are looked at
     document = create_app(nowhere, Options()).openapi()
-    typer.echo(json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True))
+    typer.echo(by_line(document, LEVELS))
+
+
+def by_line(part: Any, levels: int) -> str:
+    """JSON without spaces, but with each key of the upper levels on a line of its own, so that diffs can be read.
+
+    >>> print(by_line({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
+    {
+    "openapi":"3.1.0",
+    "paths":{
+    "/a":{},
+    "/b":{"get":{}}}}
+    """
+    if not levels or not isinstance(part, dict) or not part:
+        return json.dumps(part, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    keys = (f"\n{json.dumps(key, ensure_ascii=False)}:{by_line(part[key], levels - 1)}" for key in sorted(part))
+    return "{" + ",".join(keys) + "}"

@@ -21,7 +21,14 @@ from app.web.bodies import JsonBody, JsonOrFile, receive
 from app.web.deps import get_database, get_session
 from app.web.ifmatch import get_if_match
 from app.web.once import get_once
-from app.web.openapi_shared import drop_repeated_titles, share_parameters
+from app.web.openapi_shared import (
+    drop_repeated_descriptions,
+    drop_repeated_titles,
+    list_types,
+    share_parameters,
+    share_responses,
+)
+from app.web.openapi_suffixes import fold_suffixes
 from app.web.problems import MEDIA_TYPE, Problem
 from app.web.queries import Routes
 
@@ -60,6 +67,9 @@ Human evaluation of machine translation and text generation: campaigns, judgment
 
 Send `Authorization: Bearer <token>`. Every error is `application/problem+json` (RFC 9457) with the id of the request.
 Lists are `{"items": […], "next": cursor}`. A `POST` that creates takes an `Idempotency-Key`.
+
+A `GET` with `x-suffixes` answers with the same data as a file where its path ends in one of these suffixes, whatever
+`Accept` says: `/v1/campaigns/ted/ranking.csv`. The query is the same.
 """
 SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token made by `POST /v1/tokens`."},
@@ -123,7 +133,7 @@ def _build(version: str, found: Routes) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SECURITY
-    components["responses"] = {f"Problem{status}": _problem(status) for status in TITLES}
+    components["responses"] = {str(status): _problem(status) for status in TITLES}
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -132,8 +142,12 @@ def _build(version: str, found: Routes) -> dict[str, Any]:
         for method in route.methods or ():
             _complete(document["paths"][route.path_format][method.lower()], route)
     _close(document)
+    fold_suffixes(document)
     drop_repeated_titles(document)
+    drop_repeated_descriptions(document)
+    list_types(document["components"]["schemas"])
     share_parameters(document)
+    share_responses(document)
     return document
 
 
@@ -184,7 +198,7 @@ def _complete(operation: dict[str, Any], route: APIRoute) -> None:
         # Once more as declared: the framework drops what is null from examples.
         responses[str(status)].get("content", {}).update(_examples(declared, responses[str(status)].get("content", {})))
     for problem in sorted(_problems(calls, route) | {int(code) for code in responses if code.startswith(("4", "5"))}):
-        responses[str(problem)] = {"$ref": f"#/components/responses/Problem{problem}"}
+        responses[str(problem)] = {"$ref": f"#/components/responses/{problem}"}
     operation["responses"] = {code: responses[code] for code in sorted(responses)}
 
 

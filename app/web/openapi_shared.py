@@ -1,14 +1,15 @@
-"""What several operations of the OpenAPI document say alike, said once among its components.
+"""The OpenAPI document made short: whatever several operations share stands once, among the components.
 
-Parameters are shared under their own name; of several that differ under one name, each but the most used bears the
-operation that has it first. Titles that only repeat a field's name are left out: they were a tenth of the document.
+Parameters are shared under their own name, responses under their status; of several that differ under one name, each
+but the most used also bears the operation that has it first. What repeats what is said beside it is left out, and what
+may be null says so in its list of types.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Json = dict[str, Any]
@@ -16,17 +17,32 @@ Json = dict[str, Any]
 
 def share_parameters(document: Json) -> None:
     """Put each parameter that stands in several operations among the components, and refer to it there."""
-    uses = Counter(_text(parameter) for _, parameter in _parameters(document))
-    names = _names(document, uses)
-    components = {name: json.loads(text) for text, name in names.items()}
-    document.setdefault("components", {})["parameters"] = dict(sorted(components.items()))
+    names = _names(
+        (json.dumps(parameter, sort_keys=True), parameter["name"], operation)
+        for operation, parameter in _parameters(document)
+    )
+    document.setdefault("components", {})["parameters"] = _components(names)
     for operation in _operations(document):
         operation["parameters"] = [
-            {"$ref": f"#/components/parameters/{names[_text(parameter)]}"} if _text(parameter) in names else parameter
-            for parameter in operation.get("parameters", ())
+            _reference(parameter, names, "parameters") for parameter in operation.get("parameters", ())
         ]
         if not operation["parameters"]:
             del operation["parameters"]
+
+
+def share_responses(document: Json) -> None:
+    """Put each response that several operations give among the components, and refer to it there."""
+    names = _names(
+        (json.dumps(response, sort_keys=True), status, operation["operationId"])
+        for operation in _operations(document)
+        for status, response in operation["responses"].items()
+        if "$ref" not in response
+    )
+    document["components"]["responses"] |= _components(names)
+    for operation in _operations(document):
+        operation["responses"] = {
+            status: _reference(response, names, "responses") for status, response in operation["responses"].items()
+        }
 
 
 def drop_repeated_titles(document: Json) -> None:
@@ -34,6 +50,32 @@ def drop_repeated_titles(document: Json) -> None:
     for _, parameter in _parameters(document):
         _untitle(parameter["name"], parameter["schema"])
     _drop_titles(document["components"]["schemas"])
+    for name, schema in document["components"]["schemas"].items():
+        if schema.get("title") == name:
+            del schema["title"]
+
+
+def drop_repeated_descriptions(document: Json) -> None:
+    """Leave out of a parameter's schema what the parameter itself says, and that it is not required: the default."""
+    for _, parameter in _parameters(document):
+        if parameter["schema"].get("description") == parameter.get("description"):
+            parameter["schema"].pop("description", None)
+        if parameter.get("required") is False:
+            del parameter["required"]
+
+
+def list_types(part: object) -> None:
+    """Write `type: [T, null]` where the library writes that any of two schemas fits, T or null."""
+    if isinstance(part, dict):
+        match part.get("anyOf"):
+            case [{"type": str(), **rest} as other, {"type": "null"}] if not {*rest} & {*part, "enum", "const"}:
+                del part["anyOf"]
+                part.update({**other, "type": [other["type"], "null"]})
+        for inner in part.values():
+            list_types(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            list_types(inner)
 
 
 def _operations(document: Json) -> Iterator[Json]:
@@ -48,20 +90,31 @@ def _parameters(document: Json) -> Iterator[tuple[str, Json]]:
             yield operation["operationId"], parameter
 
 
-def _text(parameter: Json) -> str:
-    return json.dumps(parameter, sort_keys=True)
+def _names(uses: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """A name of its own for each part that is used more than once, by its text.
 
-
-def _names(document: Json, uses: Counter[str]) -> dict[str, str]:
-    """A name of its own for each parameter that is used more than once, by its text."""
+    Args:
+        uses: the text, the plain name and the operation of each use.
+    """
+    all_uses = list(uses)
+    counts = Counter(text for text, _, _ in all_uses)
     first: dict[str, tuple[str, str]] = {}
-    for operation, parameter in _parameters(document):
-        if uses[_text(parameter)] > 1:
-            first.setdefault(_text(parameter), (operation, parameter["name"]))
+    for text, name, operation in all_uses:
+        if counts[text] > 1:
+            first.setdefault(text, (operation, name))
     names: dict[str, str] = {}
-    for text, (operation, name) in sorted(first.items(), key=lambda item: (-uses[item[0]], item[1])):
+    for text, (operation, name) in sorted(first.items(), key=lambda item: (-counts[item[0]], item[1])):
         names[text] = f"{name}-{operation}" if name in names.values() else name
     return names
+
+
+def _components(names: Mapping[str, str]) -> Json:
+    return dict(sorted((name, json.loads(text)) for text, name in names.items()))
+
+
+def _reference(part: Json, names: Mapping[str, str], section: str) -> Json:
+    name = names.get(json.dumps(part, sort_keys=True))
+    return part if name is None else {"$ref": f"#/components/{section}/{name}"}
 
 
 def _untitle(name: str, schema: Json) -> None:

@@ -92,7 +92,7 @@ class Comparison:
         if pair in self.seen:
             return
         self.seen.add(pair)
-        old, new = resolved(self.old, old), resolved(self.new, new)
+        old, new = by_alternative(resolved(self.old, old)), by_alternative(resolved(self.new, new))
         yield from self.kinds(name, old, new, sent=sent)
         if sent:
             yield from bounds(name, old, new)
@@ -148,6 +148,13 @@ def alternatives(schema: Json) -> list[Json]:
     return found
 
 
+def by_alternative(schema: Json) -> Json:
+    """A list of types as alternatives, since `type: [string, null]` says what `anyOf: [string, null]` does."""
+    if not isinstance(schema.get("type"), list):
+        return schema
+    return {"anyOf": [{"type": "null"} if one == "null" else {**schema, "type": one} for one in schema["type"]]}
+
+
 def bounds(name: str, old: Json, new: Json) -> Iterator[str]:
     """Limits on what is taken that are tighter now."""
     for word in LEAST:
@@ -201,6 +208,9 @@ NARROWINGS: dict[str, Callable[[Json], object]] = {
         {"in": "query", "name": "x", "required": True, "schema": {}}
     ),
     "maximum is 10 now": lambda d: of("/v1/campaigns", "get", d)["parameters"][0]["schema"].update(maximum=10),
+    "minLength is 2 now": lambda d: campaign_in(d)["properties"].update(
+        series={"type": ["string", "null"], "minLength": 2}
+    ),
     ".series is gone": lambda d: campaign_in(d)["properties"].pop("series"),
     "['name'] is required now": lambda d: campaign_in(d)["required"].append("name"),
     "no longer takes every value": lambda d: campaign_in(d)["properties"]["basis"]["enum"].remove("none"),
@@ -226,6 +236,9 @@ def test_a_narrowing_is_named(released: Json, told: str) -> None:
 
 
 WIDENINGS: list[Callable[[Json], object]] = [
+    lambda d: campaign_in(d)["properties"].update(
+        series={**campaign_in(d)["properties"]["series"]["anyOf"][0], "type": ["string", "null"]}
+    ),
     lambda d: campaign_in(d)["properties"].update(more={"type": "string"}),
     lambda d: campaign_in(d)["required"].remove("protocol"),
     lambda d: campaign_in(d)["properties"]["basis"]["enum"].append("all"),

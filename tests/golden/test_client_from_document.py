@@ -67,7 +67,9 @@ class Client:
             sent = {"content": body if isinstance(body, bytes) else json.dumps(body), "headers": {"Content-Type": kind}}
         answer = self.http.request(method.upper(), path, params=query, **sent)
         assert answer.status_code < 300, answer.text
-        told = operation["responses"][str(answer.status_code)]["content"][JSON]["schema"]
+        told = described.resolved(self.document, operation["responses"][str(answer.status_code)])["content"][JSON][
+            "schema"
+        ]
         self.check(told, answer.json())
         return answer.json()
 

@@ -1,0 +1,27 @@
+"""Addresses that only choose a representation by a suffix (`….csv`) are said once, at the address without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SUFFIX = ".{kind}"
+RELEASED = frozenset({"get_ranking_as"})
+"""Operations with a suffix that a release has: generated clients call them, so they stay."""
+
+
+def fold_suffixes(document: dict[str, Any]) -> None:
+    """Name the suffixes of each address in `x-suffixes`, and leave out the operations that only add a suffix.
+
+    Raises KeyError for an address with a suffix that there is not without one.
+    """
+    paths = document["paths"]
+    for path in [path for path in paths if path.endswith(SUFFIX)]:
+        by_suffix = paths[path]["get"]
+        paths[path.removesuffix(SUFFIX)]["get"]["x-suffixes"] = _suffixes(by_suffix)
+        if by_suffix["operationId"] not in RELEASED:
+            del paths[path]
+
+
+def _suffixes(operation: dict[str, Any]) -> list[str]:
+    (schema,) = [parameter["schema"] for parameter in operation["parameters"] if parameter["name"] == "kind"]
+    return schema.get("enum") or [schema["const"]]
