@@ -57,7 +57,8 @@ class Comparison:
             if code not in new["responses"]:
                 yield f"{name}: {code} is gone"
                 continue
-            yield from self.content(f"{name} {code}", old["responses"][code], new["responses"][code], sent=False)
+            before, after = resolved(self.old, old["responses"][code]), resolved(self.new, new["responses"][code])
+            yield from self.content(f"{name} {code}", before, after, sent=False)
 
     def parameters(self, name: str, old: Json, new: Json) -> Iterator[str]:
         before = {(p["in"], p["name"]): p for p in parameters(self.old, old)}
