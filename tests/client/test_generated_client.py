@@ -70,7 +70,7 @@ def generator(tmp_path: Path) -> Path:
 
 def generate(folder: Path, curl: Curl) -> str:
     """Make the package `client` of what the server says of itself; what the generator says."""
-    (folder / "openapi.json").write_bytes(httpx.get(f"{curl.origin}/openapi.json", trust_env=False).content)
+    (folder / "openapi.json").write_bytes(httpx.get(f"{curl.origin}/openapi.json", trust_env=False, timeout=60).content)
     options = ["--path", "openapi.json", "--meta", "none", "--output-path", "client"]
     made = run(folder, folder / "venv/bin/openapi-python-client", "generate", *options)
     assert made.returncode == 0, made.stdout + made.stderr
