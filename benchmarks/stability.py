@@ -127,7 +127,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     for part in computed:
         parts.append(Outcome.from_bytes(part))
         shown(len(parts), len(simulator.chunks))
-    curves = run(simulator, execute=lambda _, numbers: (pair for pair in zip(numbers, parts, strict=True)))
+    curves = run(simulator, enumerate(parts))
     taken = time.perf_counter() - started
     print(file=sys.stderr)
     points = [point for curve in curves for point in curve.points]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -128,10 +128,7 @@ def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
 
 
 def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:
-    def stored(_: Simulator, numbers: Iterable[int]) -> curves.Outcomes:
-        yield from ((n, Outcome.from_bytes(body)) for n, body in zip(numbers, parts, strict=True))
-
-    drawn = curves.run(simulator, execute=stored)
+    drawn = curves.run(simulator, enumerate(map(Outcome.from_bytes, parts)))
     data, request = simulator.data, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +21,6 @@ VACUOUS_SHARE = 0.5
 MOST_REASONS = 3
 """Numbers of documents of a design whose reasons are told in full."""
 FIXED_POOL = "a fixed rater pool cannot show rater × system variance"
-Outcomes = Generator[tuple[int, Outcome], None, None]
-Execute = Callable[[Simulator, Iterable[int]], Outcomes]
-Progress = Callable[[int, int], None]
-
-
-class Stopped(Exception):
-    """The computation was told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,59 +69,27 @@ class Curve:
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def _unheard(_done: int, _total: int) -> None:
-    return None
-
-
-def _never() -> bool:
-    return False
-
-
-def in_order(simulator: Simulator, indices: Iterable[int]) -> Outcomes:
-    """Compute chunks one after another, here."""
-    for index in indices:
-        yield index, simulator.run(index)
-
-
-def run(
-    simulator: Simulator,
-    *,
-    on_progress: Progress = _unheard,
-    should_stop: Callable[[], bool] = _never,
-    execute: Execute = in_order,
-) -> tuple[Curve, ...]:
+def run(simulator: Simulator, outcomes: Iterable[tuple[int, Outcome]] | None = None) -> tuple[Curve, ...]:
     """Compute every curve of a request.
 
-    Parameters
-    ----------
-    on_progress : told how many chunks are done, of how many. should_stop : asked after every chunk.
-    execute : computes chunks, in any order, anywhere.
+    outcomes: of every chunk with its number, in any order; by default they are computed here. Only those of unfinished
+    points are held at a time.
 
-    Raises
-    ------
-    Stopped
-        `should_stop` said so.
-    Invalid
-        A design does not fit the data, unless the request is lenient; where it left the document counts open, a design
-        that fits with none of them.
-
-    Only the studies of unfinished points are held at a time.
+    Raises Invalid where a design does not fit the data, unless the request is lenient; where it left the document
+    counts open, for a design that fits with none of them.
     """
     fitting, points, why = _Fit(simulator), dict[tuple[StudyDesign, int], Point](), _Why(simulator.request)
     waiting: dict[tuple[object, int], list[tuple[Chunk, Outcome]]] = {}
     chunks = simulator.chunks
-    on_progress(0, len(chunks))
-    with closing(execute(simulator, range(len(chunks)))) as outcomes:
-        for done, (index, outcome) in enumerate(outcomes, 1):
-            if should_stop():
-                raise Stopped
-            chunk = chunks[index]
-            why.note(chunk, outcome.why)
-            held = waiting.setdefault((chunk.assignment, chunk.documents), [])
-            held.append((chunk, outcome))
-            if sum(c.last - c.first for c, _ in held) == simulator.request.n_sets:
-                points.update(fitting.points(waiting.pop((chunk.assignment, chunk.documents))))
-            on_progress(done, len(chunks))
+    if outcomes is None:
+        outcomes = ((n, simulator.run(n)) for n in range(len(chunks)))
+    for index, outcome in outcomes:
+        chunk = chunks[index]
+        why.note(chunk, outcome.why)
+        held = waiting.setdefault((chunk.assignment, chunk.documents), [])
+        held.append((chunk, outcome))
+        if sum(c.last - c.first for c, _ in held) == simulator.request.n_sets:
+            points.update(fitting.points(waiting.pop((chunk.assignment, chunk.documents))))
     curves = tuple(_curve(design, simulator.request, points, why, fitting) for design in simulator.request.designs)
     why.refuse_without_points(curves)
     return curves

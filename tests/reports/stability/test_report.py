@@ -16,7 +16,7 @@ from app.jobs.work import work_of
 from app.reports.kit import store
 from app.reports.kit.processes import in_processes
 from app.reports.kit.render.representations import render
-from app.reports.kit.report import StoredReport
+from app.reports.kit.report import StoredReport, Work
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import Stopped
 from app.reports.source import named_recipes
@@ -174,6 +174,25 @@ def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
     assert not is_stored(spine, options)
     stored(spine, options)
     assert is_stored(spine, options)
+
+
+def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
+    closed: list[bool] = []
+
+    def watched(work: Work[bytes]) -> Iterator[bytes]:
+        try:
+            yield from store.here(work)
+        finally:
+            closed.append(True)
+
+    work = Work(3, lambda number: bytes([number]), b"".join)
+    assert store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False, execute=watched) == b"\0\1\2"
+    assert closed.pop()
+    with pytest.raises(Stopped) as stopped:
+        store.compute(work, on_progress=lambda *_: None, should_stop=lambda: True, execute=watched)
+    assert closed
+    # The traceback holds every frame, so it was closed, not forgotten.
+    assert stopped.tb is not None
 
 
 def test_what_cannot_be_simulated_is_refused(spine: Spine) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
 from app.stats.stability.chunks import Outcome, Simulator
-from app.stats.stability.curves import Outcomes, Stopped, _mean_of, in_order, run
+from app.stats.stability.curves import _mean_of, run
 from app.stats.stability.extraction import NotMultiplyRated, multiply_rated
 from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
 from tests.stats.components.worlds import crossed
@@ -34,12 +34,12 @@ def asked(**how: object) -> Request:
 def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:
     whole = simulator(asked())
 
-    def backwards(given: Simulator, indices: Iterable[int]) -> Outcomes:
-        for index in reversed(list(indices)):
-            fresh = Simulator(given.data, given.request)
+    def backwards() -> Iterator[tuple[int, Outcome]]:
+        for index in reversed(range(len(whole.chunks))):
+            fresh = Simulator(whole.data, whole.request)
             yield index, Outcome.from_bytes(fresh.run(index).to_bytes())
 
-    assert run(whole) == run(whole, execute=backwards)
+    assert run(whole) == run(whole, backwards())
     assert whole.run(0).to_bytes() == whole.run(0).to_bytes()
 
 
@@ -130,32 +130,6 @@ def test_the_better_systems_are_found_in_every_measure() -> None:
     assert not point.warnings
 
 
-def test_progress_is_told_and_the_work_can_be_stopped() -> None:
-    told: list[tuple[int, int]] = []
-    run(simulator(asked()), on_progress=lambda done, total: told.append((done, total)))
-    assert told == [(done, 6) for done in range(7)]
-    done: list[int] = []
-    with pytest.raises(Stopped):
-        run(simulator(asked()), on_progress=lambda n, _: done.append(n), should_stop=lambda: len(done) > 2)
-    assert done == [0, 1, 2]
-
-
-def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
-    closed: list[bool] = []
-
-    def watched(given: Simulator, indices: Iterable[int]) -> Outcomes:
-        try:
-            yield from in_order(given, indices)
-        finally:
-            closed.append(True)
-
-    with pytest.raises(Stopped) as stopped:
-        run(simulator(asked()), should_stop=lambda: True, execute=watched)
-    assert closed
-    # The traceback holds every frame, so it was closed, not forgotten.
-    assert stopped.tb is not None
-
-
 def test_a_system_or_document_that_nobody_rated_changes_nothing() -> None:
     given = made_up(4)
     n = given.labels.segment_document.size
@@ -193,9 +167,6 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
     uneven = (StudyDesign(Assignment("psxs", 0.66)), StudyDesign())
     left_open = simulator(asked(designs=uneven, documents=None, studies=20, permutations=20), given)
 
-    def backwards(made: Simulator, indices: Iterable[int]) -> Outcomes:
-        yield from in_order(made, reversed(list(indices)))
-
     curves = run(left_open)
     assert [[point.documents for point in curve.points] for curve in curves] == [
         [10, 15, 20, 25, 30],
@@ -204,7 +175,8 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
     assert curves[1].why is None
     assert curves[0].why is not None
     assert curves[0].why.startswith("5 documents: a normalized entropy of 0.66 (± 0.03) was not reached")
-    assert run(left_open, execute=backwards) == curves
+    backwards = ((n, left_open.run(n)) for n in reversed(range(len(left_open.chunks))))
+    assert run(left_open, backwards) == curves
     with pytest.raises(Invalid) as refused:
         run(simulator(asked(designs=uneven, documents=(5, 10), studies=20, permutations=20), given))
     assert refused.value.places[0].msg.startswith("5 documents: ")
