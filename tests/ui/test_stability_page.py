@@ -40,6 +40,10 @@ def test_counts_that_nothing_can_be_significant_with_lead_on_and_single_ratings_
     assert len(re.findall("Warning: .*no difference can be significant with 5 documents", shown)) == 1
     assert "And 2 more like it." in shown
     assert "simulate studies of" not in browser.get(more).text
+    none = browser.get(f"/campaigns/eight/stability?{ASKED}&documents=0")
+    assert none.status_code == 422
+    assert "greater than or equal to 1" in none.text
+    assert browser.get("/campaigns/eight/stability-report.csv?documents=0").status_code == 422
     refused = browser.get(single)
     assert refused.status_code == 422
     assert "These data cannot be simulated: " in refused.text

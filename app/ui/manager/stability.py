@@ -15,9 +15,8 @@ from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import store
 from app.reports.kit.render.representations import render
-from app.reports.kit.request import ReportRequest
+from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT
 from app.reports.stability.view import StabilityView
 from app.services.campaigns import campaigns
@@ -79,9 +78,9 @@ class StabilityAsked(BaseModel):
     permutations: Annotated[int, Asks(ge=1, le=limits.MOST_PERMUTATIONS)] = limits.PERMUTATIONS
     seed: Annotated[int, Asks(ge=0, le=2**63 - 1)] = 0
 
-    def options(self) -> StabilityIn:
-        """As the report takes it."""
-        return StabilityIn.model_validate(self.body())
+    def options(self) -> BaseModel:
+        """As the report takes it. Raises Invalid."""
+        return parse_options(REPORT, self.body(), place=REPORT.options_in)
 
     def body(self) -> dict[str, object]:
         """As the interface takes it."""
