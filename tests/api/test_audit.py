@@ -181,7 +181,7 @@ def test_a_row_that_was_changed_is_named(
 ) -> None:
     assert all(not seal.faults for seal in seals(database).values())
     ask("SET plumbline.purge = on", f"{FLIPS[flip]} WHERE n = 2 AND campaign_id IS NOT NULL")
-    assert "row 2 is not what was written" in seals(database)["demo"].faults
+    assert "row 2 was changed after it was written" in seals(database)["demo"].faults
     assert not seals(database)[None].faults
 
 
@@ -189,7 +189,7 @@ def test_rows_that_are_gone_are_named(
     admin: httpx.Client, populated: dict[str, str], database: Database, ask: Ask
 ) -> None:
     ask("SET plumbline.purge = on", "DELETE FROM audit_log WHERE n = 1 AND campaign_id IS NOT NULL")
-    assert "rows 1 to 1 are gone" in seals(database)["demo"].faults
+    assert "rows 1 to 1 are missing" in seals(database)["demo"].faults
 
 
 def test_neither_the_service_nor_the_owner_by_accident_can_change_it(
@@ -217,4 +217,4 @@ def test_the_command_prints_the_seals_and_exits_1_where_one_is_broken(
     ask("SET plumbline.purge = on", "UPDATE audit_log SET actor = 'x' WHERE n = 1 AND campaign_id IS NOT NULL")
     bad = plumbline(database_url, "audit", "--check")
     assert bad.returncode == 1
-    assert b"plumbline: demo: row 1 is not what was written" in bad.stderr
+    assert b"plumbline: demo: row 1 was changed after it was written" in bad.stderr

@@ -25,7 +25,7 @@ from tests.working import LIMIT
 # A line of the report on stability: documents, SRP, its error, significant pairs a study, studies that find none.
 STUDIED = re.compile(r"^ +(\d+) +([01]\.\d{3}) +0\.\d{3} +(\d+\.\d) +(\d+) %", re.MULTILINE)
 ENDS_WITHIN = 10  # seconds, with the worker beside it
-GONE_ON_WITH = "The demo campaign is in the database already"
+GONE_ON_WITH = "The demo campaign already exists in the database"
 COMMAND = [sys.executable, "-c", "from app.cli import main; main()", "demo"]
 
 

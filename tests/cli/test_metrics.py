@@ -81,5 +81,5 @@ def test_what_is_no_score_is_named_by_file_and_line(path: str, text: str, says: 
 @pytest.mark.parametrize("level", ["seg", "sys"])
 def test_files_of_two_metrics_are_not_taken_for_one(level: str) -> None:
     files = {f"{name}.{level}.score": "A 1\n" for name in ("BLEU", "COMET")}
-    with pytest.raises(Invalid, match=rf"COMET.{level}.score: another file scores A, too"):
+    with pytest.raises(Invalid, match=rf"COMET.{level}.score: another file also scores A"):
         metrics_files.read(files, higher_is_better=True)
