@@ -33,7 +33,7 @@ from app.reports.gate.looks import Looks
 from app.stats.aggregate import panel, segment_scores
 from app.stats.gate.gate import Rule, decide
 from app.stats.inference.by_document import precision
-from app.stats.quality.flags import CHECKS
+from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import quality
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import connected_systems

@@ -16,7 +16,7 @@ import typer
 from app.cli.kit import context
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.services.data import bundle, exports
+from app.services.data import exports
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def export(
     if (remote := _remote.chosen(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write(remote.pieces(path), output)
-        if format != bundle.NAME:  # which holds `jsonl`, and so all
+        if format != exports.BUNDLE:  # which holds `jsonl`, and so all
             _say(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
         return
     with context.database() as database:

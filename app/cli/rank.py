@@ -17,9 +17,9 @@ from app.api.kit.choices import moment
 from app.cli.export import write
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
+from app.cli.kit.outputs import When
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
-from app.cli.report import When
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options

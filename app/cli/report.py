@@ -14,7 +14,7 @@ from rich.text import Text
 from app.api.kit.choices import moment
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, kind_of, write
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
@@ -33,7 +33,6 @@ OF_RATERS = ("quality", "timing", "revisions")
 """Reports for managers whose routes are their own, at the addresses of others."""
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="Option of the report, as NAME=VALUE.")]
-When = Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")]
 Picture = Annotated[str, typer.Option(help="With --svg: which picture, if the report has several.")]
 
 

@@ -15,6 +15,7 @@ Csv = Annotated[bool, typer.Option("--csv", help="Rows for a spreadsheet.")]
 Latex = Annotated[bool, typer.Option("--latex", help="A table for a paper.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="A table for a pull request.")]
 Svg = Annotated[bool, typer.Option("--svg", help="A picture.")]
+When = Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")]
 
 
 def kind_of(*, json: bool, csv: bool, latex: bool, markdown: bool, svg: bool) -> str:

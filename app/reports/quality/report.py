@@ -15,11 +15,12 @@ from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.source.judged_ratings import Judged, judged
 from app.reports.source.scores import reading
 from app.reports.source.snapshot import Snapshot
+from app.stats.quality.choices import Choices
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
-from app.stats.quality.report import Choices, RaterQuality, quality
+from app.stats.quality.report import RaterQuality, quality
 from app.stats.quality.runs import Habits
 from app.stats.quality.seeded import Attention, SpanHits, attention, span_hits
 from app.stats.quality.speed import Speed

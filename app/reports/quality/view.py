@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.source.judged_ratings import Head, On
-from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
-from app.stats.quality.report import AlikePair, Choices, RaterQuality
+from app.stats.quality.choices import MIN_PAIRS, Choices, ControlAdjust, ControlTestName
+from app.stats.quality.report import AlikePair, RaterQuality
 
 MOST_PAIRS = 1000
 

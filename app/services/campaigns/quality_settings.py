@@ -8,9 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.stats.quality.controls import MIN_PAIRS, ControlAdjust, ControlTestName
-from app.stats.quality.flags import Check
-from app.stats.quality.report import Choices
+from app.stats.quality.choices import MIN_PAIRS, Check, Choices, ControlAdjust, ControlTestName
 
 NAME = "quality"
 CODE = "{code}"

@@ -31,7 +31,7 @@ from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database, Session
 
 VERSION = 1
-NAME = "bundle"
+NAME = exports.BUNDLE
 SUMS, ABOUT, DATA, READ_ME = "SHA256SUMS", "bundle.json", "data.jsonl", "README.md"
 FORMATS = ("mtme", "appraise", "mqm-tsv", "wmt-da")  # where they hold the campaign's protocol
 PAPERS = ("card", "datasheet")

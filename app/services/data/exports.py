@@ -42,6 +42,8 @@ from app.storage.db import Database, Session
 HERE = At("export", 0)
 SURPLUS = "surplus: nobody counts it"
 TAR = "application/x-tar"
+BUNDLE = "bundle"
+"""What `app.services.data.bundle` makes; the command must not import all reports only to know its name."""
 MEDIA_TYPES: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/x-ndjson",

@@ -16,7 +16,7 @@ from app.services.campaigns.campaigns import get
 from app.services.campaigns.quality_settings import CODE, QualitySettings, quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
-from app.stats.quality.flags import Check
+from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, quality_of
 from app.stats.quality.verdicts import verdicts
 from app.storage import campaigns, quality_policy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy import special
@@ -11,6 +11,7 @@ from scipy import special
 from app.domain.errors import Invalid, Place
 from app.stats.aggregate import rounded
 from app.stats.plain import number
+from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import Pairs, pairs_of
 from app.stats.ratings import Floats, Ratings, Role
 from app.stats.side_tables import Links
@@ -18,13 +19,7 @@ from app.stats.testing.adjust import adjust as adjusted
 from app.stats.testing.paired import signed_rank
 from app.stats.testing.unpaired import rank_sum
 
-ControlTestName = Literal["signed_rank", "paired_t", "rank_sum"]
-ControlAdjust = Literal["bh", "holm", "none"]
 Verdict = Literal["pass", "fail", "not_testable"]
-TESTS: tuple[str, ...] = get_args(ControlTestName)
-MIN_PAIRS = 8
-"""Pairs below which no verdict is given (PB-9)."""
-ALPHA = 0.05
 MOST_EXACT = 50
 MOST_MISSED = 0.05
 """Chance, at most, that a rater fails who works like those who passed; where it is higher, nobody is failed."""

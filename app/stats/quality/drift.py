@@ -8,21 +8,18 @@ import numpy as np
 from scipy import special
 
 from app.stats.plain import number
+from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import levels
 from app.stats.quality.panel import Cells
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import bh
 
-REFERENCE = 0.5
-DECISION = 5.0
 MIN_DOCUMENTS = 10
 """Documents below which no drift is looked for."""
 FIRST_DRAWS, DRAWS = 199, 4_999
 """Orders of the documents drawn: the larger number where the smaller one leaves a doubt."""
 DOUBT = 0.1
 SEED = 1954
-CHANCE = 0.01
-"""Of a rater who does not drift, to be told as drifting."""
 Places = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
 from app.stats.quality.alike import Alike
-from app.stats.quality.drift import CHANCE, Drift
+from app.stats.quality.choices import Check, Limits
+from app.stats.quality.drift import Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
@@ -17,38 +17,8 @@ from app.stats.quality.speed import Speed
 from app.stats.quality.within import WithinTasks
 from app.stats.testing.adjust import bh
 
-Check = Literal["controls", "habits", "speed", "panel", "repeats", "drift", "within_tasks", "alike"]
-CHECKS: tuple[Check, ...] = get_args(Check)
-"""What a rater can be looked at by; the first is a test with a verdict, the others have limits."""
 Flag = tuple[Check, str]
 Told = Iterator[tuple[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """From where evidence is flagged; a flag is for a person to look at and decides nothing.
-
-    chance: of any honest rater of a campaign to be flagged by a check, as Benjamini and Hochberg bound it over the
-    raters (over the pairs, for answers that are alike). drift_chance: of one honest rater to be flagged for drift.
-    Beside its chance some evidence has to be of a size that matters. run_p: chance of the longest run in random order.
-    fast: seconds a word as a share of the panel's median, with at least `min_timed` timed judgments. round: share of
-    round scores. correlation: as a share of what is usual, below. offset: in robust SDs of the raters' levels.
-    repeats: distance as a multiple of the others', with at least `min_repeats`. min_raters: fewer than these are not
-    told apart by habits, correlation or level. min_judgments: below it habits are not judged.
-    """
-
-    run_p: float = 0.001
-    fast: float = 1 / 3
-    min_timed: int = 20
-    round: float = 0.95
-    correlation: float = 0.5
-    offset: float = 3.0
-    min_raters: int = 5
-    repeats: float = 1.3
-    min_repeats: int = 5
-    min_judgments: int = 20
-    drift_chance: float = CHANCE
-    chance: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 import numpy as np
 
 from app.stats.quality import panel_tests
 from app.stats.quality.alike import Alike, alike
-from app.stats.quality.controls import (
-    ALPHA,
-    MIN_PAIRS,
-    ControlAdjust,
-    ControlTest,
-    ControlTestName,
-    Verdict,
-    control_tests,
-)
-from app.stats.quality.drift import DECISION, REFERENCE, Course, Drift, drifts
-from app.stats.quality.flags import CHECKS, Check, Evidence, Flag, Limits, flagged
+from app.stats.quality.choices import CHECKS, Check, Choices
+from app.stats.quality.controls import ControlTest, Verdict, control_tests
+from app.stats.quality.drift import Course, Drift, drifts
+from app.stats.quality.flags import Evidence, Flag, flagged
 from app.stats.quality.levels import Levels, levels
 from app.stats.quality.pairing import first_rows, originals, pairs_of
 from app.stats.quality.panel import Against, Cells, against_panel, cells_of
@@ -39,20 +32,6 @@ Completion = Literal["complete", "review"]
 
 ALONE: Final[frozenset[Check]] = frozenset({"controls", "habits", "speed"})
 """Checks that say something of a rater whatever the verdicts on others are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """How raters are judged. k, h: of the CUSUM. tolerance: of repeats, None for a tenth of the scale."""
-
-    test: ControlTestName = "signed_rank"
-    min_pairs: int = MIN_PAIRS
-    adjust: ControlAdjust = "bh"
-    alpha: float = ALPHA
-    tolerance: float | None = None
-    k: float = REFERENCE
-    h: float = DECISION
-    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.stats.quality.choices import Choices
 from app.stats.quality.controls import Verdict, control_tests
 from app.stats.quality.pairing import originals
-from app.stats.quality.report import Choices
 from app.stats.ratings import Ratings
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from app.reports.source.judged_ratings import judged, of_controls
 from app.reports.source.snapshot import snapshot
-from app.stats.quality.controls import TESTS
-from app.stats.quality.report import Choices, quality
+from app.stats.quality.choices import TESTS, Choices
+from app.stats.quality.report import quality
 from app.stats.quality.verdicts import verdicts
 from app.storage import embedded
 from tests.spine import Spine, fresh

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.quality.controls import ControlTestName, control_tests, worse
+from app.stats.quality.choices import Choices, ControlTestName
+from app.stats.quality.controls import control_tests, worse
 from app.stats.quality.drift import cusum, trend
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import against_panel, spearman
-from app.stats.quality.report import Choices, completion, quality
+from app.stats.quality.report import completion, quality
 from app.stats.quality.runs import expected_run, habits, longest_run, run_chance
 from app.stats.ratings import Floats, Ratings, Role, Scale
 

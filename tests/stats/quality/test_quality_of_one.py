@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.stats.quality import report as module
-from app.stats.quality.flags import CHECKS, Check
+from app.stats.quality.choices import CHECKS, Check
 from app.stats.quality.report import QualityReport, quality, quality_of
 from app.stats.quality.within import Steps, WithinTasks, within_tasks
 from tests.stats.quality.test_flags import BAD
