@@ -66,7 +66,7 @@ def test_a_metric_without_a_name_is_refused(command: Command, database_url: str,
     [
         ("x.tsv", "system\tvalue\nA\t1\n", "x.tsv: its header"),
         ("x.csv", "system,score\nA,high\n", "line 2: 'high' is no score"),
-        ("x.csv", "system,score,document,segment\nA,1,d,0\n", "line 2: '0' is no number"),
+        ("x.csv", "system,score,document,segment\nA,1,d,0\n", "line 2: '0' is not a segment number"),
         ("x.seg.score", "A 1 2\n", "line 1: a system and a score, not 3"),
         ("x.sys.score", "A inf\n", "line 1: 'inf' is no score"),
         ("x.sys.score", "A 1\nB 2\nA 1\n", "line 3: a second score of A"),
