@@ -62,9 +62,9 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
             elif not isinstance(record, CampaignRow):
                 lost["texts, and what is known of systems, documents and raters"] += 1
         for entry in entries:
-            found = decode(json.loads(entry.rpartition(b"\0\0")[2]), ADDRESS)
-            if isinstance(found, JudgmentRow):
-                yield _line([_cell(value, lost) for value in _values(found, voids)])
+            entry_record = decode(json.loads(entry.rpartition(b"\0\0")[2]), ADDRESS)
+            if isinstance(entry_record, JudgmentRow):
+                yield _line([_cell(value, lost) for value in _values(entry_record, voids)])
 
 
 def _values(judgment: JudgmentRow, voids: dict[Address, str]) -> Sequence[object]:

@@ -56,13 +56,13 @@ def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
     systems: dict[str, Input] = {}
     for file in (file for file in files if file.name not in taken):
         stem = _stem(file.name)
-        found = _REFERENCE.fullmatch(stem.casefold())
+        reference_match = _REFERENCE.fullmatch(stem.casefold())
         if "docs" not in single and (stem == "docs" or ".docs" in file.name):
             single["docs"] = file
         elif "source" not in single and stem.casefold() in {"source", "src"}:
             single["source"] = file
-        elif found and not named["reference"]:
-            references[found["name"] or "ref"] = file
+        elif reference_match and not named["reference"]:
+            references[reference_match["name"] or "ref"] = file
         else:
             systems[file.name if stem in systems else stem] = file
     human = frozenset(listed(options, "human"))

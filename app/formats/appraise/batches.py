@@ -128,11 +128,11 @@ def _items(piece: Piece, log: ReadLog) -> Iterator[_Item]:
         return
     for n, item in enumerate(items, 1):
         try:
-            found = _item(item, log)
+            shown_outputs = _item(item, log)
         except ValueError as fault:
             log.bad_line(piece.at, f"item {n}: {fault}")
             continue
-        yield from found
+        yield from shown_outputs
 
 
 def _item(item: object, log: ReadLog) -> list[_Item]:
@@ -141,21 +141,23 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
         raise ValueError("must be an object")
     targets = item.get("targets")
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
-    found = []
-    for one in shown:
-        target = _text(one, "targetID")
-        document, _, reason = document_of(_text(one, "documentID"), target)
-        reason = reason or (COPIES if one.get("itemType", "TGT") not in SHOWN else None)
-        reason = reason or (WHOLE if one.get("isCompleteDocument") is True else None)
+    shown_outputs = []
+    for target_item in shown:
+        target = _text(target_item, "targetID")
+        document, _, reason = document_of(_text(target_item, "documentID"), target)
+        reason = reason or (COPIES if target_item.get("itemType", "TGT") not in SHOWN else None)
+        reason = reason or (WHOLE if target_item.get("isCompleteDocument") is True else None)
         if reason:
             log.dropped[reason] += 1
             continue
-        source, text = (_plain(_text(one, name, empty=True)) for name in ("sourceText", "targetText"))
+        source, text = (_plain(_text(target_item, name, empty=True)) for name in ("sourceText", "targetText"))
         systems = tuple(name for name in systems_of(target).split("+") if name)
         if not systems:
             raise ValueError("targetID names no system")
-        found.append(_Item(document, systems, source, text, _prefill(one.get("mqm"), text, log), _position(one)))
-    return found
+        shown_outputs.append(
+            _Item(document, systems, source, text, _prefill(target_item.get("mqm"), text, log), _position(target_item))
+        )
+    return shown_outputs
 
 
 def _position(item: Mapping[str, object]) -> int | None:

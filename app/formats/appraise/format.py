@@ -60,10 +60,10 @@ def _are_batches(files: Sequence[Input], context: ReadContext) -> bool:
     if unknown:
         raise Invalid(f"appraise has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     quiet = ReadLog(skip_bad_lines=True)
-    found = {next(blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files}
-    if len(found) > 1:
+    begins_as_json = {next(blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files}
+    if len(begins_as_json) > 1:
         raise Invalid("import batches and results one after the other, not at once")
-    return True in found
+    return True in begins_as_json
 
 
 FORMAT = Format(

@@ -157,11 +157,11 @@ def _runs(numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
     >>> _runs([4, 5, 9])
     {4: (4, 2), 5: (4, 2), 9: (9, 1)}
     """
-    found: dict[int, tuple[int, int]] = {}
+    run_of: dict[int, tuple[int, int]] = {}
     for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in group]
-        found.update(dict.fromkeys(run, (run[0], len(run))))
-    return found
+        run_of.update(dict.fromkeys(run, (run[0], len(run))))
+    return run_of
 
 
 FORMAT = Format(

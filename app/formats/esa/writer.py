@@ -58,8 +58,8 @@ def _rows(judgments: Iterable[bytes], names: Names, lost: Counter[str]) -> Itera
     """The rows of all answers: every revision where times tell them apart, else the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
-        found = [decode(json.loads(text), NOWHERE) for _, _, text in group]
-        revisions = [record for record in found if isinstance(record, JudgmentRow)]
+        answer_records = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        revisions = [record for record in answer_records if isinstance(record, JudgmentRow)]
         last = revisions[-1]
         if not _writable(last, names, lost):
             continue
@@ -67,8 +67,8 @@ def _rows(judgments: Iterable[bytes], names: Names, lost: Counter[str]) -> Itera
         if len(times) < len(revisions) or any(a >= b for a, b in pairwise(times)):
             lost["superseded revisions"] += len(revisions) - 1
             revisions = [last]
-        for one in revisions:
-            yield _row(one, _where(last, names), names, lost)
+        for revision in revisions:
+            yield _row(revision, _where(last, names), names, lost)
 
 
 def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
@@ -177,23 +177,23 @@ def _numbered(rows: Iterable[bytes], lost: Counter[str], *, placed: bool) -> Ite
     for _, account in groupby(split, key=lambda row: row[0]):
         free = 1
         for _, shown in groupby(account, key=lambda row: row[1:5]):
-            found = _told_apart(shown, lost)
-            first = _first(found, free)
-            for row in found:
-                place = int(row[5]) or max(int(other[5]) for other in found) + 1
+            distinct_rows = _told_apart(shown, lost)
+            first = _first(distinct_rows, free)
+            for row in distinct_rows:
+                place = int(row[5]) or max(int(other[5]) for other in distinct_rows) + 1
                 free = max(free, first + place)
                 yield _line(row, first + place - 1, placed=placed)
 
 
 def _told_apart(shown: Iterable[Shown], lost: Counter[str]) -> list[Shown]:
     """The rows about one presentation; those of further items or tasks about it would read as re-submissions."""
-    found: list[Shown] = []
+    distinct_rows: list[Shown] = []
     for _, same in groupby(shown, key=lambda row: row[5]):
         rows = list(same)
         kept = [row for row in rows if row[6] == rows[0][6]]
         lost["answers of one rater to one output in another task"] += len(rows) - len(kept)
-        found += kept
-    return found
+        distinct_rows += kept
+    return distinct_rows
 
 
 def _first(rows: Sequence[Shown], free: int) -> int:

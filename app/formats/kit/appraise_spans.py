@@ -29,36 +29,36 @@ def marks_of(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[s
     [{'severity': 'minor', 'start': 2, 'end': 5}]
     """
     try:
-        found = loads(cell) if cell else []
+        errors = loads(cell) if cell else []
     except NotStrictError as fault:
         raise ValueError(f"marked errors: {fault}") from fault
-    if not isinstance(found, list) or len(found) > MOST:
+    if not isinstance(errors, list) or len(errors) > MOST:
         raise ValueError(f"marked errors: must be a list of at most {MOST}")
-    return [_mark(one, text, repaired) for one in found]
+    return [_mark(one, text, repaired) for one in errors]
 
 
-def _mark(one: object, text: str | None, repaired: Counter[str]) -> dict[str, object]:
-    severity = one.get("severity") if isinstance(one, dict) else None
+def _mark(error: object, text: str | None, repaired: Counter[str]) -> dict[str, object]:
+    severity = error.get("severity") if isinstance(error, dict) else None
     plain = severity_of(severity) if isinstance(severity, str) else None
-    if not isinstance(one, dict) or plain is None:
+    if not isinstance(error, dict) or plain is None:
         raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
     mark: dict[str, object] = {"severity": plain}
-    mark.update(_place(one, text, repaired))
-    category = _category(one.get("error_type"))
+    mark.update(_place(error, text, repaired))
+    category = _category(error.get("error_type"))
     if category:
         mark["category"] = category
-    if "error_type" not in one:
+    if "error_type" not in error:
         mark["prefill"] = PREFILLED
     return mark
 
 
-def _place(one: dict[str, object], text: str | None, repaired: Counter[str]) -> dict[str, object]:
-    start, end = one.get("start_i"), one.get("end_i")
+def _place(error: dict[str, object], text: str | None, repaired: Counter[str]) -> dict[str, object]:
+    start, end = error.get("start_i"), error.get("end_i")
     if start == MISSING:
         return {"omission": True}
     if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
         raise ValueError(f"marked errors: start_i {str(start)[:40]!r} and end_i {str(end)[:40]!r} are no span")
-    end += "error_type" in one
+    end += "error_type" in error
     if text is None:
         return {"start": start, "end": end}
     if start >= len(text):
@@ -86,8 +86,8 @@ def cell_of(errors: object, lost: Counter[str]) -> list[dict[str, object]]:
     >>> cell_of([{"severity": "minor", "start": 2, "end": 5}], Counter())
     [{'severity': 'minor', 'error_type': None, 'start_i': 2, 'end_i': 4}]
     """
-    found = errors if isinstance(errors, list | tuple) else []
-    return [_written(error, lost) for error in found if isinstance(error, Mapping)]
+    marked_errors = errors if isinstance(errors, list | tuple) else []
+    return [_written(error, lost) for error in marked_errors if isinstance(error, Mapping)]
 
 
 def _written(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:

@@ -31,8 +31,8 @@ def cells_of(line: str, columns: ColumnMap) -> list[str]:
 class Cells:
     """The cells of a line by what they mean."""
 
-    def __init__(self, found: list[str], header: Mapping[str, int], columns: ColumnMap) -> None:
-        self._found, self._header, self._map = found, header, columns
+    def __init__(self, cells: list[str], header: Mapping[str, int], columns: ColumnMap) -> None:
+        self._found, self._header, self._map = cells, header, columns
 
     def get(self, meaning: str) -> str:
         """The text of a cell, its constant where the map has one, or nothing."""
@@ -74,13 +74,13 @@ class Cells:
     def scores(self) -> str:
         """The scores that there are, by criterion, as JSON; empty where there is none. Raises ValueError."""
         given = {name: self.column(column).strip() for name, column in self._map.criteria.items()}
-        found: dict[str, float] = {}
+        score_of: dict[str, float] = {}
         for name, text in given.items():
             try:
-                found |= {name: number(text)} if text else {}
+                score_of |= {name: number(text)} if text else {}
             except ValueError as fault:
                 raise ValueError(f"{name}: {fault}") from None
-        return dumps(found) if found else ""
+        return dumps(score_of) if score_of else ""
 
     def left_out(self) -> str | None:
         """Why this row is not to be imported, None where it is."""

@@ -76,19 +76,19 @@ class _Scan:
         """The next bracket, colon, comma or string, and where it is; None where its end is not yet read."""
         if self._text is not None:
             return self._rest_of_text(self._text)
-        found = _TOKEN.search(self._data, self._next)
-        if found is None:
+        token = _TOKEN.search(self._data, self._next)
+        if token is None:
             self._next = len(self._data)
             return None
-        self._next = found.end()
-        if found[0] == b'"':
-            return self._rest_of_text(found.start())
-        return found[0], found.start(), found.end()
+        self._next = token.end()
+        if token[0] == b'"':
+            return self._rest_of_text(token.start())
+        return token[0], token.start(), token.end()
 
     def _rest_of_text(self, begin: int) -> tuple[bytes, int, int] | None:
         """The text that begins there, read on from where the last block ended; None where its end is not yet read."""
-        found = _WITHIN.match(self._data, self._next)
-        self._next = found.end() if found else self._next
+        rest = _WITHIN.match(self._data, self._next)
+        self._next = rest.end() if rest else self._next
         if self._data[self._next : self._next + 1] != b'"':
             self._text = begin
             return None
@@ -126,8 +126,8 @@ class _Scan:
 
     def _blank(self, end: int) -> bool:
         """Whether nothing stands there before the end; what is blank is no part of a piece."""
-        found = _SPACE.match(self._data, self._start, end)
-        self._start = found.end() if found else self._start
+        spaces = _SPACE.match(self._data, self._start, end)
+        self._start = spaces.end() if spaces else self._start
         return self._start == end
 
     def _piece(self, end: int) -> Iterator[Piece]:

@@ -57,8 +57,8 @@ class FlatRecords:
         for _, output in groupby(rows, key=attrgetter("system")):
             target = ""
             for _, answers in groupby(output, key=attrgetter("address")):
-                found = self._alike(answers)
-                first = found[0]
+                distinct_rows = self._alike(answers)
+                first = distinct_rows[0]
                 if first.source not in ("", source) and int(first.position):
                     source = first.source
                     yield SegmentRow(first.at, document, int(first.position), source[1:])
@@ -66,18 +66,18 @@ class FlatRecords:
                     target = first.target
                     yield from self._outputs(first, document)
                 if first.kind != TEXT:
-                    yield from self._judgments(found, document, target)
+                    yield from self._judgments(distinct_rows, document, target)
 
     def _alike(self, rows: Iterator[Row]) -> list[Row]:
         """Different answers at one address, as many as one may have; of texts only the first."""
-        found: dict[tuple[str, ...], Row] = {}
+        distinct_rows: dict[tuple[str, ...], Row] = {}
         for row in rows:
-            if found.setdefault(row.said, row) is not row:
+            if distinct_rows.setdefault(row.said, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
-            elif len(found) > MOST_ALIKE:
+            elif len(distinct_rows) > MOST_ALIKE:
                 self._log.bad_line(row.at, f"more than {MOST_ALIKE} answers of one rater to one output")
-                found.popitem()
-        return list(found.values())
+                distinct_rows.popitem()
+        return list(distinct_rows.values())
 
     def _outputs(self, row: Row, document: str) -> Iterator[Record]:
         for name in row.system.split("+"):

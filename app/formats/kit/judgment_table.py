@@ -102,21 +102,21 @@ class FlatReader:
         fixed = self.columns.header
         if fixed is not None and [n.casefold() for n in names[: len(fixed)]] != [n.casefold() for n in fixed]:
             return {name: i for i, name in enumerate(fixed)}, False
-        found = {name: i for i, name in enumerate(fixed or names)}
+        column_index = {name: i for i, name in enumerate(fixed or names)}
         wanted = set((self.columns.texts or {}).values())
-        missing = sorted(self.columns.needed() - found.keys())
-        if missing and not (wanted and found.keys() >= wanted):
+        missing = sorted(self.columns.needed() - column_index.keys())
+        if missing and not (wanted and column_index.keys() >= wanted):
             shown = ", ".join(name[:40] for name in names[:30])
             refuse(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
-        if len(found) < len(names) and fixed is None:
+        if len(column_index) < len(names) and fixed is None:
             refuse(self.log, at, "the header names a column twice")
-        return found, True
+        return column_index, True
 
     def _cells(self, line: str, header: Mapping[str, int]) -> Cells:
-        found = cells_of(line, self.columns)
-        if len(found) != len(header) and not (self.columns.header is not None and len(found) > len(header)):
-            raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
-        return Cells(found, header, self.columns)
+        cells = cells_of(line, self.columns)
+        if len(cells) != len(header) and not (self.columns.header is not None and len(cells) > len(header)):
+            raise ValueError(f"there are {len(cells)} columns where {len(header)} are needed")
+        return Cells(cells, header, self.columns)
 
     def _row(self, line: str, header: Mapping[str, int], at: At, rows: Sorter, abouts: Abouts) -> None:
         cells = self._cells(line, header)

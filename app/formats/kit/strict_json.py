@@ -51,12 +51,12 @@ def _depth(text: str) -> int:
 
 
 def _object(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise NotStrictError(f"the key {key[:64]!r} is there twice")
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def _int(digits: str) -> int:

@@ -103,10 +103,10 @@ class Gathered:
 def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[Gathered]:
     """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
     with Sorter() as entries:
-        found = Gathered(lost, entries)
+        gathered = Gathered(lost, entries)
         for record in records:
-            found.add(record)
-        yield found
+            gathered.add(record)
+        yield gathered
 
 
 def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:

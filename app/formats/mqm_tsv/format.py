@@ -60,8 +60,8 @@ class MQMPart:
         if fields[RATER] and not fields[METADATA]:
             self._rows.add("\0".join(fields).encode())
             return
-        for one in _with_metadata(Row._make(fields), self._log, self._languages):
-            self._rows.add(one.pack())
+        for row in _with_metadata(Row._make(fields), self._log, self._languages):
+            self._rows.add(row.pack())
 
     def told(self) -> Languages:
         """The language pairs that metadata names, each with its first place."""

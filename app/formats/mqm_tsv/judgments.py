@@ -86,8 +86,8 @@ class JudgmentMaker:
                 self._bad(
                     row, f"more than {MOST_ROWS} rows, or {MOST_METADATA:,} characters of metadata, for one output"
                 )
-            elif (found := self._parsed(row)) is not None:
-                taken.append(found)
+            elif (mark := self._parsed(row)) is not None:
+                taken.append(mark)
         return taken
 
     def _parsed(self, row: Mark) -> Found | None:

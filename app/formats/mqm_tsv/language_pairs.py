@@ -35,8 +35,8 @@ def split_parts(
     with Sorter() as entries, Sorter() as parted:
         for row in rows:
             _note(row, said)
-            for one in of(row):
-                entries.add(one.pack())
+            for text_row in of(row):
+                entries.add(text_row.pack())
         log.finish()
         abouts = Abouts(split_of(context))
         pairs = {pair for stated in said.values() for pair in stated}
@@ -67,14 +67,14 @@ def _note(row: Row, said: dict[str, dict[Pair, At]]) -> None:
 
 def _about(row: Row, stated: dict[Pair, At], pairs: set[Pair]) -> About:
     """What a document's campaign is. Raises Invalid where its language pair is unclear."""
-    found = sorted(stated) or sorted(pairs)
-    if len(found) > 1:
+    candidates = sorted(stated) or sorted(pairs)
+    if len(candidates) > 1:
         places = [Place((at.file, at.line), "-".join(pair)) for pair, at in sorted(stated.items())]
-        names = ", ".join("-".join(pair) for pair in found)
+        names = ", ".join("-".join(pair) for pair in candidates)
         what = "is of several language pairs" if stated else "names no language pair, and there are several"
         place = tuple(places) or (Place((row.file, int(row.line)), "is of this document"),)
         raise Invalid(f"document {row.document[:80]} {what}: {names}", places=place)
-    return About(found[0] if found else None, PROTOCOL, PROTOCOL)
+    return About(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
 
 
 def _at(row: Row) -> At:

@@ -89,13 +89,13 @@ def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -
     for number, line in lines(file, context.limits, log):
         at = At(file.name, number)
         try:
-            found = cells_of(line, columns)
+            line_cells = cells_of(line, columns)
             if not header:
-                header = _header([name.strip() for name in found], columns, at, log)
+                header = _header([name.strip() for name in line_cells], columns, at, log)
                 continue
-            if len(found) != len(header):
-                raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
-            cells = Cells(found, header, columns)
+            if len(line_cells) != len(header):
+                raise ValueError(f"there are {len(line_cells)} columns where {len(header)} are needed")
+            cells = Cells(line_cells, header, columns)
             row = _row(cells, columns, reader, number, log)
             said = about(cells, columns)
         except ValueError as fault:

@@ -54,22 +54,22 @@ def rows_about_texts(row: Row, metadata: Mapping[str, object]) -> Iterator[Row]:
 
 def tokens_of(metadata: Iterable[str]) -> dict[str, list[str]]:
     """Tokens by side, of the rows that `rows_about_texts` made."""
-    found: dict[str, list[str]] = {}
+    tokens_by_side: dict[str, list[str]] = {}
     for text in metadata:
         for side, tokens in parse(text).items():
             if isinstance(tokens, list):
-                found.setdefault(side, tokens)
-    return found
+                tokens_by_side.setdefault(side, tokens)
+    return tokens_by_side
 
 
 def _references(segment: Mapping[str, object]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    references: dict[str, str] = {}
     tokens, texts = segment.get("reference_tokens"), segment.get("references")
     if isinstance(tokens, dict):
-        found.update({name: "".join(t).strip() for name, t in tokens.items() if _strings(t)})
+        references.update({name: "".join(t).strip() for name, t in tokens.items() if _strings(t)})
     if isinstance(texts, dict):
-        found.update({name: t.strip() for name, t in texts.items() if isinstance(t, str)})
-    return found
+        references.update({name: t.strip() for name, t in texts.items() if isinstance(t, str)})
+    return references
 
 
 def _strings(value: object) -> bool:

@@ -67,9 +67,9 @@ class MQMRecords:
     def together(self, rows: Iterable[bytes]) -> Iterator[Found]:
         """All records of sorted rows; judgments of one output that hold nothing else stand together."""
         segment = _Segment([], "", 0)
-        for (name, position, source, system, target), found in by_output(rows):
-            first = next(found)
-            marks = chain((first,), found)
+        for (name, position, source, system, target), output_marks in by_output(rows):
+            first = next(output_marks)
+            marks = chain((first,), output_marks)
             place = [name, position]
             if place != segment.place:
                 is_next = segment.place[:1] == [name]
@@ -104,14 +104,14 @@ class MQMRecords:
         if self._texts:
             yield OutputRow(place, system, at.document, at.position, target)
         where = Where(self._item(system, at.document), (system,), at.document, at.position, source, target)
-        found = self._judgments(where, marks)
+        records = self._judgments(where, marks)
         if human:
-            n = sum(len(one.given) if isinstance(one, Answers) else isinstance(one, JudgmentRow) for one in found)
+            n = sum(len(one.given) if isinstance(one, Answers) else isinstance(one, JudgmentRow) for one in records)
             self._log.notes[_of_human(name)] += n
-        yield from found
+        yield from records
 
     def _judgments(self, where: Where, marks: Iterator[Mark]) -> list[Found]:
-        found: list[Found] = []
+        records: list[Found] = []
         given: list[Given] = []
         tokens: dict[str, list[str]] = {}
         for name, group in groupby(marks, key=itemgetter(0)):
@@ -123,15 +123,15 @@ class MQMRecords:
             if made is None:
                 continue
             if is_new:
-                found.append(RaterRow(made.at if isinstance(made, JudgmentRow) else At(*made[1:3]), rater, name))
+                records.append(RaterRow(made.at if isinstance(made, JudgmentRow) else At(*made[1:3]), rater, name))
             if isinstance(made, JudgmentRow):
-                found.append(made)
+                records.append(made)
                 given = []
                 continue
             if not given:
-                found.append(Answers(where.item, where.systems, where.document, where.position, given))
+                records.append(Answers(where.item, where.systems, where.document, where.position, given))
             given.append(made)
-        return found
+        return records
 
     def _item(self, system: str, document: str) -> str:
         pair = system, document

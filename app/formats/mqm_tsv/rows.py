@@ -112,9 +112,9 @@ def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]
     while following is not None:
         first = following.split(b"\0", HEAD)[HEAD]
         head = following[: len(following) - len(first)]
-        found = marks(head, first)
-        yield head.decode().split("\0")[:HEAD], found
-        for _ in found:
+        output_marks = marks(head, first)
+        yield head.decode().split("\0")[:HEAD], output_marks
+        for _ in output_marks:
             pass
 
 
@@ -147,8 +147,8 @@ def layout_of(cells: list[str]) -> tuple[Layout, bool]:
     missing = [name for name in COLUMNS[:-1] if name not in known]
     if missing or len(set(known)) < len(known):
         wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
-        found = ", ".join(cell[:40] for cell in cells[:20])
-        raise ValueError(f"the header {wrong}; found the columns {found}; needed are {', '.join(COLUMNS)}")
+        columns_there = ", ".join(cell[:40] for cell in cells[:20])
+        raise ValueError(f"the header {wrong}; found the columns {columns_there}; needed are {', '.join(COLUMNS)}")
     index = tuple(names.index(name) if name in known else -1 for name in COLUMNS)
     legacy = index[-1] >= 0 and cells[index[-1]].strip().casefold() in OLDER
     extra = tuple((cell.strip(), i) for i, cell in enumerate(cells) if names[i] is None)
@@ -225,9 +225,9 @@ class RowReader:
 
     def _severity(self, cell: str, category: str) -> tuple[str, str]:
         """What the row is and the severity as payloads have it; the first is empty where it is unknown."""
-        found = self._severities.get(cell)
-        if found is not None:
-            return found
+        known_severity = self._severities.get(cell)
+        if known_severity is not None:
+            return known_severity
         plain = cell.strip().casefold().replace("_", "-").replace(" ", "-")
         if plain == "no-error":
             self._severities[cell] = NO_ERROR, ""

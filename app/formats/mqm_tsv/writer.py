@@ -26,11 +26,11 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row an error, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather(records, lost) as found:
-        if found.campaign is not None and found.campaign.options:
+    with gather(records, lost) as gathered:
+        if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
-        about, once = _About(found.campaign), _Once()
-        for judged in found.judged():
+        about, once = _About(gathered.campaign), _Once()
+        for judged in gathered.judged():
             why = _left_out(judged.judgment)
             if why is not None:
                 lost[why] += 1
@@ -40,7 +40,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
                 if not once.first(judged.judgment, system):
                     lost["answers of one rater to one output in another task"] += 1
                     continue
-                for row in _rows(judged, system, found, about.next(judged), lost):
+                for row in _rows(judged, system, gathered, about.next(judged), lost):
                     yield _line(row)
 
 
@@ -107,18 +107,18 @@ def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
 
 
 def _rows(
-    judged: Judged, system: str, found: Gathered, about: Mapping[str, object], lost: Counter[str]
+    judged: Judged, system: str, names: Gathered, about: Mapping[str, object], lost: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
     """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
     judgment, meta = judged.judgment, judged.judgment.meta or {}
     source, target = _text(judged.source or "", lost), _text(judged.outputs.get(system, ""), lost)
     segment_meta = (judged.segment.meta if judged.segment else None) or {}
     place = (
-        _cell(found.systems.get(system, system), lost),
-        _cell(found.documents.get(judgment.document, judgment.document), lost),
+        _cell(names.systems.get(system, system), lost),
+        _cell(names.documents.get(judgment.document, judgment.document), lost),
         str(judgment.position),
         _cell(str(segment_meta.get("globalSegId") or 0), lost),
-        _cell(found.raters.get(judgment.rater, judgment.rater), lost),
+        _cell(names.raters.get(judgment.rater, judgment.rater), lost),
     )
     attention, submitted = _objects(meta.get("attention")), judgment.submitted_at
     errors = _in_order(judgment, lost)
@@ -146,9 +146,9 @@ def _in_order(judgment: JudgmentRow, lost: Counter[str]) -> list[tuple[dict[str,
     rests: list[dict[str, object]] = [{}] * len(errors)
     if isinstance(kept, list) and len(kept) == len(errors):
         rests = [rest if isinstance(rest, dict) else {} for rest in kept]
-    found = list(zip(errors, rests, strict=True))
-    ordered = sorted(found, key=lambda pair: _place_in_order(pair[0], pair[1], judgment.submitted_at))
-    if [id(error) for error, _ in ordered] != [id(error) for error, _ in found]:
+    pairs = list(zip(errors, rests, strict=True))
+    ordered = sorted(pairs, key=lambda pair: _place_in_order(pair[0], pair[1], judgment.submitted_at))
+    if [id(error) for error, _ in ordered] != [id(error) for error, _ in pairs]:
         lost["the order in which errors were marked"] += 1
     return ordered
 

@@ -22,10 +22,10 @@ def blocks(file: Input, n: int, context: ReadContext, log: ReadLog, *, with_cana
     quiet = ReadLog(skip_bad_lines=True)
     total: Counter[str] = Counter(system for system, _, _ in block_lines(file, context, quiet))
     ahead = {}
-    for system, found in total.items():
-        ahead[system] = int(with_canary and found == n + 1)
-        if found - ahead[system] != n:
-            refuse(log, At(file.name, 0), f"{system[:80]} has {found} lines where {n} are needed")
+    for system, n_lines in total.items():
+        ahead[system] = int(with_canary and n_lines == n + 1)
+        if n_lines - ahead[system] != n:
+            refuse(log, At(file.name, 0), f"{system[:80]} has {n_lines} lines where {n} are needed")
     for system, text, at in block_lines(file, context, log):
         index = counts[system] - ahead[system]
         counts[system] += 1

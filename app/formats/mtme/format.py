@@ -153,11 +153,11 @@ def _pairs(files: Sequence[Input], context: ReadContext, log: ReadLog) -> dict[s
     pairs: dict[str, _Pair] = {}
     for file in files:
         path = file.name.replace(":", "/").removesuffix(".gz")
-        found = next(((role, match) for role, told in ROLES.items() if (match := told.fullmatch(path))), None)
-        if found is None:
+        role_match = next(((role, match) for role, told in ROLES.items() if (match := told.fullmatch(path))), None)
+        if role_match is None:
             log.dropped["files that are neither texts nor human scores of a test set"] += 1
             continue
-        role, match = found
+        role, match = role_match
         if role == "metric" and "metric" not in context.options:
             log.dropped[NOT_ASKED_FOR] += 1
             continue

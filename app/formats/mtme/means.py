@@ -29,8 +29,8 @@ class Means:
     def segment(self) -> Iterator[tuple[str, float]]:
         """The means of the output whose ratings were all added."""
         order, _, system = self._place
-        found, self._output = self._output, {}
-        for name, (total, n) in found.items():
+        ratings_of, self._output = self._output, {}
+        for name, (total, n) in ratings_of.items():
             mean = total / n
             domain = self.known.names[order][0]
             levels = [("sys", "", system, 0), ("domain", domain, system, 0)]

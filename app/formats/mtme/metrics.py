@@ -41,12 +41,12 @@ class Metrics:
         other = sum(name in asked and level not in LEVELS for name, level in files)
         if other:
             log.dropped["files of metric scores at other levels than of segments and systems"] += other
-        found = [
+        wanted_files = [
             (name, level, file)
             for (name, level), file in sorted(files.items(), key=lambda one: one[0])
             if name in asked and level in LEVELS
         ]
-        return cls(found, context, log)
+        return cls(wanted_files, context, log)
 
     def scores(self, places: Sequence[tuple[str, int]], *, with_canary: bool) -> Iterator[MetricRow]:
         """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another

@@ -72,8 +72,8 @@ class Scores:
         log.dropped["files of scores at other levels than judgments have"] += sum(
             name in human and other != level for name, other in scores
         )
-        found = [_Files(name, scores.get((name, level)), ratings.get(name)) for name in human]
-        return cls(protocol, found, _sign(context), context, log)
+        score_files = [_Files(name, scores.get((name, level)), ratings.get(name)) for name in human]
+        return cls(protocol, score_files, _sign(context), context, log)
 
     def options(self) -> Mapping[str, object] | None:
         """What a new campaign must know: criteria by the names of the scores, each from its least to its largest."""
@@ -81,8 +81,8 @@ class Scores:
             return None
         criteria = []
         for files in self.files:
-            found = [self.sign * float(value) for value in self._values(files) if value != NONE]
-            low, high = math.floor(min(found, default=0)), math.ceil(max(found, default=0))
+            values = [self.sign * float(value) for value in self._values(files) if value != NONE]
+            low, high = math.floor(min(values, default=0)), math.ceil(max(values, default=0))
             scale = {"minimum": float(low), "maximum": float(max(high, low + 1)), "step": None}
             criteria.append({"name": to_key(files.name), **scale})
         return {"criteria": criteria}
@@ -130,11 +130,11 @@ class Scores:
                         entries.add(f"{system}\0{index:010d}\0{kind}\0{at.file}\0{at.line}\0{text}".encode())
             split = (entry.decode().split("\0", 5) for entry in entries)
             for (system, padded), group in groupby(split, key=lambda parts: (parts[0], parts[1])):
-                found = [(kind, At(name, int(line)), text) for _, _, kind, name, line, text in group]
-                if any(text == NONE for _, _, text in found):
+                answer_parts = [(kind, At(name, int(line)), text) for _, _, kind, name, line, text in group]
+                if any(text == NONE for _, _, text in answer_parts):
                     self.log.notes[UNRATED] += 1
                     continue
-                yield system, int(padded), found
+                yield system, int(padded), answer_parts
 
     def _values(self, files: _Files) -> Iterator[str]:
         if files.score is not None:
@@ -148,11 +148,11 @@ class Scores:
         """The payload and, where the file says so, its rater. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self.protocol}
         fields, rater = protocols.get(self.protocol).payload.model_fields, ""
-        found = {kind: text for kind, _, text in parts}
-        if len(parts) > len(found):
+        text_of = {kind: text for kind, _, text in parts}
+        if len(parts) > len(text_of):
             raise ValueError("a second line about the same output")
-        if "rating" in found:
-            text, _, rater = found["rating"].partition("\t")
+        if "rating" in text_of:
+            text, _, rater = text_of["rating"].partition("\t")
             errors = _errors(text)
             if "errors" in fields:
                 payload["errors"] = errors
@@ -160,8 +160,8 @@ class Scores:
                 self.log.dropped[f"marked errors that {self.protocol} has no place for"] += len(errors)
         elif "errors" in fields:
             raise ValueError("there is a score without a rating")
-        if "score" in found:
-            value = self.sign * number(found["score"]) + 0.0  # no negative zero
+        if "score" in text_of:
+            value = self.sign * number(text_of["score"]) + 0.0  # no negative zero
             payload |= {"score": value} if "score" in fields else {"scores": {to_key(name): value}}
         elif {"score", "scores"} & set(fields):
             raise ValueError("there is a rating without a score")
@@ -170,8 +170,8 @@ class Scores:
 
 def _errors(text: str) -> list[dict[str, object]]:
     """Marked errors as payloads have them: both have exclusive ends. Raises ValueError."""
-    found = loads(text)
-    errors = found.get("errors") if isinstance(found, dict) else None
+    rating = loads(text)
+    errors = rating.get("errors") if isinstance(rating, dict) else None
     if not isinstance(errors, list):
         raise ValueError("the rating must be an object with a list of errors")
     return [one for error in errors if (one := _error(error)) is not None]

@@ -90,11 +90,11 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Known:
                 references.update(record.references or ())
     lost["that systems are human, where no reference has their name"] += len(human - references)
     protocol, pair = _about(campaign, lost)
-    found = protocols.ALL.get(protocol)
+    known_protocol = protocols.ALL.get(protocol)
     known = Known(
         protocol=protocol,
-        sign=1 if found is None or found.higher_is_better else -1,
-        by_document=found is not None and found.level == "document",
+        sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
+        by_document=known_protocol is not None and known_protocol.level == "document",
         pair=pair,
         systems=Aliases(in_path, lost, systems),
         references=Aliases(_in_reference, lost, {}),

@@ -170,9 +170,9 @@ class _Lines:
             return
         errors = judgment.payload.get("errors")
         marked = errors if isinstance(errors, list | tuple) else ()
-        found = [_error(one, self._lost) for one in marked if isinstance(one, Mapping)]
+        rating_errors = [_error(one, self._lost) for one in marked if isinstance(one, Mapping)]
         path = f"{HUMAN}{self._known.pair}.{name}.seg.rating"
-        self._add(path, system, *place, f"{system}\t{dumps({'errors': found})}\t{rater}")
+        self._add(path, system, *place, f"{system}\t{dumps({'errors': rating_errors})}\t{rater}")
 
     def _score(self, name: str, level: str, system: str, place: tuple[int, int], value: float) -> None:
         path = f"{HUMAN}{self._known.pair}.{name}.{level}.score"
@@ -203,14 +203,14 @@ def _by_output(entries: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[t
     split = (entry.decode().split("\0\0", 2) for entry in entries)
     parsed = ((head.split("\0"), score, text) for head, score, text in split)
     for (order, position, system), group in groupby(parsed, key=lambda one: tuple(one[0][:3])):
-        found: list[Answer] = []
+        answers: list[Answer] = []
         for _, revisions in groupby(group, key=lambda one: one[0][3:6]):
             *earlier, (_, score, text) = list(revisions)
             lost["superseded revisions"] += len(earlier)
             record = decode(json.loads(text), NOWHERE)
             if isinstance(record, JudgmentRow):
-                found.append((record, _number(score, record)))
-        yield (int(order), int(position), system), found
+                answers.append((record, _number(score, record)))
+        yield (int(order), int(position), system), answers
 
 
 def _number(score: str, judgment: JudgmentRow) -> float | None:

@@ -62,7 +62,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
-    found: dict[str, str] = {}
+    document_names: dict[str, str] = {}
     raters: dict[str, str] = {}
     left: set[str] = set()
     voided: set[Address] = set()
@@ -76,7 +76,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
                 record.kind == "human" or record.lab or record.tags
             )
         elif isinstance(record, DocumentRow):
-            found[record.key] = record.name
+            document_names[record.key] = record.name
             left |= {record.key} if record.kind != "test" else set()
             lost["domains, order and notes of documents"] += bool(record.domain or record.position or record.meta)
         elif isinstance(record, RaterRow):
@@ -95,7 +95,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=Aliases(bool, lost, systems),
-        documents=Aliases(_plain, lost, found),
+        documents=Aliases(_plain, lost, document_names),
         raters=Aliases(bool, lost, raters),
         voided=voided,
         left=frozenset(left),
@@ -127,14 +127,14 @@ def documents(records: Iterable[Record], names: Names, lost: Counter[str], *, ju
 def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> Document:
     document = Document(key)
     for _, same in groupby(entries, key=lambda one: one[0][1:6] if one[0][1] == ANSWER else one):
-        found = [decode(json.loads(text), NOWHERE) for _, text in same]
-        last = found[-1]
+        records = [decode(json.loads(text), NOWHERE) for _, text in same]
+        last = records[-1]
         if isinstance(last, SegmentRow):
             document.segments[last.position] = last
         elif isinstance(last, OutputRow):
             document.outputs.setdefault(last.position, {})[last.system] = last
         elif isinstance(last, JudgmentRow):
-            lost["superseded revisions"] += len(found) - 1
+            lost["superseded revisions"] += len(records) - 1
             document.answers.append(last)
     return document
 

@@ -72,11 +72,11 @@ class Items:
 
     def _tried(self, at: At, document: object) -> Iterator[Record]:
         try:
-            found = list(self.records(at, items_of(document)))
+            records = list(self.records(at, items_of(document)))
         except ValueError as fault:
             self._log.bad_line(at, str(fault))
             return
-        yield from found
+        yield from records
 
     def records(self, at: At, items: Sequence[Item]) -> Iterator[Record]:
         """A document with the outputs that it shows. Raises ValueError before the first record."""
@@ -108,16 +108,16 @@ class Items:
         """Document and position of each item. Raises ValueError where they were elsewhere before."""
         ids = [_id(item) for item in items]
         known = [self._places.get(one) for one in ids]
-        found = [place for place in known if place is not None]
-        if len(found) == len(ids):
-            return found
-        if found or len(set(ids)) < len(ids):
+        known_places = [place for place in known if place is not None]
+        if len(known_places) == len(ids):
+            return known_places
+        if known_places or len(set(ids)) < len(ids):
             raise ValueError(f"item_id: {ids[0][:80]} and those after it are not the same document everywhere")
         if len(self._places) + len(ids) > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
         key = self._named(ids[0])
-        for position, one in enumerate(ids, 1):
-            self._places[one] = key, position
+        for position, item_id in enumerate(ids, 1):
+            self._places[item_id] = key, position
         return [(key, position) for position in range(1, len(ids) + 1)]
 
     def _named(self, first: str) -> str:
@@ -165,10 +165,10 @@ def marks_of(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
     return [_mark(one, text, log) for one in given]
 
 
-def _mark(one: Item, text: str, log: ReadLog) -> dict[str, object]:
-    said, category = one.get("severity"), one.get("category")
+def _mark(span: Item, text: str, log: ReadLog) -> dict[str, object]:
+    said, category = span.get("severity"), span.get("category")
     severity = severity_of(said) if isinstance(said, str) else UNDECIDED if said is None else None
-    start, end = one.get("start_i"), one.get("end_i")
+    start, end = span.get("start_i"), span.get("end_i")
     if severity is None:
         raise ValueError(f"error_spans: unknown severity {str(said)[:40]!r}")
     if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
@@ -199,14 +199,14 @@ def places_of(text: str) -> Sequence[int]:
 
 def _criteria(sliders: object) -> list[dict[str, object]]:
     """Sliders as criteria; those that lack a name or bounds say nothing."""
-    found: list[dict[str, object]] = []
+    criteria: list[dict[str, object]] = []
     for slider in sliders if isinstance(sliders, list) else []:
         said = slider if isinstance(slider, dict) else {}
         name, bounds = said.get("name"), [said.get(bound) for bound in ("min", "max", "step")]
         if isinstance(name, str) and name and all(type(bound) in (int, float) for bound in bounds):
             minimum, maximum, step = (float(str(bound)) for bound in bounds)
-            found.append({"name": to_key(name), "minimum": minimum, "maximum": maximum, "step": step})
-    return found
+            criteria.append({"name": to_key(name), "minimum": minimum, "maximum": maximum, "step": step})
+    return criteria
 
 
 def _prefilled(item: Item, texts: Mapping[str, str], log: ReadLog) -> dict[str, tuple[Mapping[str, object], ...]]:

@@ -49,11 +49,11 @@ class Log:
                 if any(reset.get(who, 0) > at.line for who in masks):
                     self._log.dropped[TAKEN_BACK] += 1
                     continue
-                found = list(self._answers(at, entry))
+                records = list(self._answers(at, entry))
             except ValueError as fault:
                 self._log.bad_line(at, str(fault))
                 continue
-            yield from found
+            yield from records
 
     def _entries(self, file: Input, log: ReadLog) -> Iterator[tuple[At, Mapping[str, object]]]:
         for number, line in lines(file, self._limits, log):
@@ -146,14 +146,14 @@ def _who(entry: Mapping[str, object]) -> Who:
 
 def _times(actions: object) -> tuple[datetime | None, datetime | None]:
     """When the document was first loaded and last handed in, Unix seconds. Raises ValueError."""
-    found: dict[str, list[float]] = {"load": [], "submit": []}
+    times: dict[str, list[float]] = {"load": [], "submit": []}
     for action in actions if isinstance(actions, list) else []:
         kind, time = (action.get("action"), action.get("time")) if isinstance(action, dict) else (None, None)
-        if isinstance(kind, str) and kind in found:
+        if isinstance(kind, str) and kind in times:
             if not isinstance(time, int | float) or not 0 <= time < LATEST_TIME:
                 raise ValueError("actions: time must be Unix seconds")
-            found[kind].append(float(time))
-    return _moment(min(found["load"], default=None)), _moment(max(found["submit"], default=None))
+            times[kind].append(float(time))
+    return _moment(min(times["load"], default=None)), _moment(max(times["submit"], default=None))
 
 
 def _moment(seconds: float | None) -> datetime | None:

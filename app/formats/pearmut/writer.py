@@ -62,7 +62,7 @@ def _items(
 ) -> list[dict[str, object]]:
     """The items of a document, each with the outputs of the same systems."""
     name = names.documents.of(document.key)
-    found = []
+    items = []
     for position in range(1, document.length + 1):
         segment, texts = document.segments.get(position), document.outputs.get(position, {})
         item: dict[str, object] = {"item_id": f"{name}_#_{position - 1}"}
@@ -81,16 +81,18 @@ def _items(
             item |= {"error_spans": spans} if spans else {}
             lost["references beyond the first"] += max(0, len(references) - 1)
             lost["outputs without a text: empty"] += sum(key not in texts for key in shown)
-        found.append(item)
-    return found
+        items.append(item)
+    return items
 
 
 def _log(contents: Contents, names: Names, lost: Counter[str]) -> Iterator[bytes]:
     for item_i, document in enumerate(documents(contents.records(), names, lost, judgments=True)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
-            found = list(_counted(group, document, lost))
-            if found:
-                yield (dumps(_line(names.raters.of(rater), item_i, found, document, names, lost)) + "\n").encode()
+            rater_answers = list(_counted(group, document, lost))
+            if rater_answers:
+                yield (
+                    dumps(_line(names.raters.of(rater), item_i, rater_answers, document, names, lost)) + "\n"
+                ).encode()
 
 
 def _counted(answers: Iterable[JudgmentRow], document: Document, lost: Counter[str]) -> Iterator[Answer]:
@@ -109,16 +111,16 @@ def _counted(answers: Iterable[JudgmentRow], document: Document, lost: Counter[s
 
 
 def _line(
-    rater: str, item_i: int, found: Sequence[Answer], document: Document, names: Names, lost: Counter[str]
+    rater: str, item_i: int, answers: Sequence[Answer], document: Document, names: Names, lost: Counter[str]
 ) -> dict[str, object]:
     annotation: list[dict[str, object]] = [{} for _ in range(document.length)]
-    for position, key, answer in found:
+    for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
         annotation[position - 1][names.systems.of(key)] = _answer(answer, output.text if output else None, lost)
-    shown = sorted({key for _, key, _ in found})
+    shown = sorted({key for _, key, _ in answers})
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}
     line["item"] = _items(document, shown, names, lost)
-    line["actions"] = _actions([answer for _, _, answer in found], lost)
+    line["actions"] = _actions([answer for _, _, answer in answers], lost)
     return line
 
 
@@ -147,10 +149,10 @@ def _actions(answers: Sequence[JudgmentRow], lost: Counter[str]) -> list[dict[st
 
 def _marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
     """A payload's errors as the page logs them."""
-    found = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
+    payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
     places = places_of(text or "")
     marks = []
-    for error in found:
+    for error in payload_errors:
         severity = error.get("severity")
         start, end = _ends(error, places, text is None, lost)
         lost["notes on errors"] += bool(error.get("note"))

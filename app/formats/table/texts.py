@@ -53,28 +53,28 @@ class _Texts:
         for number, line in lines(file, self._context.limits, self._log):
             at = At(file.name, number)
             try:
-                found = cells_of(line, self._map)
+                line_cells = cells_of(line, self._map)
                 if header is None:
-                    header, is_header = self._header(found, at)
+                    header, is_header = self._header(line_cells, at)
                     if is_header:
                         continue
-                if len(found) != len(header):
-                    raise ValueError(f"there are {len(found)} columns where {len(header)} are needed")
-                records = list(self._row(Cells(found, header, self._map), at))
+                if len(line_cells) != len(header):
+                    raise ValueError(f"there are {len(line_cells)} columns where {len(header)} are needed")
+                records = list(self._row(Cells(line_cells, header, self._map), at))
             except ValueError as fault:
                 self._log.bad_line(at, str(fault))
                 continue
             yield from records
 
-    def _header(self, found: Sequence[str], at: At) -> tuple[Mapping[str, int], bool]:
+    def _header(self, line_cells: Sequence[str], at: At) -> tuple[Mapping[str, int], bool]:
         """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
-        names = list(self._map.header or (name.strip() for name in found))
+        names = list(self._map.header or (name.strip() for name in line_cells))
         missing = sorted(self._map.needed() - set(names))
         if missing:
             refuse(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
         if len(set(names)) < len(names):
             refuse(self._log, at, "the header names a column twice")
-        said = [name.strip().casefold() for name in found]
+        said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
     def _row(self, cells: Cells, at: At) -> Iterator[Record]:
@@ -97,10 +97,10 @@ class _Texts:
             yield SegmentRow(at, key, position, source, references or None)
         outputs = {system: cells.get("target")} if system else {}
         outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
-        for one, text in outputs.items():
-            of, is_new = self._systems.of(one)
+        for system_name, text in outputs.items():
+            of, is_new = self._systems.of(system_name)
             if is_new:
-                yield SystemRow(at, of, one)
+                yield SystemRow(at, of, system_name)
             yield OutputRow(at, of, key, position, text)
 
     def _position(self, cells: Cells, document: str, system: str) -> int:

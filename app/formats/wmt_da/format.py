@@ -83,9 +83,9 @@ class DAPart:
 
     def take(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
-        found = self._read(number, line)
-        if found is not None:
-            row, pair = found
+        row_and_pair = self._read(number, line)
+        if row_and_pair is not None:
+            row, pair = row_and_pair
             self._seen.add(row, pair)
             self._rows.add(row.pack())
 
@@ -123,12 +123,12 @@ def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
             sid = cells_of(line)[column]
         except (ValueError, IndexError):
             return ""  # a bad line, wherever it is read
-        found = known.get(sid)
-        if found is None:
+        document_key = known.get(sid)
+        if document_key is None:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            found = known[sid] = about(sid)
-        return found
+            document_key = known[sid] = about(sid)
+        return document_key
 
     return place, False
 
@@ -199,9 +199,9 @@ def _rows(
     reader: RowReader | None = None
     for number, line in lines(file, context.limits, log):
         if reader is not None:
-            found = reader.read(number, line)
-            if found is not None:
-                yield found
+            pair_row = reader.read(number, line)
+            if pair_row is not None:
+                yield pair_row
             continue
         header = _header(At(file.name, number), line, log)
         reader = RowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
@@ -328,12 +328,12 @@ class _Records:
 
     def _payload(self, score: str) -> dict[str, object]:
         """The same object for the same score, for whoever knows it again."""
-        found = self._payloads.get(score)
-        if found is None:
+        payload = self._payloads.get(score)
+        if payload is None:
             if len(self._payloads) >= MOST_REMEMBERED:
                 self._payloads.clear()
-            found = self._payloads[score] = {"protocol": "da", "score": float(score)}
-        return found
+            payload = self._payloads[score] = {"protocol": "da", "score": float(score)}
+        return payload
 
 
 def _head(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:

@@ -103,8 +103,8 @@ def header_fault(cells: list[str]) -> str | None:
         return None
     missing = [name for name in COLUMNS if name not in cells]
     what = f"lacks {', '.join(missing)}" if missing else "has columns too many"
-    found = ", ".join(cell[:40] for cell in cells[:20])
-    return f"the header {what}; found {found}; needed are {', '.join(COLUMNS)}"
+    columns_there = ", ".join(cell[:40] for cell in cells[:20])
+    return f"the header {what}; found {columns_there}; needed are {', '.join(COLUMNS)}"
 
 
 class RowReader:
@@ -127,11 +127,11 @@ class RowReader:
             return None
 
     def _row(self, line_number: int, line: str) -> tuple[Row, tuple[str, str]]:
-        found = cells_of(line)
-        if len(found) != len(COLUMNS):
-            raise ValueError(f"there are {len(found)} columns where {len(COLUMNS)} are needed")
-        hit_id, worker, source, target, item, hit, system, rid, kind, sid, score, time = self._cells(found)
-        if (len(line) > LONGEST and max(map(len, found)) > LONGEST) or not system or not worker:
+        cells = cells_of(line)
+        if len(cells) != len(COLUMNS):
+            raise ValueError(f"there are {len(cells)} columns where {len(COLUMNS)} are needed")
+        hit_id, worker, source, target, item, hit, system, rid, kind, sid, score, time = self._cells(cells)
+        if (len(line) > LONGEST and max(map(len, cells)) > LONGEST) or not system or not worker:
             raise ValueError(f"a cell is empty or has more than {LONGEST} characters")
         if kind not in ROLES:
             raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(ROLES)}")
@@ -149,8 +149,8 @@ class RowReader:
             raise ValueError(f"sid {sid[:60]!r} is neither a number from 1 nor document.number")
         if len(self._places) >= MOST_REMEMBERED:
             self._places.clear()
-        self._places[sid] = found = place["document"] or "", place["position"].zfill(10)
-        return found
+        self._places[sid] = document_and_position = place["document"] or "", place["position"].zfill(10)
+        return document_and_position
 
     def _score(self, text: str) -> str:
         """The number as it is stored, where it is on the scale."""
@@ -162,5 +162,5 @@ class RowReader:
             raise ValueError(f"score {text[:40]} is not from 0 to 100 (for standardised scores: --option scale=z)")
         if len(self._scores) >= MOST_REMEMBERED:
             self._scores.clear()
-        self._scores[text] = found = repr(score)
-        return found
+        self._scores[text] = score_text = repr(score)
+        return score_text

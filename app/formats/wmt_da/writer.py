@@ -17,25 +17,25 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather(records, lost) as found:
-        if found.campaign is not None and found.campaign.options:
+    with gather(records, lost) as gathered:
+        if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say again whether scores are standardised"] += 1
-        for judged in found.judged():
-            yield from _rows(judged.judgment, found, lost)
+        for judged in gathered.judged():
+            yield from _rows(judged.judgment, gathered, lost)
 
 
-def _rows(judgment: JudgmentRow, found: Gathered, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgment: JudgmentRow, names: Gathered, lost: Counter[str]) -> Iterator[bytes]:
     kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
     by = judgment.payload.get("protocol", "da")
     if by != "da" or kind is None or isinstance(score, bool) or not isinstance(score, int | float):
         lost["judgments that are no direct assessments"] += 1
         return
     _count_losses(judgment, lost)
-    worker = found.raters.get(judgment.rater, judgment.rater)
-    document = found.documents.get(judgment.document, judgment.document)
+    worker = names.raters.get(judgment.rater, judgment.rater)
+    document = names.documents.get(judgment.document, judgment.document)
     for key in shown_as(judgment):
-        system = found.systems.get(key, key)
-        cells = _cells(judgment, found.campaign, system, worker, document, kind, float(score))
+        system = names.systems.get(key, key)
+        cells = _cells(judgment, names.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)
 
 

@@ -92,11 +92,11 @@ class Documents:
             yield self.pairs[pair], self._records(pair, group)
 
     def _records(self, pair: int, entries: Iterable[bytes]) -> Iterator[Record]:
-        source, found, target = self.pairs[pair].partition("-")
+        source, hyphen, target = self.pairs[pair].partition("-")
         protocol = (self._context.protocol or JUDGED_BY) if pair in self._judged else None
         at = self._judged.get(pair, At("", 0))
         strip = Stripper(self._log)
-        yield CampaignRow(at, protocol, source if found else None, target if found else None)
+        yield CampaignRow(at, protocol, source if hyphen else None, target if hyphen else None)
         for entry in entries:
             *_, file, number, text = entry.decode().split("\0")
             yield strip(decode(json.loads(text), At(file, int(number))))
@@ -104,11 +104,11 @@ class Documents:
     def _try(self, at: At, records: Iterator[Keyed]) -> None:
         """Keep the records of one line: all of them, or none where it is a bad line."""
         try:
-            found = list(records)
+            keyed_records = list(records)
         except ValueError as fault:
             self._log.bad_line(at, str(fault))
             return
-        for pair, document, position, record in found:
+        for pair, document, position, record in keyed_records:
             head = f"{pair:04d}\0{document:08d}\0{position:08d}\0{_rank(record)}"
             self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode(record)}".encode())
 
@@ -213,10 +213,10 @@ class Documents:
         quiet = ReadLog(skip_bad_lines=True)
         for _, line in lines(file, self._context.limits, quiet):
             try:
-                found = loads(line)
+                first_object = loads(line)
             except NotStrictError:
                 return False  # read with the test set, where it is a bad line
-            return isinstance(found, dict) and "hypothesis" in found
+            return isinstance(first_object, dict) and "hypothesis" in first_object
         return False
 
     def _objects(self, file: Input) -> Iterator[tuple[At, Object]]:
@@ -224,13 +224,13 @@ class Documents:
         for number, line in lines(file, self._context.limits, self._log):
             at = At(file.name, number)
             try:
-                found = loads(line)
-                if not isinstance(found, dict) or field not in found:
+                line_object = loads(line)
+                if not isinstance(line_object, dict) or field not in line_object:
                     raise NotStrictError(f"must be an object with doc_id and {field}")
             except NotStrictError as fault:
                 self._log.bad_line(at, str(fault))
                 continue
-            yield at, found
+            yield at, line_object
 
 
 def numbered(name: str) -> tuple[str, int] | None:
@@ -272,12 +272,12 @@ def _reference(value: object) -> object:
 
 
 def _mapping(line: Object, field: str) -> Mapping[str, object]:
-    found = line.get(field)
-    if found is None:
+    member = line.get(field)
+    if member is None:
         return {}
-    if not isinstance(found, dict) or not all(1 <= len(name) <= LONGEST_NAME for name in found):
+    if not isinstance(member, dict) or not all(1 <= len(name) <= LONGEST_NAME for name in member):
         raise ValueError(f"{field}: must be an object, by name")
-    return found
+    return member
 
 
 def _stem(name: str) -> str:

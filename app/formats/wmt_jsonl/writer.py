@@ -83,21 +83,21 @@ def _lines(known: _Known, texts: Iterable[bytes], lost: Counter[str]) -> Iterato
     """Key and line of each test document."""
     split = (entry.decode().rpartition("\0\0") for entry in texts)
     for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
-        found = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        records = [decode(json.loads(text), NOWHERE) for _, _, text in group]
         row = known.documents.get(document)
         if row is not None and row.kind != "test":
             lost[f"documents of the kind {row.kind}"] += 1
             continue
-        segments = {one.position: one for one in found if isinstance(one, SegmentRow)}
+        segments = {one.position: one for one in records if isinstance(one, SegmentRow)}
         if any(one.source is None for one in segments.values()):
             lost["documents without a source"] += 1
             continue
         lost["what is known of segments"] += sum(one.meta is not None for one in segments.values())
         by_system: dict[str, dict[int, str]] = {}
-        for one in found:
-            if isinstance(one, OutputRow):
-                by_system.setdefault(one.system, {})[one.position] = one.text
-                lost["errors shown with outputs"] += one.prefill is not None
+        for record in records:
+            if isinstance(record, OutputRow):
+                by_system.setdefault(record.system, {})[record.position] = record.text
+                lost["errors shown with outputs"] += record.prefill is not None
         yield document, dumps(_line(known, document, segments, by_system, lost))
 
 
@@ -131,11 +131,11 @@ def _whole(
     texts: Mapping[str, Texts], segments: Mapping[int, object], lost: Counter[str], what: str
 ) -> Iterator[tuple[str, object]]:
     """Texts by name, of those that there are for every segment."""
-    for name, found in sorted(texts.items()):
-        if found.keys() == segments.keys():
-            yield name, _joined([found[position] for position in sorted(found)])
+    for name, text_at in sorted(texts.items()):
+        if text_at.keys() == segments.keys():
+            yield name, _joined([text_at[position] for position in sorted(text_at)])
         else:
-            lost[f"{what} of documents that lack some of their segments"] += len(found)
+            lost[f"{what} of documents that lack some of their segments"] += len(text_at)
 
 
 def _joined(paragraphs: list[str]) -> object:

@@ -51,7 +51,7 @@ def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
     with tempfile.TemporaryFile() as held:
         copy(file, held, log)
         check(file, held, limits, log)
-        n = found = 0
+        n = n_sheets = 0
         for cells in _all(file, held, log):
             n += 1
             log.lines += 1
@@ -60,7 +60,7 @@ def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
             at = At(file.name, n)
             if cells.number == 1:
                 ours = tuple(cells.values[4:7]) == HIDDEN
-                found += ours
+                n_sheets += ours
                 log.dropped["sheets without the columns task, item and segment"] += not ours
                 continue
             if ours and cells.number > MOST_ROWS:
@@ -69,7 +69,7 @@ def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
                 row = _row(cells, at, log)
                 if row is not None:
                     yield row
-        if not found:
+        if not n_sheets:
             refuse(log, At(file.name, 0), "no sheet has the columns task, item and segment")
     for what in [what for what, count in log.dropped.items() if not count]:
         del log.dropped[what]

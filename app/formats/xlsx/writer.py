@@ -67,7 +67,7 @@ def write_book(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
 def _look(contents: Contents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
     """The protocol, names of raters, and the scores that are there: of each address the latest."""
     protocol, names = "", {}
-    found: dict[tuple[str, str, int, str], tuple[int, float]] = {}
+    latest_scores: dict[tuple[str, str, int, str], tuple[int, float]] = {}
     voided = set()
     for record in contents.records():
         if isinstance(record, CampaignRow):
@@ -82,18 +82,18 @@ def _look(contents: Contents, lost: Counter[str]) -> tuple[str, Mapping[str, str
                 lost["judgments that are not one number of a segment"] += 1
                 continue
             address = record.task, record.item, record.position, record.rater
-            lost["superseded revisions"] += address in found
-            found[address] = max(found.get(address, (0, 0.0)), (record.revision or 1, float(score)))
+            lost["superseded revisions"] += address in latest_scores
+            latest_scores[address] = max(latest_scores.get(address, (0, 0.0)), (record.revision or 1, float(score)))
         elif isinstance(record, MetricRow):
             lost[BY_METRICS] += 1
         else:
             lost["what is known of systems, documents and texts beside what tasks show"] += 1
     if protocol not in JUDGED_BY:
         lost[f"tasks of {protocol or 'a protocol that nobody said'}: not by {' or '.join(JUDGED_BY)}"] += 1
-    lost["voided judgments"] += len(voided & found.keys())
+    lost["voided judgments"] += len(voided & latest_scores.keys())
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
-    return protocol, names, {address: score for address, (_, score) in found.items() if address not in voided}
+    return protocol, names, {address: score for address, (_, score) in latest_scores.items() if address not in voided}
 
 
 def _titled(book: Workbook, name: str) -> Worksheet:
