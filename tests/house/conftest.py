@@ -1,5 +1,6 @@
 """The repository itself as a test object."""
 
+import ast
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,16 @@ def files() -> list[Path]:
         text=True,
     ).stdout
     return [path for name in sorted(set(listed.split("\0")) - {""}) if (REPOSITORY / (path := Path(name))).is_file()]
+
+
+@pytest.fixture(scope="session")
+def modules(repository: Path, files: list[Path]) -> list[tuple[str, ast.Module]]:
+    """Every module of the program, read once."""
+    return [
+        (path.as_posix(), ast.parse((repository / path).read_text(encoding="utf-8")))
+        for path in files
+        if path.suffix == ".py" and path.parts[0] == "app"
+    ]
 
 
 @pytest.fixture(scope="session")

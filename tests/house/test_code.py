@@ -71,16 +71,6 @@ def _is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-@pytest.fixture(scope="module")
-def modules(repository: Path, files: list[Path]) -> list[tuple[str, ast.Module]]:
-    """Every module of the program, read once."""
-    return [
-        (path.as_posix(), ast.parse((repository / path).read_text(encoding="utf-8")))
-        for path in files
-        if path.suffix == ".py" and path.parts[0] == "app"
-    ]
-
-
 @pytest.mark.parametrize(
     ("check", "allowed"), [(swallowed, set()), (commits, COMMITTERS), (branches_on_protocol, set())]
 )

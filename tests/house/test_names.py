@@ -1,0 +1,92 @@
+"""Names say what they hold: no class name twice, no bare participle, no `found` or `one` beyond a comprehension.
+
+`LEFT` counts what is still to be renamed, by package. It may only become smaller: whoever renames something lowers it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+Modules = list[tuple[str, ast.Module]]
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+VAGUE = frozenset({"found", "one"})
+# Past participles that end otherwise than in -ed; words that end so and are none.
+IRREGULAR = re.compile(
+    "begun|bought|bound|chosen|cut|dealt|done|drawn|found|given|held|hidden|kept|known|laid|left|lost|made|met|put|said|"
+    "seen|sent|set|shown|spoken|spread|taken|told|won|written"
+)
+NOT_PAST = re.compile("bed|embed|feed|need|red|seed|shed|speed")
+LEFT: dict[str, dict[str, int]] = {
+    "classes": {},
+    "participles": {},
+    "vague": {},
+}
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one word, and that a past participle."""
+    word = name.lower()
+    return "_" not in word and (
+        bool(IRREGULAR.fullmatch(word)) or (word.endswith("ed") and not NOT_PAST.fullmatch(word))
+    )
+
+
+def package_of(name: str) -> str:
+    """The package of a module's path."""
+    return name.split("/")[1].removesuffix(".py")
+
+
+def vague(scope: ast.AST) -> Iterator[str]:
+    """Names of a function that say nothing and outlive a comprehension."""
+    for child in ast.iter_child_nodes(scope):
+        if isinstance(child, (*COMPREHENSIONS, *SCOPES)):
+            continue
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store) and child.id in VAGUE:
+            yield child.id
+        if isinstance(child, ast.arg) and child.arg in VAGUE:
+            yield child.arg
+        yield from vague(child)
+
+
+def test_every_class_has_a_name_of_its_own(modules: Modules) -> None:
+    places = [
+        (node.name, package_of(name))
+        for name, tree in modules
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    often = Counter(name for name, _ in places)
+    assert dict(Counter(package for name, package in places if often[name] > 1)) == LEFT["classes"]
+
+
+def test_no_public_name_is_a_bare_participle(modules: Modules) -> None:
+    names = [(name.rpartition("/")[2].removesuffix(".py"), package_of(name)) for name, _ in modules]
+    names += [(node.name, package_of(name)) for name, tree in modules for node in tree.body if isinstance(node, SCOPES)]
+    assert dict(Counter(package for name, package in names if is_participle(name))) == LEFT["participles"]
+
+
+def test_found_and_one_do_not_outlive_a_comprehension(modules: Modules) -> None:
+    functions = (
+        (package_of(name), node)
+        for name, tree in modules
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    counts = Counter(package for package, node in functions for _ in set(vague(node)))
+    assert dict(counts) == LEFT["vague"]
+
+
+@pytest.mark.parametrize(("name", "bare"), [("told", True), ("Asked", True), ("seed", False), ("kept_rows", False)])
+def test_what_a_participle_is(name: str, bare: bool) -> None:
+    assert is_participle(name) is bare
+
+
+def test_what_outlives_a_comprehension() -> None:
+    tree = ast.parse("def f(one):\n    found = [one for one in x]\n    return [found for found in y]\n")
+    assert sorted(vague(tree.body[0])) == ["found", "one"]
