@@ -90,7 +90,7 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
     page.locator(".question").nth(1).wait_for()
     check(page, "test")
     page.get_by_role("button", name="Hand in the test").click()
-    expect(page.locator(".said")).to_contain_text("Question 1 is not answered yet")
+    expect(page.locator(".said")).to_contain_text("Question 1 has no answer yet")
     page.get_by_label("meaning").check()
     type_number(page.locator(".question input[type=range]"), 91)
     page.get_by_role("button", name="Hand in the test").click()

@@ -227,7 +227,7 @@ def test_what_raters_report_is_answered_and_raters_are_paused(manager, spine, se
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_role("cell", name="the segment is left out")).to_be_visible()
     page.get_by_role("button", name="Accept the dispute of r1").click()
-    page.get_by_label("Why 10 minutes").fill("so it was")
+    page.get_by_label("Reason for paying 10 minutes").fill("so it was")
     page.get_by_role("button", name="Accept", exact=True).click()
     expect(page.get_by_role("cell", name="accepted")).to_be_visible()
     manager.open(f"/campaigns/{found.key}/raters")

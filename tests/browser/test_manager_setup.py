@@ -369,10 +369,10 @@ def test_who_is_enrolled_or_taken_back_under_way_and_has_nothing_to_judge_is_nam
     page.get_by_label("Keys of raters").fill("late1 late2")
     page.get_by_role("button", name="Enrol").click()
     expect(made).to_contain_text(
-        "2 raters have nothing to judge in this plan, and are told so: late1, late2; share the"
+        "2 raters have nothing to judge in this plan, and are told so: late1, late2; redistribute the work"
     )
     page.get_by_role("button", name="Pause: late2").click()
     expect(page.get_by_role("button", name="Go on: late2")).to_be_visible()
     expect(made).to_be_empty()
     page.get_by_role("button", name="Go on: late2").click()
-    expect(made).to_contain_text("1 rater has nothing to judge in this plan, and is told so: late2; share")
+    expect(made).to_contain_text("1 rater has nothing to judge in this plan, and is told so: late2; redistribute")

@@ -82,9 +82,9 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     expect(moves).to_contain_text("are new")
     glance(page, "preview the new plan")
     assert ask("GET", f"/campaigns/{key}/plan").json()["version"] == 1
-    page.get_by_role("checkbox", name="late").uncheck()
+    page.get_by_role("checkbox", name="late", exact=True).uncheck()
     expect(done).to_be_disabled()  # what was looked at was another plan
-    page.get_by_role("checkbox", name="late").check()
+    page.get_by_role("checkbox", name="late", exact=True).check()
     page.get_by_role("button", name="Look at what it moves").click()
     expect(done).to_be_enabled(timeout=LONG)
     done.click()

@@ -147,7 +147,7 @@ def test_a_new_link_ends_the_old_one_and_sends_what_was_kept(campaign, rater, se
         assert page.locator(told).evaluate(IN_VIEW)
     check_once(hands, {1: scores[1]})
     page.reload()
-    expect(page.locator("#waiting")).to_contain_text("5 answers wait in this browser")
+    expect(page.locator("#waiting")).to_contain_text("5 answers are stored only in this browser")
     hands.enter(link.json()["link"].split("#token=")[1])
 
     hands.saved()
@@ -164,7 +164,7 @@ def test_an_answer_after_the_campaign_was_closed_is_refused_in_words(hands, serv
     expect(hands.page.locator(".missing li").first).to_contain_text("was not accepted")
 
 
-@pytest.mark.parametrize(("state", "words"), [("paused", "Your work is paused"), ("left", "not enrolled")])
+@pytest.mark.parametrize(("state", "words"), [("paused", "Your work is paused"), ("left", "no longer enrolled")])
 def test_why_there_is_no_task_is_said(state, words, campaign, rater, spine):
     live = campaign(protocol="da")
     run(spine, "UPDATE enrolments SET state = %s WHERE campaign_id = %s", state, live.id)
@@ -206,7 +206,7 @@ def test_hours_are_shown_and_can_be_disputed(hands):
     page.get_by_label("Why?").fill("I looked a term up.")
     page.get_by_role("button", name="Send").click()
 
-    expect(page.locator("#content")).to_contain_text("You said that time is missing (+0 h 12 min)")
+    expect(page.locator("#content")).to_contain_text("You reported missing time (+0 h 12 min)")
     expect(page.locator("#content")).to_contain_text("not answered yet")
 
 

@@ -23,14 +23,67 @@ IRREGULAR = re.compile(
 )
 NOT_PAST = re.compile("bed|embed|feed|need|red|seed|shed|speed")
 LEFT: dict[str, dict[str, int]] = {
-    "classes": {},
-    "participles": {},
-    "vague": {},
+    "classes": {
+        "api": 14,
+        "cli": 11,
+        "client": 1,
+        "conformance": 1,
+        "demo": 5,
+        "design": 27,
+        "domain": 4,
+        "formats": 35,
+        "jobs": 1,
+        "protocols": 4,
+        "reports": 65,
+        "services": 92,
+        "simulation": 4,
+        "stats": 86,
+        "storage": 20,
+        "ui": 1,
+        "web": 9,
+    },
+    "participles": {
+        "api": 12,
+        "cli": 8,
+        "client": 4,
+        "conformance": 1,
+        "design": 13,
+        "domain": 3,
+        "formats": 8,
+        "protocols": 4,
+        "reports": 67,
+        "services": 95,
+        "simulation": 2,
+        "stats": 79,
+        "storage": 51,
+        "ui": 8,
+        "web": 11,
+    },
+    "vague": {
+        "api": 51,
+        "cli": 53,
+        "client": 2,
+        "config": 1,
+        "conformance": 6,
+        "demo": 2,
+        "design": 30,
+        "domain": 3,
+        "protocols": 6,
+        "reports": 320,
+        "services": 165,
+        "simulation": 3,
+        "stats": 206,
+        "storage": 64,
+        "ui": 32,
+        "web": 18,
+    },
 }
 
 
 def is_participle(name: str) -> bool:
     """Whether a name is one word, and that a past participle."""
+    if any(letter.isupper() for letter in name[1:]):
+        return False
     word = name.lower()
     return "_" not in word and (
         bool(IRREGULAR.fullmatch(word)) or (word.endswith("ed") and not NOT_PAST.fullmatch(word))
@@ -82,7 +135,9 @@ def test_found_and_one_do_not_outlive_a_comprehension(modules: Modules) -> None:
     assert dict(counts) == LEFT["vague"]
 
 
-@pytest.mark.parametrize(("name", "bare"), [("told", True), ("Asked", True), ("seed", False), ("kept_rows", False)])
+@pytest.mark.parametrize(
+    ("name", "bare"), [("told", True), ("Asked", True), ("seed", False), ("kept_rows", False), ("NotAsked", False)]
+)
 def test_what_a_participle_is(name: str, bare: bool) -> None:
     assert is_participle(name) is bare
 

@@ -11,7 +11,7 @@ from app.storage.db import Session
 MOST_NAMED = 5
 UNDER_WAY = ("open", "paused")
 """States in which a plan is worked on; before, it is compiled again."""
-SHARE = "redistribute the work (`rebalance` in a replan), or enrol fewer"
+SHARE = "redistribute the work in a replan, or enrol fewer"
 
 
 def told(names: Sequence[str], who: str) -> str:
