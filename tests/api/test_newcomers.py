@@ -32,11 +32,11 @@ def test_who_joins_an_open_campaign_is_told_and_gets_an_even_share_when_asked(li
     assert judge_task(live, auth("r1"))
     assert warned(live) == []
     enrolled = ok(live.put(f"{LIVE}/raters/r9", json={}))
-    assert [("r9" in one, "rebalance" in one) for one in enrolled["warnings"]] == [(True, True)]
+    assert [("r9" in one, "redistribute" in one) for one in enrolled["warnings"]] == [(True, True)]
     assert warned(live) == enrolled["warnings"]
     told = ok(live.post(f"{LIVE}/lease", headers=auth("r9")))
     assert (told["why"], told["retry_after"] is not None) == ("nothing_planned", True)
-    assert any("r9" in note and "rebalance" in note for note in replan(live)["report"]["notes"])
+    assert any("r9" in note and "redistribute" in note for note in replan(live)["report"]["notes"])
     assert lease(live, auth("r9")) is None
 
     assert warned(live) == enrolled["warnings"]
