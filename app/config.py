@@ -87,8 +87,8 @@ class Settings(BaseSettings):
         """Only an origin: the paths are ours."""
         if value is None:
             return None
-        scheme, found, rest = value.rstrip("/").partition("://")
-        if scheme not in {"http", "https"} or not found or not rest or "/" in rest:
+        scheme, separator, rest = value.rstrip("/").partition("://")
+        if scheme not in {"http", "https"} or not separator or not rest or "/" in rest:
             raise ValueError("must be like https://plumbline.example.org")
         return value.rstrip("/")
 

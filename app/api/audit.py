@@ -72,7 +72,7 @@ def list_audit(
     Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
     """
     before = int(cursor) if cursor else None
-    found = audit.page(
+    entries = audit.page(
         session,
         only=campaign,
         own=caller.campaign,
@@ -80,5 +80,5 @@ def list_audit(
         before=before,
         limit=limit + 1,
     )
-    page = page_of(found, limit, lambda entry: str(entry.id))
+    page = page_of(entries, limit, lambda entry: str(entry.id))
     return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)

@@ -75,8 +75,8 @@ def pass_on(
     session: SessionDep,
 ) -> PassedOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
-    found = back_translations.pass_on(session, campaign, body.to, rater=body.rater, actor=caller.actor)
-    return PassedOut.model_validate(found)
+    outcome = back_translations.pass_on(session, campaign, body.to, rater=body.rater, actor=caller.actor)
+    return PassedOut.model_validate(outcome)
 
 
 @router.get("", summary="List who wrote the outputs", responses=shows(200, Page[AuthorOut](items=[AUTHOR], next=None)))
@@ -88,6 +88,6 @@ def list_authors(
     cursor: After = 0,
 ) -> Page[AuthorOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
-    found = back_translations.authors(session, campaign, after=cursor, limit=limit + 1)
-    page = page_of(found, limit, lambda one: str(one.cursor))
+    authors = back_translations.authors(session, campaign, after=cursor, limit=limit + 1)
+    page = page_of(authors, limit, lambda one: str(one.cursor))
     return Page[AuthorOut](items=[AuthorOut.model_validate(one) for one in page.items], next=page.next)

@@ -140,8 +140,8 @@ def list_calibration_sets(
     cursor: Cursor = None,
 ) -> Page[SetRow]:
     """By key, each in its latest version."""
-    found = calibration_sets.page(session, after=cursor, limit=limit + 1)
-    return page_of([SetRow.model_validate(one) for one in found], limit, lambda one: one.key)
+    sets = calibration_sets.page(session, after=cursor, limit=limit + 1)
+    return page_of([SetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
 
 
 @router.post(
@@ -159,14 +159,14 @@ def take_in(
     return out(calibration_sets.take_in(session, campaign, body.set, body.version, actor=caller.actor))
 
 
-def out(found: CalibrationSet) -> SetOut:
+def out(calibration_set: CalibrationSet) -> SetOut:
     """A set as it is told."""
     return SetOut(
-        set=found.key,
-        version=found.version,
-        protocol=found.protocol,
-        consensus=found.consensus,
-        strata=dict(strata(found)),
-        frozen_at=found.frozen_at,
-        pairs=[CalibrationPairOut.model_validate(pair) for pair in found.pairs],
+        set=calibration_set.key,
+        version=calibration_set.version,
+        protocol=calibration_set.protocol,
+        consensus=calibration_set.consensus,
+        strata=dict(strata(calibration_set)),
+        frozen_at=calibration_set.frozen_at,
+        pairs=[CalibrationPairOut.model_validate(pair) for pair in calibration_set.pairs],
     )

@@ -162,8 +162,8 @@ def list_campaigns(
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
     where = {column: value for column, value in wanted.items() if value is not None}
-    found = campaigns.page(session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name)
-    return page_of([CampaignOut.model_validate(view) for view in found], limit, lambda campaign: campaign.key)
+    views = campaigns.page(session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name)
+    return page_of([CampaignOut.model_validate(view) for view in views], limit, lambda campaign: campaign.key)
 
 
 @router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE, etag=ETAG))

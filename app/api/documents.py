@@ -148,8 +148,8 @@ def list_documents(
     cursor: Cursor = None,
 ) -> Page[DocumentRow]:
     """By key, without their segments."""
-    found = views.documents_page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([DocumentRow.model_validate(one) for one in found], limit, lambda one: one.key)
+    documents = views.documents_page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
 
 
 @router.delete("/{document}", status_code=204, summary="Delete a document", responses=REFUSED)

@@ -88,10 +88,10 @@ async def create_exclusion(
     wanted = _one(body.named())
     if not asked.dry_run:
         return await to_thread.run_sync(_stored, caller, campaign, wanted, body.reason, database, once)
-    found = await ready(request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database))
-    if isinstance(found, JobView):
-        return accepted(found)
-    return Response(await to_thread.run_sync(_shown, found), media_type=JSON)
+    preview = await ready(request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database))
+    if isinstance(preview, JobView):
+        return accepted(preview)
+    return Response(await to_thread.run_sync(_shown, preview), media_type=JSON)
 
 
 def of_exclusion(request: Request, report: StoredReport) -> Response:
@@ -115,8 +115,8 @@ def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) 
     return exclusions_jobs.long_answer(database, campaign, wanted, recipe=recipe)
 
 
-def _shown(found: Effect | StoredReport) -> bytes:
-    effect = exclusions_jobs.read(found.body) if isinstance(found, StoredReport) else found
+def _shown(outcome: Effect | StoredReport) -> bytes:
+    effect = exclusions_jobs.read(outcome.body) if isinstance(outcome, StoredReport) else outcome
     return EffectOut.of(effect).model_dump_json().encode()
 
 
@@ -129,8 +129,8 @@ def list_exclusions(
     cursor: After = 0,
 ) -> Page[ExclusionOut]:
     """In the order in which they were made, lifted ones included."""
-    found = exclusions.page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([ExclusionOut.of(view) for view in found], limit, lambda one: str(one.exclusion))
+    standing = exclusions.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([ExclusionOut.of(view) for view in standing], limit, lambda one: str(one.exclusion))
 
 
 @router.get("/{exclusion}", summary="Look at an exclusion", responses=shows(200, EXAMPLE))

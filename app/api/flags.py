@@ -121,9 +121,9 @@ def list_flags(
     cursor: After = 0,
 ) -> Page[FlagOut]:
     """In the order in which they came."""
-    found = flags.page(session, campaign, after=cursor, limit=limit + 1, answered=answered)
-    last = found[limit - 1].id if len(found) > limit else 0
-    return page_of([_out(view) for view in found], limit, lambda _: str(last))
+    reported = flags.page(session, campaign, after=cursor, limit=limit + 1, answered=answered)
+    last = reported[limit - 1].id if len(reported) > limit else 0
+    return page_of([_out(view) for view in reported], limit, lambda _: str(last))
 
 
 @router.post("/campaigns/{campaign}/flags/{flag}/answer", summary="Answer a flag", responses=shows(200, EXAMPLE))

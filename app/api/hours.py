@@ -48,10 +48,10 @@ def get_hours(
     utc_offset: Offset = 0,
 ) -> Response:
     """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
-    found = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
+    payable = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
     if preferred(request, ("application/json", CSV)) == CSV:
-        return Response(hours.csv(found), media_type=CSV, headers={"Vary": "Accept"})
-    body = HoursOut.model_validate(found).model_dump_json()
+        return Response(hours.csv(payable), media_type=CSV, headers={"Vary": "Accept"})
+    body = HoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
 
@@ -65,8 +65,8 @@ def get_hours_as(
     utc_offset: Offset = 0,
 ) -> Response:
     """The same as CSV."""
-    found = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
-    return Response(hours.csv(found), media_type=CSV)
+    payable = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
+    return Response(hours.csv(payable), media_type=CSV)
 
 
 @router.get(
@@ -78,8 +78,8 @@ def list_adjustments(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = 0
 ) -> Page[EntryOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
-    found = hours.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
-    return page_of([EntryOut.model_validate(one) for one in found], limit, lambda one: str(one.id))
+    adjustments = hours.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
+    return page_of([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 
 @router.post(

@@ -119,8 +119,8 @@ def list_imports(
     cursor: Cursor = None,
 ) -> Page[ImportRowOut]:
     """In the order in which they were announced."""
-    found = imports.page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([ImportRowOut.model_validate(one) for one in found], limit, lambda one: one.public_id)
+    views = imports.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([ImportRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
 
 
 @router.get(
@@ -135,8 +135,8 @@ def list_import_files(
     cursor: Cursor = None,
 ) -> Page[FileOut]:
     """By name."""
-    found = imports.files_page(session, campaign, id, after=cursor, limit=limit + 1)
-    return page_of([FileOut.model_validate(one) for one in found], limit, lambda one: one.name)
+    files = imports.files_page(session, campaign, id, after=cursor, limit=limit + 1)
+    return page_of([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
 
 
 @router.put("/{import}/files/{name}", summary="Send a file", responses=shows(200, FILE, "Received."))

@@ -216,8 +216,8 @@ def list_invitations(
     cursor: Cursor = None,
 ) -> Page[InvitationOut]:
     """Ended ones included, without their secrets."""
-    found = invitations.page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([InvitationOut.model_validate(view) for view in found], limit, lambda one: one.invitation)
+    views = invitations.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([InvitationOut.model_validate(view) for view in views], limit, lambda one: one.invitation)
 
 
 @router.get(
@@ -252,8 +252,8 @@ def list_completions(
     cursor: Place = 0,
 ) -> Page[CompletionOut]:
     """Who was given which code for which task, in the order of the tasks: for paying on the platform."""
-    found = invitations.completions(session, campaign, after=cursor, limit=limit + 1)
-    page = page_of(found, limit, lambda one: str(one.id))
+    completions = invitations.completions(session, campaign, after=cursor, limit=limit + 1)
+    page = page_of(completions, limit, lambda one: str(one.id))
     return Page[CompletionOut](items=[CompletionOut.model_validate(one) for one in page.items], next=page.next)
 
 

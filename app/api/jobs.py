@@ -71,8 +71,8 @@ def list_jobs(
     caller: Viewer, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = None
 ) -> Page[JobOut]:
     """Of a campaign, the newest first."""
-    found = jobs.of_campaign(session, campaign, caller, before=cursor, limit=limit + 1)
-    return page_of([JobOut.of(view) for view in found], limit, lambda one: one.job)
+    views = jobs.of_campaign(session, campaign, caller, before=cursor, limit=limit + 1)
+    return page_of([JobOut.of(view) for view in views], limit, lambda one: one.job)
 
 
 @router.get(

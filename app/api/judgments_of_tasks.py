@@ -142,8 +142,8 @@ async def post_judgments(
     return ManyOut(judgments=[receipt_of(one) for one in receipts])
 
 
-def _address(one: AddressedIn | ComparedIn) -> Address | OnScreen:
-    return OnScreen(one.screen) if isinstance(one, ComparedIn) else Address(one.item, one.segment)
+def _address(judgment: AddressedIn | ComparedIn) -> Address | OnScreen:
+    return OnScreen(judgment.screen) if isinstance(judgment, ComparedIn) else Address(judgment.item, judgment.segment)
 
 
 async def _judge(desk: Desk, task: str, given: Given, rater: ActingRater) -> Response:

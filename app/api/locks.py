@@ -159,7 +159,7 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
 
     Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
     """
-    found = locks.get(session, campaign)
+    lock = locks.get(session, campaign)
     if caller.may("manager"):
-        return out(found)
-    return LockOut.model_validate(hidden(out(locks.without_raters(session, found)).model_dump()))
+        return out(lock)
+    return LockOut.model_validate(hidden(out(locks.without_raters(session, lock)).model_dump()))

@@ -107,10 +107,10 @@ def close_session(caller: AnyRole, request: Request, response: Response, session
 
 
 def _cookie(request: Request) -> tuple[Who, str]:
-    found = either_cookie(request)
-    if found is None:
+    cookie = either_cookie(request)
+    if cookie is None:
         raise sessions.NoSession
-    return found
+    return cookie
 
 
 def _me(caller: Caller) -> Me:

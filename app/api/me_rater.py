@@ -102,8 +102,8 @@ def give_consent(
 @router.get("/completions", summary="My codes of completion", responses=shows(200, CODES))
 def list_own_completions(rater: RaterCaller, session: SessionDep) -> CompletionsOwn:
     """Of the tasks that I handed in, with the way back to the platform that I came from."""
-    found = invitations.own_completions(session, rater.campaign_id, rater.rater_id)
-    return CompletionsOwn(items=[CompletionOwn(task=task, code=code, redirect=url) for task, code, url in found])
+    completions = invitations.own_completions(session, rater.campaign_id, rater.rater_id)
+    return CompletionsOwn(items=[CompletionOwn(task=task, code=code, redirect=url) for task, code, url in completions])
 
 
 @router.get(

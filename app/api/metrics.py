@@ -99,5 +99,5 @@ def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, sessio
 @router.get("", summary="List the metrics", responses=shows(200, Page[MetricOut](items=[EXAMPLE], next=None)))
 def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001  (says who may call)
     """All of them, by name."""
-    found = [MetricOut.model_validate(one) for one in metrics.every(session, campaign)]
-    return Page[MetricOut](items=found, next=None)
+    items = [MetricOut.model_validate(one) for one in metrics.every(session, campaign)]
+    return Page[MetricOut](items=items, next=None)

@@ -138,8 +138,8 @@ def list_plan_items(
 ) -> Page[PlannedItemOut]:
     """Task by task: role, group, arm, bucket, chain and propensity of each. An earlier plan has what was taken back."""
     task, position = map(int, (cursor or "0.0").split("."))
-    found = plan_items.page(session, campaign, plan=version, after=(task, position), limit=limit + 1)
-    shown = page_of(found, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
+    planned = plan_items.page(session, campaign, plan=version, after=(task, position), limit=limit + 1)
+    shown = page_of(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
     return Page[PlannedItemOut](items=[_out(one) for one in shown.items], next=shown.next)
 
 
@@ -160,10 +160,10 @@ def export_plan_items(
     return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 
 
-def _lines(found: Iterator[Sequence[PlannedItem]]) -> Iterator[bytes]:
-    for some in found:
+def _lines(pages: Iterator[Sequence[PlannedItem]]) -> Iterator[bytes]:
+    for some in pages:
         yield "".join(f"{_out(one).model_dump_json()}\n" for one in some).encode()
 
 
-def _out(one: PlannedItem) -> PlannedItemOut:
-    return PlannedItemOut.model_validate(one)
+def _out(planned: PlannedItem) -> PlannedItemOut:
+    return PlannedItemOut.model_validate(planned)

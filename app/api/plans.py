@@ -245,10 +245,10 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
         except Later as later:
             return jobs.ask(database, later.request)
 
-    found = await ready(request, database, prefer, ask)
-    if isinstance(found, StoredReport):  # compiled meanwhile
-        found = await to_thread.run_sync(ask)
-    return accepted(found) if isinstance(found, JobView) else found
+    outcome = await ready(request, database, prefer, ask)
+    if isinstance(outcome, StoredReport):  # compiled meanwhile
+        outcome = await to_thread.run_sync(ask)
+    return accepted(outcome) if isinstance(outcome, JobView) else outcome
 
 
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
@@ -290,8 +290,8 @@ def list_plans(
     cursor: After = 0,
 ) -> Page[PlanRow]:
     """By version; none is ever changed."""
-    found = plans.page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([PlanRow.model_validate(one) for one in found], limit, lambda one: str(one.version))
+    views = plans.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
 
 
 def out(view: PlanView) -> PlanOut:

@@ -57,5 +57,5 @@ def take_over(
 
     A plan shows them by itself, unless the campaign's setting `prefill` is null or its design has arms, which say so.
     """
-    found = reannotation.take_over(session, campaign, body.source, rater=body.rater, actor=caller.actor)
-    return PrefillsOut.model_validate(found)
+    outcome = reannotation.take_over(session, campaign, body.source, rater=body.rater, actor=caller.actor)
+    return PrefillsOut.model_validate(outcome)

@@ -254,8 +254,8 @@ def list_qualification_results(
     cursor: Cursor = None,
 ) -> Page[TestResultOut]:
     """Every enrolled rater by key, those who have not tried included."""
-    found = qualification.results(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([TestResultOut.model_validate(one) for one in found], limit, lambda one: one.rater)
+    results = qualification.results(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([TestResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
 @router.post(

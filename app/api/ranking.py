@@ -207,11 +207,11 @@ async def _answer(
     kind: str,
     asked: ChoicesOfTable,
 ) -> Response:
-    found = await ready(request, database, prefer, ask)
-    if isinstance(found, JobView):
-        return accepted(found)
+    outcome = await ready(request, database, prefer, ask)
+    if isinstance(outcome, JobView):
+        return accepted(outcome)
     return await to_thread.run_sync(
-        _shown, request, caller, found, kind, asked.picture if kind == "svg" else asked.table
+        _shown, request, caller, outcome, kind, asked.picture if kind == "svg" else asked.table
     )
 
 

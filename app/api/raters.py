@@ -116,8 +116,8 @@ def list_raters(
     cursor: Cursor = None,
 ) -> Page[RaterOut]:
     """By key; a coordinator gets its team."""
-    found = raters.page(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
-    return page_of([RaterOut.model_validate(view) for view in found], limit, lambda rater: rater.key)
+    views = raters.page(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
+    return page_of([RaterOut.model_validate(view) for view in views], limit, lambda rater: rater.key)
 
 
 @router.get("/{rater}", summary="Look at a rater", responses=shows(200, EXAMPLE, etag=ETAG))

@@ -48,5 +48,5 @@ def erase_rater(caller: Manager, rater: RaterKey, session: SessionDep, campaign:
 
     What they judged stays under the pseudonym. It needs rights in every campaign concerned, and cannot be undone.
     """
-    found = erasure.erase(session, rater, campaign=campaign, by=caller)
-    return answer(ErasedOut(erased=[AccountOut.model_validate(one) for one in found]))
+    erased = erasure.erase(session, rater, campaign=campaign, by=caller)
+    return answer(ErasedOut(erased=[AccountOut.model_validate(one) for one in erased]))

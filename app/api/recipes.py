@@ -41,10 +41,10 @@ class NamedRecipeOut(BaseModel):
     at: Time
 
 
-def _out(found: NamedRecipe, caller: Caller) -> NamedRecipeOut:
+def _out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
     """As the caller may see it: who only views learns nothing of the raters."""
-    recipe = found.recipe
-    plain = {"name": found.name, "revision": found.revision, "actor": found.actor, "at": found.at}
+    recipe = named.recipe
+    plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
     return NamedRecipeOut.model_validate({**plain, "recipe": choices if caller.may("manager") else hidden(choices)})
 
@@ -106,5 +106,5 @@ def list_campaign_recipes(
     cursor: Cursor = None,
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
-    found = recipes.page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([_out(one, caller) for one in found], limit, lambda recipe: recipe.name)
+    named = recipes.page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

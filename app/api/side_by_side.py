@@ -114,12 +114,12 @@ async def _answer(
 
 async def answered(caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""
-    found = await ready(request, database, prefer, ask)
-    if isinstance(found, JobView):
-        return accepted(found)
-    if isinstance(found, StoredReport):
-        return await to_thread.run_sync(of_rankings, request, caller, found, kind)
-    return await to_thread.run_sync(shown, request, caller, found, kind)
+    outcome = await ready(request, database, prefer, ask)
+    if isinstance(outcome, JobView):
+        return accepted(outcome)
+    if isinstance(outcome, StoredReport):
+        return await to_thread.run_sync(of_rankings, request, caller, outcome, kind)
+    return await to_thread.run_sync(shown, request, caller, outcome, kind)
 
 
 def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
@@ -127,9 +127,9 @@ def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: st
     return shown(request, caller, side_by_side_jobs.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
 
 
-def without_raters(found: SideBySide) -> SideBySide:
+def without_raters(rankings: SideBySide) -> SideBySide:
     """The same without the keys of raters and tasks, which only warnings and reasons have."""
-    return replace(found, columns=tuple(map(_blind, found.columns)))
+    return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
 
 def _blind(column: Column) -> Column:
@@ -140,12 +140,12 @@ def _blind(column: Column) -> Column:
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 
-def shown(request: Request, caller: Caller, found: SideBySide, kind: str) -> Response:
+def shown(request: Request, caller: Caller, rankings: SideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
-        found = without_raters(found)
+        rankings = without_raters(rankings)
     if kind == "json":
-        return answer(request, lambda: SideBySideOut.of(found).model_dump_json().encode(), JSON, found.etag)
+        return answer(request, lambda: SideBySideOut.of(rankings).model_dump_json().encode(), JSON, rankings.etag)
     headers = PICTURE if kind == "svg" else {}
-    tag = f"{found.etag}.{kind}"
-    return answer(request, lambda: render(found, kind), MEDIA_TYPES[kind], tag, headers)
+    tag = f"{rankings.etag}.{kind}"
+    return answer(request, lambda: render(rankings, kind), MEDIA_TYPES[kind], tag, headers)

@@ -143,8 +143,8 @@ def list_systems(
     cursor: Cursor = None,
 ) -> Page[SystemOut]:
     """By key."""
-    found = views.systems_page(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([SystemOut.model_validate(one) for one in found], limit, lambda one: one.key)
+    systems = views.systems_page(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([SystemOut.model_validate(one) for one in systems], limit, lambda one: one.key)
 
 
 @router.delete("/{system}", status_code=204, summary="Delete a system", responses=REFUSED)
@@ -183,8 +183,8 @@ def list_outputs(
     cursor: Cursor = None,
 ) -> Page[OutputsRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
-    found = views.outputs_page(session, campaign, system, after=cursor, limit=limit + 1)
-    return page_of([OutputsRow.model_validate(one) for one in found], limit, lambda one: one.document)
+    outputs = views.outputs_page(session, campaign, system, after=cursor, limit=limit + 1)
+    return page_of([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 
 @router.get("/{system}/outputs/{document}", summary="Look at a system's outputs", responses=shows(200, OUTPUTS))

@@ -116,9 +116,9 @@ def list_tasks(
     cursor: After = 0,
 ) -> Page[BatchOut]:
     """In the order in which they were made."""
-    found = tasks_board.page(session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket)
-    last = found[limit - 1].id if len(found) > limit else 0
-    return page_of([BatchOut.model_validate(one) for one in found], limit, lambda _: str(last))
+    rows = tasks_board.page(session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket)
+    last = rows[limit - 1].id if len(rows) > limit else 0
+    return page_of([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
 
 
 @router.post("/{task}/reassign", summary="Give a task to another rater", responses={**shows(200, EXAMPLE), **REFUSED})

@@ -66,8 +66,8 @@ def list_teams(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[TeamOut]:
     """By key; a coordinator gets its own."""
-    found = teams.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
-    return page_of([TeamOut.model_validate(view) for view in found], limit, lambda team: team.key)
+    views = teams.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
+    return page_of([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
 
 
 @router.get("/{team}", summary="Look at a team", responses=shows(200, EXAMPLE))

@@ -121,8 +121,8 @@ def create_token(
 @router.get("", summary="List tokens", responses=shows(200, Page[TokenOut](items=[OUT], next=None)))
 def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
-    found = tokens.page(session, by=caller, after=cursor, limit=limit + 1)
-    return page_of([TokenOut.model_validate(view) for view in found], limit, lambda token: token.prefix)
+    views = tokens.page(session, by=caller, after=cursor, limit=limit + 1)
+    return page_of([TokenOut.model_validate(view) for view in views], limit, lambda token: token.prefix)
 
 
 @router.get("/{prefix}", summary="Look at a token", responses=shows(200, OUT))

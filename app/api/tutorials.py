@@ -113,10 +113,10 @@ def put_tutorial_answer(
     session: SessionDep,
 ) -> MarkedOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
-    found = tutorials.mark(session, rater, item, body.payload)
-    payload = None if found.payload is None else dict(found.payload)
+    mark = tutorials.mark(session, rater, item, body.payload)
+    payload = None if mark.payload is None else dict(mark.payload)
     return MarkedOut.model_validate(
-        {"item": found.n, "right": found.right, "payload": payload, "reasons": dict(found.reasons)}
+        {"item": mark.n, "right": mark.right, "payload": payload, "reasons": dict(mark.reasons)}
     )
 
 
@@ -133,8 +133,8 @@ def list_tutorial_results(
     cursor: Cursor = None,
 ) -> Page[TutorialResultOut]:
     """Every enrolled rater by key, those who have not begun included."""
-    found = tutorials.results(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([TutorialResultOut.model_validate(one) for one in found], limit, lambda one: one.rater)
+    results = tutorials.results(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([TutorialResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
 def _out(course: Course) -> CourseOut:

@@ -151,8 +151,8 @@ def list_judgments(
     if asked.format == "ndjson":
         pieces = voids.lines(database, campaign, asked.wanted)
         return stream(pieces, NDJSON, filename=f"{campaign}.ndjson")
-    found, reached = voids.page(session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1)
-    shown = [JudgmentOut.model_validate(one) for one in found]
+    judgments, reached = voids.page(session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1)
+    shown = [JudgmentOut.model_validate(one) for one in judgments]
     return page_of(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
 

@@ -56,10 +56,10 @@ def _seal() -> None:
 
 def _say(seals: Iterable[Seal | DataSeal], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
-    found = list(seals)
-    for seal in found:
+    results = list(seals)
+    for seal in results:
         typer.echo(f"{_name(seal)}: {_size(seal)}, {seal.hash}")
-    faults = [(_name(seal), fault) for seal in found for fault in seal.faults]
+    faults = [(_name(seal), fault) for seal in results for fault in seal.faults]
     for campaign, fault in faults:
         typer.echo(f"plumbline: {campaign}: {fault}", err=True)
     if check and faults:

@@ -35,8 +35,8 @@ def back_translations(
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})
     else:
         with context.database() as database, database.transaction() as session:
-            found = service.pass_on(session, campaign, to, rater=rater, actor=context.actor())
-        body = PassedOut.model_validate(found).model_dump_json().encode()
+            outcome = service.pass_on(session, campaign, to, rater=rater, actor=context.actor())
+        body = PassedOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write([body])
         return

@@ -104,8 +104,8 @@ def _verified(given: Path) -> Verified:
 @contextmanager
 def _empty(folder: Path) -> Iterator[Database]:
     """A database with nothing in it, as long as it is in use."""
-    with embedded.start(folder) as found:
-        url = found.url("owner")
+    with embedded.start(folder) as server:
+        url = server.url("owner")
         role = prepare_roles(url)
         migrate.upgrade(url)
         handle = Database(url, size=2, role=role and APP_ROLE)
@@ -115,9 +115,9 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def _say(found: Verified) -> None:
-    ranked = ", ".join(found.rankings) or "no recipe, because nothing could be ranked"
-    sys.stdout.write(f"{found.campaign}: {found.files:,} files are unchanged since release\n")
-    for what in found.beside:
+def _say(verified: Verified) -> None:
+    ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
+    sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
+    for what in verified.beside:
         sys.stdout.write(f"{what}: as released; it also describes things outside the data, such as the plan\n")
-    sys.stdout.write(f"{found.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")
+    sys.stdout.write(f"{verified.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")

@@ -34,19 +34,21 @@ def build(
 ) -> None:
     """Choose the pairs that raters agreed about most, as many of each level of quality."""
     with context.database() as database, database.transaction() as session:
-        found = calibration_builder.propose(
+        proposal = calibration_builder.propose(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )
-        if put is not None and found.pairs:
-            stored = calibration_sets.put(session, put, found.protocol, found.pairs, actor=context.actor())
+        if put is not None and proposal.pairs:
+            stored = calibration_sets.put(session, put, proposal.protocol, proposal.pairs, actor=context.actor())
     if as_json:
-        body = {"protocol": found.protocol, "pairs": [asdict(pair) for pair in found.pairs]}
+        body = {"protocol": proposal.protocol, "pairs": [asdict(pair) for pair in proposal.pairs]}
         typer.echo(json.dumps(body, ensure_ascii=False, indent=2))
     else:
-        for one in found.strata:
-            spread = "" if one.spread is None else f", raters at most {one.spread:.3f} from their median"
-            typer.echo(f"{one.name}: {one.taken:,} of {one.available:,}{spread}")
-        mean = "no pair" if found.consensus is None else f"mean consensus {found.consensus:.4f}"
-        typer.echo(f"{len(found.pairs):,} pairs, {mean}; {found.without_text:,} left out because a text is not stored")
-    if put is not None and found.pairs and not as_json:
+        for stratum in proposal.strata:
+            spread = "" if stratum.spread is None else f", raters at most {stratum.spread:.3f} from their median"
+            typer.echo(f"{stratum.name}: {stratum.taken:,} of {stratum.available:,}{spread}")
+        mean = "no pair" if proposal.consensus is None else f"mean consensus {proposal.consensus:.4f}"
+        typer.echo(
+            f"{len(proposal.pairs):,} pairs, {mean}; {proposal.without_text:,} left out because a text is not stored"
+        )
+    if put is not None and proposal.pairs and not as_json:
         typer.echo(f"stored as {stored.key} version {stored.version}")

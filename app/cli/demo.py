@@ -139,8 +139,8 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     console.print("\nWould it be found again?")
     with bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
-        found = find_or_compute(database, asking, on_progress=on_progress)
-    show(console, STABILITY_REPORT, found.body)
+        stored = find_or_compute(database, asking, on_progress=on_progress)
+    show(console, STABILITY_REPORT, stored.body)
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:

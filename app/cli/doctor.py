@@ -36,13 +36,16 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
     """Say what is wrong here and what to do; start, stop and change nothing. Exit code 1 where anything is wrong."""
     settings = Settings.load()
-    found = list(findings(settings))
+    results = list(findings(settings))
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found]))
+        typer.echo(json.dumps([asdict(one) for one in results]))
     else:
-        for one in found:
-            typer.echo(f"{SHOWN[one.state]:6}{one.what}: {one.said}" + (f"\n      → {one.do}" if one.do else ""))
-    if any(one.state == "wrong" for one in found):
+        for finding in results:
+            typer.echo(
+                f"{SHOWN[finding.state]:6}{finding.what}: {finding.said}"
+                + (f"\n      → {finding.do}" if finding.do else "")
+            )
+    if any(one.state == "wrong" for one in results):
         sys.exit(1)
 
 

@@ -40,11 +40,11 @@ def register(app: typer.Typer) -> None:
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Exclusions in the order in which they were made, lifted ones included."""
     remote = _remote.chosen(server)
-    found = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
+    rows = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
     if as_json:
-        write([json.dumps({"items": found, "next": None}, ensure_ascii=False).encode()])
+        write([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
-    Console().print(plain_table(_table(found), f"{campaign}: {len(found)} exclusions"))
+    Console().print(plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
 
 
 def add(
@@ -89,13 +89,13 @@ def _path(campaign: str) -> str:
 
 
 def _stored(campaign: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.page(session, campaign, after=after, limit=PAGE):
-            found += [ExclusionOut.of(view).model_dump(mode="json") for view in page]
+            rows += [ExclusionOut.of(view).model_dump(mode="json") for view in page]
             after = page[-1].n
-    return found
+    return rows
 
 
 def _exclude(campaign: str, wanted: Exclusion, reason: str) -> bytes:
@@ -122,8 +122,8 @@ def _effect(campaign: str, wanted: Exclusion, recipe: str) -> bytes:
 
 
 def _named(text: str) -> Exclusion:
-    what, found, key = text.partition(":")
-    if what not in get_args(Subject) or not found or not key:
+    what, separator, key = text.partition(":")
+    if what not in get_args(Subject) or not separator or not key:
         there = ", ".join(f"{subject}:KEY" for subject in get_args(Subject))
         raise Invalid("the arguments are not valid", places=(Place((text[:200],), f"must be one of {there}"),))
     return Exclusion(cast("Subject", what), key)
@@ -133,21 +133,21 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
     if as_json:
         write([body])
         return
-    found = json.loads(body)
-    if "exclusion" in found:
-        Console().print(plain_table(_table([found]), campaign))
+    effect = json.loads(body)
+    if "exclusion" in effect:
+        Console().print(plain_table(_table([effect]), campaign))
         return
-    changes = [f"{' and '.join(pair['pair'])}: {pair['change']}" for pair in found["pairs"]]
+    changes = [f"{' and '.join(pair['pair'])}: {pair['change']}" for pair in effect["pairs"]]
     notes = [
-        f"Ratings: {found['n_ratings_before']:,} before, {found['n_ratings_after']:,} after. Nothing was stored.",
+        f"Ratings: {effect['n_ratings_before']:,} before, {effect['n_ratings_after']:,} after. Nothing was stored.",
         f"Pairs that change: {'; '.join(changes) or 'none'}.",
-        *(f"Warning: {text}" for text in found["warnings"]),
+        *(f"Warning: {text}" for text in effect["warnings"]),
     ]
-    title = f"{campaign} by {found['recipe']}, data version {found['data_version']}: before and after"
-    Console().print(plain_table(_moved(found["systems"]), title, notes))
+    title = f"{campaign} by {effect['recipe']}, data version {effect['data_version']}: before and after"
+    Console().print(plain_table(_moved(effect["systems"]), title, notes))
 
 
-def _table(found: list[dict[str, Any]]) -> Table:
+def _table(exclusions: list[dict[str, Any]]) -> Table:
     rows = [
         (
             str(one["exclusion"]),
@@ -158,7 +158,7 @@ def _table(found: list[dict[str, Any]]) -> Table:
             if one["lifted"]
             else "stands",
         )
-        for one in found
+        for one in exclusions
     ]
     return Table(("#", "What", "Reason", "Made", "Lifted"), ("right", "left", "left", "left", "left"), tuple(rows))
 

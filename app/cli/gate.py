@@ -169,8 +169,8 @@ def _table(view: GateView) -> str:
     drawn = io.BytesIO()
     shown = io.TextIOWrapper(drawn, encoding=encoding, errors="replace", newline="\n")
     console = Console(file=shown, force_terminal=Console().is_terminal)
-    for one in GATE.tables(view):
-        console.print(plain_table(one.table, f"{view.candidate} against {view.baseline}"))
+    for part in GATE.tables(view):
+        console.print(plain_table(part.table, f"{view.candidate} against {view.baseline}"))
     for note in (GATE.caption(view), *(f"Warning: {text}" for text in view.warnings)):
         console.print(Text(note, style="dim"))
     shown.flush()

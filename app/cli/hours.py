@@ -41,24 +41,24 @@ def payable(
     remote = _remote.chosen(server)
     if remote is None:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            found = hours.report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
+            answer = hours.report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}
         path = f"/v1/campaigns/{quote(campaign, safe='')}/hours"
-        found = HOURS.validate_json(remote.body(path, query, accept="application/json"))
+        answer = HOURS.validate_json(remote.body(path, query, accept="application/json"))
     if shape:
-        write([hours.csv(found) if shape == "csv" else json.dumps(HOURS.dump_python(found, mode="json")).encode()])
+        write([hours.csv(answer) if shape == "csv" else json.dumps(HOURS.dump_python(answer, mode="json")).encode()])
         return
-    Console().print(plain_table(_table(found), f"Payable hours of {found.campaign}", _notes(found)))
+    Console().print(plain_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
 
 
-def _table(found: Hours) -> Table:
+def _table(hours_paid: Hours) -> Table:
     rows = [
         (
             *(one.rater, one.team or "", in_clock(one.active_seconds), _signed(one.adjusted_seconds)),
             *(in_clock(one.payable_seconds), str(one.open_disputes or "")),
         )
-        for one in found.raters
+        for one in hours_paid.raters
     ]
     headings = ("Rater", "Team", "Measured", "Adjusted", "Payable", "Open disputes")
     return Table(headings, ("left", "left", "right", "right", "right", "right"), tuple(rows))
@@ -68,7 +68,9 @@ def _signed(seconds: int) -> str:
     return f"{'-' if seconds < 0 else '+'}{in_clock(abs(seconds))}" if seconds else ""
 
 
-def _notes(found: Hours) -> list[str]:
-    of_teams = [f"{one.team or 'no team'}: {in_clock(one.payable_seconds)}" for one in found.teams]
-    rule = f"A gap counts up to {found.pause_seconds:g} s and {found.seconds_per_word:g} s a word on the screen."
+def _notes(hours_paid: Hours) -> list[str]:
+    of_teams = [f"{one.team or 'no team'}: {in_clock(one.payable_seconds)}" for one in hours_paid.teams]
+    rule = (
+        f"A gap counts up to {hours_paid.pause_seconds:g} s and {hours_paid.seconds_per_word:g} s a word on the screen."
+    )
     return [*of_teams, rule]

@@ -86,8 +86,8 @@ def _inputs(given: list[Path], *, by_path: bool = False) -> list[Input]:
 
 def _within(folder: Path) -> list[Path]:
     """Files of a folder and of those in it, but hidden ones."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return [path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
 
 
 def _is(path: Path) -> bool:
@@ -110,8 +110,8 @@ def _shown(name: str) -> str:
 def _options(given: list[str]) -> dict[str, str]:
     options = {}
     for text in given:
-        key, found, value = text.partition("=")
-        if not found:
+        key, separator, value = text.partition("=")
+        if not separator:
             raise Invalid("the options are not valid", places=(Place(("--option", text), "must be key=value"),))
         options[key] = value
     return options
@@ -160,7 +160,7 @@ def _looked(ingest: dict[str, Any]) -> Table:
         table.add_column(name, justify="left" if name == "system" else "right")
     for system in ingest["systems"]:
         table.add_row(*(str(system[name]) for name in COUNTS))
-    for found in ingest["findings"]:
-        shown = ", ".join(found["examples"][:3])
-        table.caption = f"{table.caption or ''}{found['what']}: {found['n']:,} ({shown}, …)\n"
+    for finding in ingest["findings"]:
+        shown = ", ".join(finding["examples"][:3])
+        table.caption = f"{table.caption or ''}{finding['what']}: {finding['n']:,} ({shown}, …)\n"
     return table

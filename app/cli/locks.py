@@ -37,11 +37,11 @@ def locks(
     if as_json:
         write([body])
         return
-    found = json.loads(body)
-    said = "registered before the first judgment" if found["preregistered"] else "locked after the first judgment"
-    whole = "every hash matches its entry" if found["intact"] else "A HASH DOES NOT MATCH ITS ENTRY"
-    notes = [f"Hash: {found['hash']}; {whole}.", *_rules(found["entries"][-1])]
-    Console().print(plain_table(_table(found["entries"]), f"{campaign}: {said}", notes))
+    answer = json.loads(body)
+    said = "registered before the first judgment" if answer["preregistered"] else "locked after the first judgment"
+    whole = "every hash matches its entry" if answer["intact"] else "A HASH DOES NOT MATCH ITS ENTRY"
+    notes = [f"Hash: {answer['hash']}; {whole}.", *_rules(answer["entries"][-1])]
+    Console().print(plain_table(_table(answer["entries"]), f"{campaign}: {said}", notes))
 
 
 def _table(entries: list[dict[str, Any]]) -> Table:

@@ -48,8 +48,8 @@ def import_(
         body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.database() as database, database.transaction() as session:
-            found = service.put(session, campaign, metric, given, actor=context.actor())
-        body = MetricOut.model_validate(found).model_dump_json().encode()
+            outcome = service.put(session, campaign, metric, given, actor=context.actor())
+        body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write([body])
         return
@@ -65,16 +65,18 @@ def import_(
 def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """The metrics of a campaign."""
     if (remote := _remote.chosen(server)) is not None:
-        found = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
+        items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            found = [MetricOut.model_validate(one).model_dump() for one in service.every(session, campaign)]
+            items = [MetricOut.model_validate(one).model_dump() for one in service.every(session, campaign)]
     if as_json:
-        write([json.dumps(found, ensure_ascii=False).encode()])
+        write([json.dumps(items, ensure_ascii=False).encode()])
         return
-    for one in found:
-        better = "higher" if one["higher_is_better"] else "lower"
-        typer.echo(f"{one['metric']}: {one['n_outputs']:,} outputs, {one['n_systems']:,} systems, {better} is better")
+    for item in items:
+        better = "higher" if item["higher_is_better"] else "lower"
+        typer.echo(
+            f"{item['metric']}: {item['n_outputs']:,} outputs, {item['n_systems']:,} systems, {better} is better"
+        )
 
 
 def _text(path: Path) -> str:

@@ -51,11 +51,11 @@ def plan(
     if rebalance and replan is None:
         raise Invalid(places=(Place(("--rebalance",), "goes with --replan"),))
     again = None if replan is None else _Replan(replan, rebalance)
-    found = _found(campaign, design, dry_run=dry_run, replan=again, pilot=pilot, server=server)
+    answer = _found(campaign, design, dry_run=dry_run, replan=again, pilot=pilot, server=server)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, default=str))
+        typer.echo(json.dumps(answer, ensure_ascii=False, default=str))
     else:
-        _show(Console(markup=False), found)  # sources and reasons are free text
+        _show(Console(markup=False), answer)  # sources and reasons are free text
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def _asked(
         with bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
             body = long_reports.made(remote, where, query, sent, on_progress=on_progress)
-    found: dict[str, Any] = json.loads(body)
-    return found
+    answer: dict[str, Any] = json.loads(body)
+    return answer
 
 
 def _read(path: Path) -> object:
@@ -115,10 +115,10 @@ def _read(path: Path) -> object:
         raise Invalid(places=(Place((str(path),), f"is not usable JSON: {error.detail}"),)) from None
 
 
-def _show(console: Console, found: dict[str, Any]) -> None:
-    report = found["report"]
-    state = "looked at, not stored" if found["version"] is None else f"version {found['version']}"
-    console.print(f"Plan of {found['campaign']}, {state}: seed {found['seed']}, {found['hash'][:19]}…")
+def _show(console: Console, answer: dict[str, Any]) -> None:
+    report = answer["report"]
+    state = "looked at, not stored" if answer["version"] is None else f"version {answer['version']}"
+    console.print(f"Plan of {answer['campaign']}, {state}: seed {answer['seed']}, {answer['hash'][:19]}…")
     table = Table("Rater", "Tasks", "Groups", "Items", "Segments", "Words", "Hours")
     for load in report["raters"][:MOST_SHOWN]:
         cells = [load[name] for name in ("rater", "tasks", "groups", "items", "segments", "words", "hours")]
@@ -146,10 +146,10 @@ def _show(console: Console, found: dict[str, Any]) -> None:
         console.print(f"Departs from “{departure['recommendation']}”: {departure['instead']}; {departure['cost']}")
     for note in (*report["estimable"], *report["notes"]):
         console.print(f"Note: {note}")
-    for change in found["stale"] or ():
+    for change in answer["stale"] or ():
         console.print(f"Changed since then: {change}")
-    if found["change"] is not None:
-        counts = ", ".join(f"{n} {what}" for what, n in sorted(found["change"]["counts"].items()))
+    if answer["change"] is not None:
+        counts = ", ".join(f"{n} {what}" for what, n in sorted(answer["change"]["counts"].items()))
         console.print(f"Against the plan before: {counts}")
 
 
@@ -165,5 +165,5 @@ def _forecast_srp(srp: Mapping[str, Any]) -> str:
     """Never alone: a study that finds nothing is stable, too."""
     if srp["value"] is None:
         return f"Forecast SRP: unknown, {srp['reason']}"
-    found = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant in a study"
-    return f"Forecast SRP {srp['value']:.2f}, {found} ({srp['source']})"
+    sentence = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant in a study"
+    return f"Forecast SRP {srp['value']:.2f}, {sentence} ({srp['source']})"

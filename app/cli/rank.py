@@ -152,11 +152,11 @@ def _check_table(table: str, kinds: list[str]) -> None:
 def recipes(server: _remote.Server = None) -> None:
     """The named recipes, and what each was checked against."""
     remote = _remote.chosen(server)
-    found = {name: CHECKED_AGAINST[name] for name in NAMED}
+    sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:
         items = json.loads(remote.body("/v1/recipes", accept="application/json"))["items"]
-        found = {item["name"]: item["checked_against"] for item in items}
-    for name, checked_against in found.items():
+        sources = {item["name"]: item["checked_against"] for item in items}
+    for name, checked_against in sources.items():
         typer.echo(f"{name}: {checked_against}")
 
 
@@ -165,8 +165,8 @@ def _choices(arguments: list[str]) -> dict[str, list[str]]:
     choices: dict[str, list[str]] = {}
     rest = list(arguments)
     while rest:
-        name, found, value = rest.pop(0).partition("=")
-        if not name.startswith("--") or not (found or rest):
+        name, separator, value = rest.pop(0).partition("=")
+        if not name.startswith("--") or not (separator or rest):
             raise Invalid("the options are not valid", places=(Place((name,), "must be --name value"),))
-        choices.setdefault(name[2:].replace("-", "_"), []).append(value if found else rest.pop(0))
+        choices.setdefault(name[2:].replace("-", "_"), []).append(value if separator else rest.pop(0))
     return choices

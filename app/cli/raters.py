@@ -47,14 +47,14 @@ def register(app: typer.Typer) -> None:
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Raters by key, those who are known from judgments only included."""
     remote = _remote.chosen(server)
-    found = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
+    listed = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
     if as_json:
-        write([json.dumps({"items": found, "next": None}, ensure_ascii=False).encode()])
+        write([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return
     headings = ("Rater", "State", "Team", "Capacity", "Languages", "Person")
-    rows = tuple(_row(rater) for rater in found)
+    rows = tuple(_row(rater) for rater in listed)
     shown = Table(headings, ("left", "left", "left", "right", "left", "left"), rows)
-    Console().print(plain_table(shown, f"{campaign}: {len(found)} raters"))
+    Console().print(plain_table(shown, f"{campaign}: {len(listed)} raters"))
 
 
 def add(
@@ -164,8 +164,8 @@ def erase(
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
         with context.database() as database, database.transaction() as session:
-            found = erasure.erase(session, key, campaign=campaign, by=THE_OPERATOR)
-        names = [(one.campaign, one.rater) for one in found]
+            accounts = erasure.erase(session, key, campaign=campaign, by=THE_OPERATOR)
+        names = [(one.campaign, one.rater) for one in accounts]
     for where, rater in names:
         typer.echo(f"{where}: {rater} erased")
 
@@ -189,13 +189,13 @@ def _path(campaign: str) -> str:
 
 
 def _stored(campaign: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after: str | None = None
         while page := service.page(session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None):
-            found += [RaterOut.model_validate(view).model_dump(mode="json") for view in page]
+            rows += [RaterOut.model_validate(view).model_dump(mode="json") for view in page]
             after = page[-1].key
-    return found
+    return rows
 
 
 def _row(rater: dict[str, object]) -> tuple[str, ...]:

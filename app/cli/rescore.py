@@ -26,20 +26,18 @@ def rescore(
 ) -> None:
     """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""
     with context.database() as database, database.transaction() as session:
-        found = (
+        outcome = (
             rescoring.check(session, campaign) if check else rescoring.rescore(session, campaign, actor=context.actor())
         )
     if as_json:
-        typer.echo(json.dumps({**asdict(found), "holds": found.holds}, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps({**asdict(outcome), "holds": outcome.holds}, ensure_ascii=False, indent=2))
     else:
-        for one in found.profiles:
-            told = (
-                f"{one.name}: {one.n:,} scores, {one.different:,} differ from their payloads, {one.missing:,} missing"
-            )
-            typer.echo(told)
-            for place in one.first:
+        for profile in outcome.profiles:
+            differing = f"{profile.different:,} differ from their payloads, {profile.missing:,} missing"
+            typer.echo(f"{profile.name}: {profile.n:,} scores, {differing}")
+            for place in profile.first:
                 typer.echo(f"  {place}")
         if not check:
-            typer.echo(f"{found.corrected:,} put right, {found.added:,} added")
-    if check and not found.holds:
+            typer.echo(f"{outcome.corrected:,} put right, {outcome.added:,} added")
+    if check and not outcome.holds:
         raise typer.Exit(DIFFERENT)

@@ -59,21 +59,21 @@ def series(
         raise Invalid(
             "the arguments are not valid", places=(Place((unknown[0][:80],), f"there are: {', '.join(ALL)}"),)
         )
-    found = _read(manifest)
+    content = _read(manifest)
     doing: Mapping[str, Callable[[Desk], Iterator[Outcome]]] = {
-        "create": lambda desk: steps.create(desk, found, partial(_inputs, manifest.parent)),
-        "plan": lambda desk: steps.plan(desk, found),
-        "open": lambda desk: steps.open_all(desk, found),
+        "create": lambda desk: steps.create(desk, content, partial(_inputs, manifest.parent)),
+        "plan": lambda desk: steps.plan(desk, content),
+        "open": lambda desk: steps.open_all(desk, content),
     }
     for name in wanted:
         if name == RANKING:
-            rank_series(found.series, recipe=found.recipe, as_json=as_json, server=server)
+            rank_series(content.series, recipe=content.recipe, as_json=as_json, server=server)
             continue
         with _desk(server) as desk:
             if name == LINKS:
-                _hand_out(steps.links(desk, found, days=days, renew=renew), output, anew=renew)
+                _hand_out(steps.links(desk, content, days=days, renew=renew), output, anew=renew)
             elif name == PROGRESS:
-                _follow(found, list(steps.progress(desk, found)), as_json=as_json)
+                _follow(content, list(steps.progress(desk, content)), as_json=as_json)
             else:
                 for outcome in doing[name](desk):
                     _tell(outcome, as_json=as_json)
@@ -109,20 +109,20 @@ def _desk(server: str | None) -> Iterator[Desk]:
 
 def _inputs(folder: Path, files: FilesOf) -> Sequence[Input]:
     """The files of an import. Raises Invalid for a path that leads nowhere."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for n, path in enumerate(files.paths):
         here = sorted(folder.glob(path)) if "*" in path and not Path(path).is_absolute() else [folder / path]
         here = [file for one in here for file in (sorted(one.rglob("*")) if one.is_dir() else [one])]
         there = [file for file in here if file.is_file()]
         if not there:
             raise Invalid(places=(Place(("paths", n), f"there is no file {path[:200]}"),))
-        found += there
+        paths += there
     by_path = formats.get(files.format).paths
-    names = [str(file.relative_to(folder)) if by_path and file.is_relative_to(folder) else file.name for file in found]
+    names = [str(file.relative_to(folder)) if by_path and file.is_relative_to(folder) else file.name for file in paths]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise Invalid(places=(Place(("paths",), f"two files are called {repeated[0][:200]}"),))
-    return [Input(name, partial(_open, file)) for name, file in zip(names, found, strict=True)]
+    return [Input(name, partial(_open, file)) for name, file in zip(names, paths, strict=True)]
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -164,24 +164,24 @@ def _hand_out(made: Iterator[NewLink], output: Path | None, *, anew: bool) -> No
     typer.echo(f"{len(given)} links created; raters with a working link keep it", err=True)
 
 
-def _follow(manifest: Manifest, found: Sequence[tuple[str, Mapping[str, Any] | None]], *, as_json: bool) -> None:
+def _follow(manifest: Manifest, progress: Sequence[tuple[str, Mapping[str, Any] | None]], *, as_json: bool) -> None:
     if as_json:
-        items = [{"campaign": key, "progress": one} for key, one in found]
+        items = [{"campaign": key, "progress": one} for key, one in progress]
         typer.echo(json.dumps({"series": manifest.series, "campaigns": items}, ensure_ascii=False))
         return
     headings = ("Campaign", "State", "Tasks", "Handed in", "Judgments", "Done", "Raters", "End (median)")
-    rows = tuple(_row(key, one) for key, one in found)
+    rows = tuple(_row(key, one) for key, one in progress)
     table = Table(headings, ("left", "left", *("right",) * 5, "left"), rows)
-    Console().print(plain_table(table, f"{manifest.series}: {len(found)} campaigns"))
+    Console().print(plain_table(table, f"{manifest.series}: {len(progress)} campaigns"))
 
 
-def _row(key: str, found: Mapping[str, Any] | None) -> tuple[str, ...]:
-    if found is None:
+def _row(key: str, progress: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if progress is None:
         return (key, "not created", *["–"] * 6)
-    handed_in = sum(state["tasks"] for state in found["states"] if state["state"] == "handed_in")
-    share, forecast = found["share"], found["forecast"]
+    handed_in = sum(state["tasks"] for state in progress["states"] if state["state"] == "handed_in")
+    share, forecast = progress["share"], progress["forecast"]
     done = "–" if share is None else f"{100 * share:.0f} %"
     ends = "–" if forecast is None else str(forecast["median"])[:16]
-    raters = "–" if found["raters"] is None else str(len(found["raters"]))
-    total = found["total"]
-    return key, found["state"], str(total["tasks"]), str(handed_in), str(total["judgments"]), done, raters, ends
+    raters = "–" if progress["raters"] is None else str(len(progress["raters"]))
+    total = progress["total"]
+    return key, progress["state"], str(total["tasks"]), str(handed_in), str(total["judgments"]), done, raters, ends

@@ -65,9 +65,9 @@ def rank_series(
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
     if remote is None:
         with context.database() as database:
-            found = ask(database)
+            rankings = ask(database)
         told = kind in ("", "json")
-        body = SideBySideOut.of(found).model_dump_json().encode() if told else render(found, kind)
+        body = SideBySideOut.of(rankings).model_dump_json().encode() if told else render(rankings, kind)
     else:
         body = _from_server(remote, path, query, kind)
     if kind:
@@ -87,12 +87,12 @@ def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | in
         return long_reports.report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
-def _shown(found: dict[str, Any]) -> RenderableType:
+def _shown(rankings: dict[str, Any]) -> RenderableType:
     """A line a system: its mean relative rank, and rank and cluster in every ranking."""
-    names = [one["name"] for one in found["rankings"]]
+    names = [one["name"] for one in rankings["rankings"]]
     rows = [
         (_labelled(one), f"{one['mean_relative_rank']:.2f}", *(_place(one["places"].get(name)) for name in names))
-        for one in found["systems"]
+        for one in rankings["systems"]
     ]
     alignments: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(names) + 2)]
     table = Table(("System", "Mean relative rank", *names), tuple(alignments), tuple(rows))
@@ -100,9 +100,13 @@ def _shown(found: dict[str, Any]) -> RenderableType:
         f"{one['name']}: {one['why']}"
         if one["why"]
         else f"{one['name']}: {one['campaign']} version {one['data_version']}, recipe {one['recipe']}"
-        for one in found["rankings"]
+        for one in rankings["rankings"]
     ]
-    notes = ["A relative rank is 0 for the best system of a ranking and 1 for the worst.", *origins, *found["warnings"]]
+    notes = [
+        "A relative rank is 0 for the best system of a ranking and 1 for the worst.",
+        *origins,
+        *rankings["warnings"],
+    ]
     return plain_table(table, "Rank, and cluster in brackets", notes)
 
 

@@ -125,15 +125,15 @@ def borrowed(database: Database, campaign: str | None) -> Iterator[SecretStr]:
 
 
 def _qualities(given: Sequence[str] | None) -> Mapping[str, float]:
-    found = {}
-    for one in given or ():
-        system, _, points = one.rpartition("=")
+    qualities = {}
+    for quality in given or ():
+        system, _, points = quality.rpartition("=")
         try:
-            found[system] = float(points)
+            qualities[system] = float(points)
         except ValueError:
-            why = f"must be SYSTEM=POINTS, not {one[:80]!r}"
+            why = f"must be SYSTEM=POINTS, not {quality[:80]!r}"
             raise Invalid("the options are not valid", places=(Place(("--quality",), why),)) from None
-    return found
+    return qualities
 
 
 def _write(data: bytes, output: Path | None) -> None:

@@ -32,13 +32,13 @@ def register(app: typer.Typer) -> None:
 
 def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Teams by key, with how many raters are enrolled in each."""
-    found = _found(campaign, server)
+    teams = _found(campaign, server)
     if as_json:
-        write([json.dumps({"items": found, "next": None}, ensure_ascii=False).encode()])
+        write([json.dumps({"items": teams, "next": None}, ensure_ascii=False).encode()])
         return
-    rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in found)
+    rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in teams)
     shown = Table(("Team", "Name", "Raters"), ("left", "left", "right"), rows)
-    Console().print(plain_table(shown, f"{campaign}: {len(found)} teams"))
+    Console().print(plain_table(shown, f"{campaign}: {len(teams)} teams"))
 
 
 def put(

@@ -69,10 +69,10 @@ def _listed(remote: _remote.Remote | None) -> list[TokenOut]:
 
 
 def _all(session: Session) -> list[tokens.TokenView]:
-    found: list[tokens.TokenView] = []
-    while page := tokens.page(session, by=None, after=found[-1].prefix if found else None, limit=PAGE):
-        found += page
-    return found
+    views: list[tokens.TokenView] = []
+    while page := tokens.page(session, by=None, after=views[-1].prefix if views else None, limit=PAGE):
+        views += page
+    return views
 
 
 def _role(text: str) -> Given:

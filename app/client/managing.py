@@ -33,8 +33,8 @@ class Managed:
 
     def settings(self) -> dict[str, Any]:
         """The campaign as it is shown. Raises Refused, NotReached."""
-        found: dict[str, Any] = json.loads(self.remote.body(self.path, accept="application/json"))
-        return found
+        settings: dict[str, Any] = json.loads(self.remote.body(self.path, accept="application/json"))
+        return settings
 
     def about(self) -> About:
         """What a model of raters says of it."""
@@ -68,10 +68,10 @@ class Managed:
     def _token(self, rater: str) -> str:
         path = f"{self.path}/raters/{quote(rater, safe='')}/link"
         link: str = json.loads(self.remote.write("POST", path, {"days": LINK_DAYS}))["link"]
-        found = parse_qs(urlsplit(link).fragment).get("token")
-        if not found:
+        tokens = parse_qs(urlsplit(link).fragment).get("token")
+        if not tokens:
             raise NoLink
-        return found[0]
+        return tokens[0]
 
     def left(self) -> int:
         """Judgments of segments that tasks still ask for, as far as tasks are not handed in."""

@@ -57,8 +57,8 @@ class Front:
 
     def look(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """The task as it is now."""
-        found: Mapping[str, Any] = self.send("GET", f"/v1/tasks/{task['task']}").json()
-        return found
+        task_content: Mapping[str, Any] = self.send("GET", f"/v1/tasks/{task['task']}").json()
+        return task_content
 
     def submit(self, task: Mapping[str, Any]) -> httpx.Response:
         """Hand in."""

@@ -119,9 +119,9 @@ def _session(bench: Bench, protocol: Told) -> list[Check]:
     return list(session.checks(managed, fronts, first["payload"], other["payload"]))
 
 
-def _longer(one: str, other: str) -> str:
+def _longer(first: str, other: str) -> str:
     """A text that the marks of both examples fit into."""
-    return max(one, other, key=len)
+    return max(first, other, key=len)
 
 
 def _examples(bench: Bench, protocol: Told) -> Iterator[Check]:
@@ -143,7 +143,7 @@ def _posted(
     texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
     _, (front,) = bench.campaign(Setup(protocol["name"], options, protocol["bases"][0], texts))
-    left, found = dict(members), {}
+    left, checks = dict(members), {}
     while left:
         task = front.lease()
         if task is None:
@@ -155,11 +155,11 @@ def _posted(
             example = left.pop(n)
             segment = None if protocol["level"] == "document" else 1
             answer = front.judge(task, item["item"], segment, example["payload"], 0)
-            found[n] = _scored(names[n], answer, example["score"])
+            checks[n] = _scored(names[n], answer, example["score"])
         if front.submit(task).status_code != httpx.codes.OK:
             break
     for n, name in names.items():
-        yield found.get(n) or Check(name, ok=False, detail="its text is in no task")
+        yield checks.get(n) or Check(name, ok=False, detail="its text is in no task")
 
 
 def _scored(name: str, answer: httpx.Response, score: float) -> Check:

@@ -45,14 +45,14 @@ class Sitting:
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
-def checks(managed: Managed, fronts: Sequence[Front], one: object, other: object) -> Iterator[Check]:
+def checks(managed: Managed, fronts: Sequence[Front], first: object, second: object) -> Iterator[Check]:
     """Every rule, in the order of a sitting. fronts: of two raters, of whom the first has a task."""
     front, stranger = fronts
     task = front.lease()
     yield Check("a lease gives a task", ok=task is not None)
     if task is None:
         return
-    at = Sitting(managed, front, stranger, task, one, other)
+    at = Sitting(managed, front, stranger, task, first, second)
     for rule in (_leased, _alive, _refused, _strangers, _many, _judged, _replayed, _missing, _handed_in):
         yield from rule(at)
 
@@ -121,9 +121,9 @@ def _many(at: Sitting) -> Iterator[Check]:
     yield Check("of many at once all are stored or none", ok=not any(at.answers()))
     yield _is("many at once are stored", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
     yield _is("many at once may be sent again", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
-    found = at.answers()[-1]
+    answer = at.answers()[-1]
     yield Check(
-        "sent again they are no new revision", ok=found is not None and found["revision"] == 1, detail=f"{found}"
+        "sent again they are no new revision", ok=answer is not None and answer["revision"] == 1, detail=f"{answer}"
     )
 
 
@@ -154,9 +154,9 @@ def _replayed(at: Sitting) -> Iterator[Check]:
     yield Check(
         "a late replay of the first answer is told 200 with that answer", late.status_code == OK, late.text[:200]
     )
-    found = at.answers()[0]
-    kept = found is not None and found["revision"] == 2
-    yield Check("and does not undo the newer one", kept, str(found))
+    answer = at.answers()[0]
+    kept = answer is not None and answer["revision"] == 2
+    yield Check("and does not undo the newer one", kept, str(answer))
     last = at.front.judge(at.task, item, segment, at.one)
     yield Check("without `If-Match` the last write wins", _revision(last, 3), last.text[:200])
 

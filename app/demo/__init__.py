@@ -58,8 +58,8 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
     return key
 
 
-def _counted(found: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
-    for n, record in enumerate(found, start=1):
+def _counted(lines: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
+    for n, record in enumerate(lines, start=1):
         yield record
-        if progress and (n % _TELL_EVERY == 0 or n == len(found)):
-            progress(n, len(found))
+        if progress and (n % _TELL_EVERY == 0 or n == len(lines)):
+            progress(n, len(lines))

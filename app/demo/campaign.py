@@ -111,8 +111,10 @@ def records(seed: int) -> Iterator[Record]:
 
 def rater_model(campaign: str, seed: int) -> RaterModel:
     """The raters of the demo: they look for the errors that were planted."""
-    found = translate(seed)
-    sources = {(one.key, n): segment.source for one in found.documents for n, segment in enumerate(one.segments, 1)}
+    translated = translate(seed)
+    sources = {
+        (one.key, n): segment.source for one in translated.documents for n, segment in enumerate(one.segments, 1)
+    }
     texts = (
         PlantedText(
             system,
@@ -122,7 +124,7 @@ def rater_model(campaign: str, seed: int) -> RaterModel:
             sources[document, position],
             tuple(map(_span, translation.mistakes)),
         )
-        for (system, document), translations in found.translations.items()
+        for (system, document), translations in translated.translations.items()
         for position, translation in enumerate(translations, start=1)
     )
     drawn = model_of(About(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES)

@@ -34,7 +34,7 @@ class Squares:
 
 def bought_squares(
     rngs: Callable[[int], np.random.Generator],
-    found: Material,
+    grouped: Material,
     test_set: TestSet,
     systems: Sequence[str],
     buckets: Sequence[Bucket],
@@ -56,9 +56,9 @@ def bought_squares(
 
     Source: Bentivogli et al. 2018, §3.1.
     """
-    whole = {(entry.stretch, system) for entry in found.entries for system in entry.systems}
+    whole = {(entry.stretch, system) for entry in grouped.entries for system in entry.systems}
     stretches: dict[str, list[int]] = defaultdict(list)
-    for n, stretch in enumerate(found.stretches):
+    for n, stretch in enumerate(grouped.stretches):
         stretches[test_set.documents[stretch.document].key].append(n)
     cells: dict[Cell, Place] = {}
     lacking: list[str] = []

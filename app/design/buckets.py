@@ -144,11 +144,11 @@ def _explicit(
 def _pool(bucket: ExplicitBucket, raters: Sequence[Rater], where: tuple[str | int, ...], places: list[Place]) -> Codes:
     code: Mapping[str, int] = {rater.key: n for n, rater in enumerate(raters)}
     if bucket.raters is None:
-        found = [n for n, rater in enumerate(raters) if rater.buckets is None or bucket.name in rater.buckets]
+        pool = [n for n, rater in enumerate(raters) if rater.buckets is None or bucket.name in rater.buckets]
     else:
         missing = [key for key in bucket.raters if key not in code]
         places.extend(Place(where, f"there is no rater {key}, or another account of that person") for key in missing)
-        found = [code[key] for key in bucket.raters if key in code]
-    if not found:
+        pool = [code[key] for key in bucket.raters if key in code]
+    if not pool:
         places.append(Place(where, f"bucket {bucket.name} has no raters"))
-    return np.array(sorted(found), dtype=np.int64)
+    return np.array(sorted(pool), dtype=np.int64)

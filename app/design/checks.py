@@ -261,22 +261,22 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
 def departures(plan: Plan) -> tuple[Departure, ...]:
     """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs (figures: methods, PB-4)."""
     design = plan.design
-    found = []
+    sentences = []
     if design.grouping != "psxs":
         cost = {
             "none": "2.3 to 3.4 times as many documents for the precision of pSxS (MQM of 2023)",
             "system_balanced": "1.3 to 1.7 times as many documents for the precision of pSxS (MQM of 2023)",
         }[design.grouping]
-        found.append(Departure("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
+        sentences.append(Departure("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
     if design.balance.kind != "full":
         given = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
         cost = "a few raters decide the ranking: their leanings weigh more, and fewer pairs come out the same again"
-        found.append(Departure("equal work for all raters", given, cost))
+        sentences.append(Departure("equal work for all raters", given, cost))
     if design.ratings_per_item > 1:
         given = f"{design.ratings_per_item} ratings per item"
         cost = "for the same money fewer documents; a double-rated half of the documents was less stable than all once"
-        found.append(Departure("one rating per item, more documents", given, cost))
-    return tuple(found)
+        sentences.append(Departure("one rating per item, more documents", given, cost))
+    return tuple(sentences)
 
 
 def _estimable(plan: Plan) -> tuple[str, ...]:

@@ -89,17 +89,19 @@ def place_again(
     for gap in gaps:
         latest = ends[gap] - room.controls.min_distance
         able = [screen for screen, end in here if end <= latest and fresh(screen)]
-        found = able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.before(rng, latest)), None)
-        if found is not None:
-            seen.repeated.add(id(found))
-            return found, gap
+        screen_again = (
+            able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.before(rng, latest)), None)
+        )
+        if screen_again is not None:
+            seen.repeated.add(id(screen_again))
+            return screen_again, gap
     everything = [*((screen, end - seen.segments) for screen, end in seen.screens), *here]
     for allowed in (fresh, fits):
         for gap in gaps:
-            found = next((screen for screen, end in everything if end <= ends[gap] and allowed(screen)), None)
-            if found is not None:
-                seen.repeated.add(id(found))
-                return found, gap
+            screen_again = next((screen for screen, end in everything if end <= ends[gap] and allowed(screen)), None)
+            if screen_again is not None:
+                seen.repeated.add(id(screen_again))
+                return screen_again, gap
     raise AssertionError("a screen of the task fits at its end")
 
 

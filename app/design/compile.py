@@ -70,9 +70,9 @@ def compile_plan(
     common = _common(draw, design, test_set, names, chosen)
     keys = [document.key for document in test_set.documents]
     buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
-    found, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
+    grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
     shared = _shared(draw, design, test_set, names, common)
-    work = Work(design, test_set, names, able, found, layout, dealt, shared)
+    work = Work(design, test_set, names, able, grouped, layout, dealt, shared)
     made = assemble(draw.rng, work)
     documents = _documents(keys, chosen, common, buckets, inclusion)
     left_out = [key for key in (keys[n] for n in chosen) if key not in {document.key for document in documents}]
@@ -88,7 +88,7 @@ def compile_plan(
         tasks=made.tasks,
         unmet=(
             *_unmet_documents(left_out),
-            *_unmet_outputs(test_set, found, buckets),
+            *_unmet_outputs(test_set, grouped, buckets),
             *_unmet_overlap(design, layout),
             *_unmet_squares(design, dealt, names),
             *_unmet_capacity(able, made.tasks),
@@ -136,10 +136,10 @@ def _common(draw: Draw, design: Design, test_set: TestSet, names: Sequence[str],
     wanted = design.calibration.common_items if design.calibration else None
     if not wanted:
         return np.empty(0, dtype=np.int64)
-    found = material(design, test_set, names, stretches_of(design, test_set.documents, chosen.tolist()))
+    grouped = material(design, test_set, names, stretches_of(design, test_set.documents, chosen.tolist()))
     items = np.zeros(len(test_set.documents), dtype=np.int64)
-    for entry in found.entries:
-        items[found.stretches[entry.stretch].document] += 1
+    for entry in grouped.entries:
+        items[grouped.stretches[entry.stretch].document] += 1
     return chosen[common_documents(draw.rng("common"), wanted, items[chosen])]
 
 
@@ -152,11 +152,11 @@ def _shared(
     pieces = sampled_set(draw.rng("calibration"), design.calibration, test_set.calibration)
     packs: list[tuple[Piece, ...]] = [(piece,) for piece in pieces]
     if len(common):
-        found = material(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
-        for members in found.groups:
-            stretch = found.stretches[found.entries[members[0]].stretch]
+        grouped = material(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
+        for members in grouped.groups:
+            stretch = grouped.stretches[grouped.entries[members[0]].stretch]
             key = test_set.documents[stretch.document].key
-            credited = [found.entries[n].systems for n in members]
+            credited = [grouped.entries[n].systems for n in members]
             packs.append(
                 tuple(
                     Piece(key, stretch.first, stretch.last, stretch.words, "calibration", who[0], who)
@@ -175,41 +175,44 @@ def _deal(
     buckets: Bucketing,
 ) -> tuple[Material, Dealt, Layout]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
-    found = material(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
-    ratings = _ratings(draw, design, found, buckets)
-    layout = layout_of(design, found, buckets.of_document, buckets.pools, len(raters), ratings)
+    grouped = material(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
+    ratings = _ratings(draw, design, grouped, buckets)
+    layout = layout_of(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":
-        return found, _latin(draw, found, layout, names, buckets), layout
-    return found, deal_work(draw.rng("deal"), design, found, layout, raters, buckets.names), layout
+        return grouped, _latin(draw, grouped, layout, names, buckets), layout
+    return grouped, deal_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: Draw, design: Design, found: Material, buckets: Bucketing) -> Codes:
+def _ratings(draw: Draw, design: Design, grouped: Material, buckets: Bucketing) -> Codes:
     """How many raters each group gets, shape (G,)."""
-    ratings = np.full(len(found.groups), design.ratings_per_item, dtype=np.int64)
+    ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
         sizes = np.array([len(pool) for pool in buckets.pools])
         several = choose_overlap(draw.rng("overlap"), design.overlap, buckets.of_document, sizes)
-        document = np.array([found.stretches[found.stretch_of(g)].document for g in range(len(found.groups))])
+        document = np.array([grouped.stretches[grouped.stretch_of(g)].document for g in range(len(grouped.groups))])
         ratings[np.isin(document, several)] = design.overlap.ratings_per_item
     return ratings
 
 
-def _latin(draw: Draw, found: Material, layout: Layout, names: Sequence[str], buckets: Bucketing) -> Dealt:
+def _latin(draw: Draw, grouped: Material, layout: Layout, names: Sequence[str], buckets: Bucketing) -> Dealt:
     """Raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pools(layout, buckets.names)
     raters = np.full((layout.n_groups, 1), -1, dtype=np.int64)
     propensity: Floats = np.zeros((layout.n_groups, 1))
     code = {name: n for n, name in enumerate(names)}
     group_of = {
-        (found.stretch_of(g), code[found.entries[members[0]].systems[0]]): g for g, members in enumerate(found.groups)
+        (grouped.stretch_of(g), code[grouped.entries[members[0]].systems[0]]): g
+        for g, members in enumerate(grouped.groups)
     }
-    if len(group_of) < len(found.stretches) * len(names):
+    if len(group_of) < len(grouped.stretches) * len(names):
         raise Invalid("structure latin_square needs an output of every system for every segment")
     for bucket, pool in enumerate(buckets.pools):
         if len(pool) > len(names):
             where = Place(("buckets",), f"bucket {buckets.names[bucket]} has {len(pool)} raters, {len(names)} systems")
             raise Invalid("structure latin_square needs at most as many raters in a bucket as systems", places=(where,))
-        sentences = [n for n, stretch in enumerate(found.stretches) if buckets.of_document[stretch.document] == bucket]
+        sentences = [
+            n for n, stretch in enumerate(grouped.stretches) if buckets.of_document[stretch.document] == bucket
+        ]
         squares = latin_deal(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
         for sentence, row in zip(sentences, squares, strict=True):
             for rater, system in zip(pool, row, strict=True):
@@ -248,9 +251,9 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[Unmet, ...]:
     return (Unmet(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, found: Material, buckets: Bucketing) -> tuple[Unmet, ...]:
+def _unmet_outputs(test_set: TestSet, grouped: Material, buckets: Bucketing) -> tuple[Unmet, ...]:
     """Documents in a bucket of which no system has a whole output."""
-    judged = {stretch.document for stretch in found.stretches}
+    judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]
     if not bare:
         return ()

@@ -51,8 +51,8 @@ def span_length(length: int, *, characters: bool = False) -> int:
     Source: Knowles 2021, §2 (Appraise).
     """
     words = -(-length // 2) if characters else length
-    found = next((span for most, span in _SPAN_LENGTHS if words <= most), _LONGEST_SPAN)
-    return min(2 * found if characters else found, length)
+    limit = next((span for most, span in _SPAN_LENGTHS if words <= most), _LONGEST_SPAN)
+    return min(2 * limit if characters else limit, length)
 
 
 @dataclass(frozen=True, slots=True)

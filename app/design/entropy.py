@@ -95,19 +95,19 @@ def deal_to_entropy(
     left, met = np.arange(studies), list[float]()
     for _ in range(restarts):
         attempt = _attempt(rng, layout, menus, target, len(left))
-        found = normalized_entropy(loads(layout, attempt))
-        near = np.round(np.abs(found - target), _DIGITS) <= TOLERANCE
+        entropy = normalized_entropy(loads(layout, attempt))
+        near = np.round(np.abs(entropy - target), _DIGITS) <= TOLERANCE
         result[left[near]] = attempt[near]
         left = left[~near]
         if not len(left):
             return result
-        met += [float(found.min()), float(found.max())]
+        met += [float(entropy.min()), float(entropy.max())]
     raise _out_of_reach(target, restarts, *_widened(reachable(rng, layout), met))
 
 
-def _widened(found: tuple[float, float], met: list[float]) -> tuple[float, float]:
+def _widened(bounds: tuple[float, float], met: list[float]) -> tuple[float, float]:
     """The range with what attempts met, which no range may deny."""
-    return min(found[0], *met), max(found[1], *met)
+    return min(bounds[0], *met), max(bounds[1], *met)
 
 
 def _out_of_reach(target: float, restarts: int, low: float, high: float) -> Invalid:

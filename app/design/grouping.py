@@ -141,32 +141,32 @@ def material(design: Design, test_set: TestSet, systems: Sequence[str], stretche
     for stretch in stretches:
         key = test_set.documents[stretch.document].key
         marks = {name: test_set.marks(key, name, stretch.first, stretch.last) for name in systems}
-        found = [Entry(len(kept), names) for names in credited(marks, share=design.share_duplicates)]
-        if not found:
+        outputs = [Entry(len(kept), names) for names in credited(marks, share=design.share_duplicates)]
+        if not outputs:
             continue
         kept.append(stretch)
-        numbers = range(len(entries), len(entries) + len(found))
+        numbers = range(len(entries), len(entries) + len(outputs))
         together = design.grouping == "psxs" and design.structure != "latin_square"
         groups.extend([tuple(numbers)] if together else [(n,) for n in numbers])
-        entries.extend(found)
+        entries.extend(outputs)
     if not groups:
         raise Invalid("there is nothing to judge: no system has an output for a whole document of the choice")
     return Material(tuple(kept), tuple(entries), tuple(groups))
 
 
 def layout_of(
-    design: Design, found: Material, bucket_of_document: Codes, pools: Sequence[Codes], n_raters: int, ratings: Codes
+    design: Design, grouped: Material, bucket_of_document: Codes, pools: Sequence[Codes], n_raters: int, ratings: Codes
 ) -> Layout:
     """The layout that a campaign's groups are dealt by.
 
     bucket_of_document: by index of the test set. ratings: of each group, shape (G,).
     """
-    entry = [members[0] for members in found.groups]
-    bucket = bucket_of_document[[found.stretches[found.entries[n].stretch].document for n in entry]]
+    entry = [members[0] for members in grouped.groups]
+    bucket = bucket_of_document[[grouped.stretches[grouped.entries[n].stretch].document for n in entry]]
     cell, cell_bucket = bucket, np.arange(len(pools))
     if design.grouping == "system_balanced":
-        names = sorted({found.entries[n].systems[0] for n in entry})
+        names = sorted({grouped.entries[n].systems[0] for n in entry})
         code = {name: n for n, name in enumerate(names)}
-        cell = bucket * len(names) + np.array([code[found.entries[n].systems[0]] for n in entry])
+        cell = bucket * len(names) + np.array([code[grouped.entries[n].systems[0]] for n in entry])
         cell_bucket = np.repeat(np.arange(len(pools)), len(names))
-    return Layout(cell, cell_bucket, tuple(pools), n_raters, found.sizes(design.unit), ratings)
+    return Layout(cell, cell_bucket, tuple(pools), n_raters, grouped.sizes(design.unit), ratings)

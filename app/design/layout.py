@@ -52,9 +52,9 @@ class Items:
 
     def raters(self, dealt: Codes) -> Codes:
         """Raters of each output: from shape (studies, G, K) to (studies, D, S, K), −1 where there is no output."""
-        found = dealt[:, np.maximum(self.group, 0), :]
-        found[:, self.group < 0, :] = -1
-        return found
+        raters = dealt[:, np.maximum(self.group, 0), :]
+        raters[:, self.group < 0, :] = -1
+        return raters
 
 
 def items_layout(

@@ -59,7 +59,7 @@ def refill(
     buckets: Sequence[Bucket],
     taken: Mapping[int, set[str]],
     held: Mapping[str, Size],
-    found: Material,
+    grouped: Material,
     *,
     rebalance: bool = False,
 ) -> Refill:
@@ -70,7 +70,7 @@ def refill(
     the fewest groups in it, then with least to do, ties at random. With rebalance groups then pass on to raters of
     their bucket who have at least two fewer, until there are none; late outputs and squares stay.
     """
-    hands = _Hands(raters, buckets, taken, held, found)
+    hands = _Hands(raters, buckets, taken, held, grouped)
     order = [wanted[n] for n in rng.permutation(len(wanted))]
     for group in order:
         own = group.own
@@ -95,7 +95,7 @@ class _Hands:
         buckets: Sequence[Bucket],
         taken: Mapping[int, set[str]],
         held: Mapping[str, Size],
-        found: Material,
+        grouped: Material,
     ) -> None:
         self.given: dict[int, str | None] = {}
         self.pools = {bucket.number: bucket.raters for bucket in buckets}
@@ -104,7 +104,7 @@ class _Hands:
         self._on_unit: dict[int, set[str]] = defaultdict(set, {unit: set(names) for unit, names in taken.items()})
         self._groups: Counter[tuple[int, str]] = Counter()
         self._of: Counter[str] = Counter()
-        self._found = found
+        self._found = grouped
 
     def can(self, group: OpenGroup, key: str, *, again: bool = False) -> bool:
         """Whether a rater is there, has room, and has no other rating of the unit (unless again)."""

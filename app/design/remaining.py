@@ -31,7 +31,7 @@ def remaining_work(
     test_set: TestSet,
     systems: tuple[str, ...],
     raters: tuple[Rater, ...],
-    found: Material,
+    grouped: Material,
     filled: Refill,
     buckets: Sequence[Bucket],
     shared: Mapping[str, tuple[tuple[Piece, ...], ...]],
@@ -40,7 +40,7 @@ def remaining_work(
     code = {rater.key: n for n, rater in enumerate(raters)}
     place = {bucket.number: n for n, bucket in enumerate(buckets)}
     done = [(group, key) for group, key in filled.given if key is not None]
-    kept = Material(found.stretches, found.entries, tuple(found.groups[group.material] for group, _ in done))
+    kept = Material(grouped.stretches, grouped.entries, tuple(grouped.groups[group.material] for group, _ in done))
     pools = tuple(np.array(sorted(code[key] for key in bucket.raters), dtype=np.int64) for bucket in buckets)
     cells = np.array([place[group.bucket] for group, _ in done], dtype=np.int64)
     ones = np.ones(len(done), dtype=np.int64)

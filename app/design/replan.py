@@ -96,14 +96,14 @@ def replan(
     taken = {unit: {same.get(key, key) for key in keys} for unit, keys in state.taken.items()}
     buckets = _buckets(plan, able, bought, rebalance=rebalance)
     now = tuple(sorted(system.key for system in systems))
-    found = _material(plan, test_set, now, buckets)
-    squares = _squares(draw, plan, state, test_set, now, buckets, found)
-    found, wanted, credited = _wanted(plan, state, test_set, found, buckets, squares)
+    grouped = _material(plan, test_set, now, buckets)
+    squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
+    grouped, wanted, credited = _wanted(plan, state, test_set, grouped, buckets, squares)
     held = held_by(plan, state.kept, able)
-    filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, found, rebalance=rebalance)
+    filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
-    made = assemble(draw.rng, remaining_work(plan, test_set, now, able, found, filled, buckets, shared))
-    changes = tuple(_changes(plan, state, wanted, filled, found, test_set))
+    made = assemble(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
+    changes = tuple(_changes(plan, state, wanted, filled, grouped, test_set))
     surplus = tuple(sorted(state.begun))
     renewed = replace(
         plan,
@@ -214,7 +214,7 @@ def _squares(
     test_set: TestSet,
     systems: Sequence[str],
     buckets: Sequence[Bucket],
-    found: Material,
+    grouped: Material,
 ) -> Squares:
     """Latin squares over what was bought; a late system has no place in those that are full."""
     if plan.design.structure != "latin_square":
@@ -223,7 +223,7 @@ def _squares(
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
     made = bought_squares(
         lambda bucket: draw.rng("latin", bucket),
-        found,
+        grouped,
         test_set,
         systems,
         buckets,
@@ -238,7 +238,7 @@ def _squares(
 
 
 def _wanted(
-    plan: Plan, state: _State, test_set: TestSet, found: Material, buckets: Sequence[Bucket], squares: Squares
+    plan: Plan, state: _State, test_set: TestSet, grouped: Material, buckets: Sequence[Bucket], squares: Squares
 ) -> tuple[Material, list[OpenGroup], tuple[tuple[int, str], ...]]:
     """Every rating that is still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}
@@ -248,23 +248,23 @@ def _wanted(
     members: list[tuple[int, ...]] = []
     wanted: list[OpenGroup] = []
     credited: list[tuple[int, str]] = []
-    for of, pack in enumerate(found.groups):
-        stretch, key = _place(found, pack, test_set)
-        systems_of = found.entries[pack[0]].systems
+    for of, pack in enumerate(grouped.groups):
+        stretch, key = _place(grouped, pack, test_set)
+        systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.of(found.stretch_of(of), systems_of[0])
+        square = squares.of(grouped.stretch_of(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)
         for nth, planned in ratings:
-            rest, known = _left(found, pack, state, planned)
+            rest, known = _left(grouped, pack, state, planned)
             credited += known
             if rest:
                 before, late = state.goes_on_from(planned)
                 wanted.append(OpenGroup(len(members), units[names[0]], nth, bucket_of[key], before, late, square))
                 members.append(rest)
-    return Material(found.stretches, found.entries, tuple(members)), wanted, tuple(credited)
+    return Material(grouped.stretches, grouped.entries, tuple(members)), wanted, tuple(credited)
 
 
 def _ratings(
@@ -286,16 +286,16 @@ def _ratings(
 
 
 def _left(
-    found: Material, pack: tuple[int, ...], state: _State, planned: Sequence[Group]
+    grouped: Material, pack: tuple[int, ...], state: _State, planned: Sequence[Group]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
     """What of a pack is still to be judged, and systems whose text a finished group has judged under another name."""
     done = {group.number: state.entries[group.number] for group in planned if group.number in state.finished}
     judged = set().union(*done.values())
-    rest = tuple(n for n in pack if not judged & set(found.entries[n].systems))
+    rest = tuple(n for n in pack if not judged & set(grouped.entries[n].systems))
     known = {
         (number, name)
         for number, systems in done.items()
-        for names in (found.entries[n].systems for n in pack)
+        for names in (grouped.entries[n].systems for n in pack)
         if systems & set(names)
         for name in names
         if name not in judged
@@ -303,8 +303,8 @@ def _left(
     return rest, sorted(known)
 
 
-def _place(found: Material, pack: Sequence[int], test_set: TestSet) -> tuple[Stretch, str]:
-    stretch = found.stretches[found.entries[pack[0]].stretch]
+def _place(grouped: Material, pack: Sequence[int], test_set: TestSet) -> tuple[Stretch, str]:
+    stretch = grouped.stretches[grouped.entries[pack[0]].stretch]
     return stretch, test_set.documents[stretch.document].key
 
 
@@ -317,14 +317,14 @@ def _documents(plan: Plan, buckets: Sequence[Bucket]) -> tuple[PlannedDocument, 
 
 
 def _changes(
-    plan: Plan, state: _State, wanted: Sequence[OpenGroup], filled: Refill, found: Material, test_set: TestSet
+    plan: Plan, state: _State, wanted: Sequence[OpenGroup], filled: Refill, grouped: Material, test_set: TestSet
 ) -> Iterable[Change]:
     """What became of every rating: of those that stay as they are, too."""
     for number in sorted(state.finished):
         stays = plan.groups[number - 1]
         yield Change("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
     for group, after in filled.given:
-        stretch, key = _place(found, found.groups[group.material], test_set)
+        stretch, key = _place(grouped, grouped.groups[group.material], test_set)
         before = None if group.before is None or group.before.number in state.finished else group.before
         what: Moved = "new" if before is None else "stayed" if after == before.rater else "moved"
         if before is not None and before.number in state.begun:

@@ -149,8 +149,8 @@ class TaskMaker:
         return [((piece,),) for piece in singles]
 
     def _pieces(self, group: Group, of: int) -> list[Piece]:
-        found = self.work.found
-        stretch = found.stretches[found.stretch_of(of)]
+        grouped = self.work.found
+        stretch = grouped.stretches[grouped.stretch_of(of)]
         return [
             Piece(
                 group.document,
@@ -163,7 +163,7 @@ class TaskMaker:
                 group.number,
                 group.propensity,
             )
-            for systems in (found.entries[n].systems for n in found.groups[of])
+            for systems in (grouped.entries[n].systems for n in grouped.groups[of])
         ]
 
     def _columns(self, pack: Sequence[Piece]) -> Block:

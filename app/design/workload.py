@@ -31,7 +31,7 @@ class Dealt:
 def deal_work(
     rng: np.random.Generator,
     design: Design,
-    found: Material,
+    grouped: Material,
     layout: Layout,
     raters: Sequence[Rater],
     names: Sequence[str],
@@ -48,7 +48,7 @@ def deal_work(
         dealt = deal_to_entropy(rng, layout, design.balance.entropy)[0]
         return Dealt(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = deal_by_capacity(rng, layout, *capacities(design, found, raters))
+        dealt = deal_by_capacity(rng, layout, *capacities(design, grouped, raters))
         return Dealt(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     deal_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
@@ -62,7 +62,7 @@ def deal_work(
     return Dealt(dealt, _given_loads(layout, dealt), evened)
 
 
-def capacities(design: Design, found: Material, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
+def capacities(design: Design, grouped: Material, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
     """What regular work each rater has room for, in their own unit, and what each group counts of it.
 
     Control items take their share of every task, so they are taken off.
@@ -75,7 +75,7 @@ def capacities(design: Design, found: Material, raters: Sequence[Rater]) -> tupl
     asked = controls.bad_reference + controls.repeat + controls.reference
     left = 1 - max(asked, controls.reference * design.task.columns)  # a screen of controls holds one reference
     room = [int((rater.capacity or 0) * left + 1e-9) for rater in raters]
-    sizes = {unit: found.sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
+    sizes = {unit: grouped.sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 

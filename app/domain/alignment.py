@@ -18,18 +18,18 @@ Link = tuple[int, int]
 
 def parse(alignment: str) -> list[Link]:
     """The links of an alignment in their order. Raises ValueError naming the first that is none, or is there twice."""
-    found: dict[Link, int] = {}
+    links: dict[Link, int] = {}
     for n, said in enumerate(alignment.split(), 1):
         match = LINK.fullmatch(said)
         if match is None:
             raise ValueError(f"link {n}: {said[:40]!r} is not like 0-2, a source word and a word of the output")
         link = int(match[1]), int(match[2])
-        if link in found:
-            raise ValueError(f"link {n}: {said} is there twice, as link {found[link]} too")
+        if link in links:
+            raise ValueError(f"link {n}: {said} is there twice, as link {links[link]} too")
         if n > MOST_LINKS:
             raise ValueError(f"more than {MOST_LINKS:,} links")
-        found[link] = n
-    return list(found)
+        links[link] = n
+    return list(links)
 
 
 def canonical(alignment: str) -> str:
@@ -68,8 +68,10 @@ def carried(alignment: str, before: str, after: str) -> str:
     links: dict[int, list[int]] = {}
     for source, word in parse(alignment):
         links.setdefault(word, []).append(source)
-    found = {(source, word) for word, was in _came_from(before.split(), after.split()) for source in links.get(was, [])}
-    return _written(found)
+    carried_links = {
+        (source, word) for word, was in _came_from(before.split(), after.split()) for source in links.get(was, [])
+    }
+    return _written(carried_links)
 
 
 def _came_from(before: list[str], after: list[str]) -> Iterator[Link]:

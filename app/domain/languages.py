@@ -116,8 +116,8 @@ def script_of(text: str) -> str | None:
     >>> script_of("Привет, world and Welt"), script_of("12 %")
     ('LATIN', None)
     """
-    found = Counter(script for script in map(_script, text) if script is not None)
-    return max(sorted(found), key=found.__getitem__) if found else None
+    counts = Counter(script for script in map(_script, text) if script is not None)
+    return max(sorted(counts), key=counts.__getitem__) if counts else None
 
 
 @lru_cache(maxsize=1 << 16)

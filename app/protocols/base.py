@@ -222,11 +222,11 @@ class Protocol(Generic[P]):
 
     def measure(self, options: Options) -> Measure:
         """The number that these options ask for. Raises Invalid, naming those there are."""
-        found = self.measures_under(options)
-        for measure in found:
+        measures = self.measures_under(options)
+        for measure in measures:
             if options.measure in (None, measure.name):
                 return measure
-        there = ", ".join(m.name for m in found)
+        there = ", ".join(m.name for m in measures)
         raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
 
 

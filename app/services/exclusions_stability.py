@@ -70,5 +70,5 @@ def _forecast(rows: Ratings, recipe: Recipe) -> Stability:
     except Invalid as error:
         return Stability(why=": ".join(filter(None, (error.title(), error.detail))))
     rng = np.random.default_rng([recipe.seed, STREAM])
-    found = forecast_bootstrap(source, alpha=recipe.alpha, studies=STUDIES, rng=rng)
-    return Stability(found.srp, found.mc_error, found.mean_significant_pairs, found.documents, found.studies)
+    outlook = forecast_bootstrap(source, alpha=recipe.alpha, studies=STUDIES, rng=rng)
+    return Stability(outlook.srp, outlook.mc_error, outlook.mean_significant_pairs, outlook.documents, outlook.studies)

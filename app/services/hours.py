@@ -117,9 +117,9 @@ def report(session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, 
     shown = [one for one in people if only is None or one.team == only]
     wanted = None if only is None else {one.person for one in shown}
     accounts = [one for one in people if wanted is None or one.person in wanted]
-    found = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
+    by_rater = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
     entries = hours.entries(session, row.id, team=only)
-    counted = tuple(_rater(one, found.get(one.id, {}), entries, utc_offset) for one in shown)
+    counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset) for one in shown)
     return Hours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
 
 
@@ -127,10 +127,10 @@ def own(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHour
     """The rater's own hours by day. Work in several of a person's accounts at once counts once."""
     view = get(session, rater.campaign)
     accounts = hours.accounts(session, rater.campaign_id, rater.rater_id)
-    found = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
+    by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
     me = next(one for one in accounts if one.id == rater.rater_id)
     entries = hours.entries(session, rater.campaign_id, rater_id=rater.rater_id)
-    counted = _rater(me, found.get(me.id, {}), entries, utc_offset)
+    counted = _rater(me, by_rater.get(me.id, {}), entries, utc_offset)
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
@@ -149,19 +149,19 @@ def adjust(
     Raises NotFound, AnsweredAlready, Invalid for a rater who is not enrolled or whose dispute it is not.
     """
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.find(session, row.id, rater)
-    if found is None or found.state is None:
+    account = raters.find(session, row.id, rater)
+    if account is None or account.state is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
-    if answers is not None and _to_answer(session, row.id, answers).rater_id != found.id:
+    if answers is not None and _to_answer(session, row.id, answers).rater_id != account.id:
         raise Invalid(places=(Place(("body", "answers"), "is a dispute of another rater"),))
-    return _add(session, row.id, found.id, "adjustment", seconds, reason, actor, answers)
+    return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
 def refuse(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> Entry:
     """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, AnsweredAlready."""
     row = campaigns.get(session, campaign, lock=True)
-    found = _to_answer(session, row.id, dispute)
-    return _add(session, row.id, found.rater_id, "refusal", 0, reason, actor, dispute)
+    entry = _to_answer(session, row.id, dispute)
+    return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
 def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> Entry:
@@ -172,13 +172,13 @@ def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str
     return _add(session, rater.campaign_id, rater.rater_id, "dispute", seconds, reason, rater.actor, None)
 
 
-def csv(found: Hours) -> bytes:
+def csv(statement: Hours) -> bytes:
     """A line a rater and day, in seconds; a rater without a day has a line without one."""
     rows: list[tuple[Cell, ...]] = []
-    for one in found.raters:
-        head = (found.campaign, one.team, one.rater)
-        rows += [(*head, day.day.isoformat(), day.active_seconds, day.adjusted_seconds) for day in one.days]
-        rows += [] if one.days else [(*head, None, 0.0, 0)]
+    for rater in statement.raters:
+        head = (statement.campaign, rater.team, rater.rater)
+        rows += [(*head, day.day.isoformat(), day.active_seconds, day.adjusted_seconds) for day in rater.days]
+        rows += [] if rater.days else [(*head, None, 0.0, 0)]
     return as_csv(COLUMNS, rows)
 
 
@@ -208,16 +208,16 @@ def _by_rater(
     persons = {one.id: int(one.person) for one in accounts}
     named = [persons.get(rater, -rater) for rater in read.raters]
     person = np.unique(named, return_inverse=True)[1].astype(np.int32)
-    found: dict[int, dict[date, float]] = {}
+    active: dict[int, dict[date, float]] = {}
     if read.raters:
         paid = payable(actions(read.log, read.screens), offset=offset * 60, person=person)
         for (code, day), seconds in paid.items():
-            found.setdefault(read.raters[code], {})[EPOCH + timedelta(days=day)] = seconds
-    return found
+            active.setdefault(read.raters[code], {})[EPOCH + timedelta(days=day)] = seconds
+    return active
 
 
-def _rater(one: hours.Row, active: Mapping[date, float], entries: Iterable[hours.Row], offset: int) -> RaterHours:
-    mine = [entry for entry in entries if entry.rater_id == one.id]
+def _rater(account: hours.Row, active: Mapping[date, float], entries: Iterable[hours.Row], offset: int) -> RaterHours:
+    mine = [entry for entry in entries if entry.rater_id == account.id]
     adjusted: dict[date, int] = {}
     for entry in mine:
         if entry.kind == "adjustment":
@@ -226,8 +226,8 @@ def _rater(one: hours.Row, active: Mapping[date, float], entries: Iterable[hours
     measured, beside = sum(active.values()), sum(adjusted.values())
     days = (Day(day, round(active.get(day, 0.0), 3), adjusted.get(day, 0)) for day in sorted({*active, *adjusted}))
     return RaterHours(
-        rater=one.key,
-        team=one.team,
+        rater=account.key,
+        team=account.team,
         active_seconds=round(measured, 3),
         adjusted_seconds=beside,
         payable_seconds=round(max(0.0, measured + beside), 3),
@@ -236,10 +236,10 @@ def _rater(one: hours.Row, active: Mapping[date, float], entries: Iterable[hours
     )
 
 
-def _teams(found: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
+def _teams(by_rater: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
     by_team: dict[str | None, list[RaterHours]] = {}
-    for one in found:
-        by_team.setdefault(one.team, []).append(one)
+    for rater in by_rater:
+        by_team.setdefault(rater.team, []).append(rater)
     return tuple(
         TeamHours(
             team=team,
@@ -254,10 +254,10 @@ def _teams(found: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
 
 def _to_answer(session: Session, campaign_id: int, entry_id: int) -> hours.Row:
     """A dispute that is not answered. The campaign's row is locked, so that nobody answers it at the same time."""
-    found = hours.dispute(session, campaign_id, entry_id)
-    if found.answered is not None:
+    entry = hours.dispute(session, campaign_id, entry_id)
+    if entry.answered is not None:
         raise AnsweredAlready
-    return found
+    return entry
 
 
 def _add(

@@ -151,10 +151,10 @@ def ranking_of(database: Database, campaign: str, *, recipe: Recipe, as_of: int 
 
 def read(session: Session, about: Snapshot, recipe: Recipe) -> Material:
     """Read all that a ranking is made of. Raises Invalid where the recipe's scores are not in the judgments."""
-    found = load_marked(session, about, recipe)
-    words, documents, names = _named(session, about.campaign_id, found.rows)
+    loaded = load_marked(session, about, recipe)
+    words, documents, names = _named(session, about.campaign_id, loaded.rows)
     stands = registered(session, about.campaign_id, about.version)
-    return Material(about, recipe, found.rows, words, documents, names, stands, found.unweighed)
+    return Material(about, recipe, loaded.rows, words, documents, names, stands, loaded.unweighed)
 
 
 def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[str, texts.SystemWords], Documents, str]:

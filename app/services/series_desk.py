@@ -96,14 +96,14 @@ class DatabaseDesk:
 
     def linked(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
-        found: set[str] = set()
+        keys: set[str] = set()
         after: str | None = None
         with self._database.transaction(snapshot=True) as session:
             while page := tokens.page(session, by=None, after=after, limit=PAGE):
                 mine = (one for one in page if one.live and one.campaign == campaign)
-                found |= {one.rater for one in mine if one.rater is not None}
+                keys |= {one.rater for one in mine if one.rater is not None}
                 after = page[-1].prefix
-        return frozenset(found)
+        return frozenset(keys)
 
     def link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """A new link for a rater, and its end."""

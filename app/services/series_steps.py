@@ -178,8 +178,8 @@ def progress(desk: Desk, manifest: Manifest) -> Iterator[tuple[str, Mapping[str,
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
             known = desk.campaign(wanted.key)
-            found = None if known is None else desk.progress(wanted.key)
-        yield wanted.key, found
+            done = None if known is None else desk.progress(wanted.key)
+        yield wanted.key, done
 
 
 @contextmanager

@@ -82,8 +82,8 @@ def long_answer(
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.located(session, campaign, names, as_of)
         rows = [Row(name, about, one) for name, one in wanted.items()]
-        found = _later(session, KIND, side_by_side.subject(about), rows)
-    return side_by_side.made(database, about, wanted) if found is None else _answered(database, found, ask)
+        outcome = _later(session, KIND, side_by_side.subject(about), rows)
+    return side_by_side.made(database, about, wanted) if outcome is None else _answered(database, outcome, ask)
 
 
 def of_series(
@@ -97,8 +97,8 @@ def of_series(
     with database.transaction(snapshot=True) as session:
         members = series.located(session, name, recipe, only)
         rows = [Row(one.name, one.about, one.wanted) for one in members]
-        found = _later(session, SERIES, subject, rows)
-    return series.made(database, subject, members) if found is None else _answered(database, found, ask)
+        outcome = _later(session, SERIES, subject, rows)
+    return series.made(database, subject, members) if outcome is None else _answered(database, outcome, ask)
 
 
 class Row(NamedTuple):
@@ -126,8 +126,8 @@ def _later(session: Session, kind: str, subject: str, rows: Sequence[Row]) -> Si
     return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
 
 
-def _answered(database: Database, found: SideBySide | Request, ask: jobs.Ask) -> SideBySide | JobView:
-    return ask(database, found) if isinstance(found, Request) else found
+def _answered(database: Database, outcome: SideBySide | Request, ask: jobs.Ask) -> SideBySide | JobView:
+    return ask(database, outcome) if isinstance(outcome, Request) else outcome
 
 
 def work(database: Database, request: Request) -> Work[Kept]:

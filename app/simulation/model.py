@@ -123,8 +123,8 @@ def read_model(data: bytes) -> RaterModel:
     try:
         model = RaterModel.model_validate_json(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)[:20]
-        places = tuple(Place(tuple(fault["loc"]), fault["msg"]) for fault in found)
+        faults = error.errors(include_url=False, include_input=False, include_context=False)[:20]
+        places = tuple(Place(tuple(fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid("this is no model of raters", places=places) from None
     unknown = {
         key: temper.copies

@@ -78,16 +78,16 @@ def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
     """Truths by hash. Where a text stands in several places, each of them by the hash of source and text together, and
     the first also by that of the text alone."""
     there: dict[str, dict[tuple[str, int], list[PlantedText]]] = {}
-    for one in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
-        places = there.setdefault(one.text, {})
-        places.setdefault((one.document, one.segment), []).append(one)
-    found: dict[str, TextTruth] = {}
+    for output in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
+        places = there.setdefault(output.text, {})
+        places.setdefault((output.document, output.segment), []).append(output)
+    truths: dict[str, TextTruth] = {}
     for text, places in there.items():
         for same in places.values():
             key = key_of(text) if len(places) == 1 else key_of(text, same[0].source)
-            found.setdefault(key, _truth(same))
-        found.setdefault(key_of(text), _truth(next(iter(places.values()))))
-    return found
+            truths.setdefault(key, _truth(same))
+        truths.setdefault(key_of(text), _truth(next(iter(places.values()))))
+    return truths
 
 
 def _truth(same: list[PlantedText]) -> TextTruth:

@@ -142,8 +142,8 @@ def apart(ratings: Ratings) -> Ratings:
     Two systems then share a segment where the same rater judged both.
     """
     waves = np.stack((ratings.segment, ratings.rater, ratings.nth), axis=1)
-    found, code = np.unique(waves, axis=0, return_inverse=True)
-    segments = found[:, 0]
+    patterns, code = np.unique(waves, axis=0, return_inverse=True)
+    segments = patterns[:, 0]
     labels = replace(
         ratings.labels,
         segment_document=ratings.labels.segment_document[segments],

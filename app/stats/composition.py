@@ -126,8 +126,8 @@ def together(ratings: Ratings, owner: Codes) -> Table:
 def shares(table: Table) -> Floats:
     """C[i, j] / C[i, i]: of the owners that met system i, those that met j too; NaN where none met i."""
     own = np.diag(table)[:, None].astype(np.float64)
-    found: Floats = np.divide(table, own, out=np.full(table.shape, np.nan), where=own > 0)
-    return found
+    shares_: Floats = np.divide(table, own, out=np.full(table.shape, np.nan), where=own > 0)
+    return shares_
 
 
 def apart(table: Table, least: float = 0.5) -> int:

@@ -94,14 +94,14 @@ def buckets(rows: Ratings) -> tuple[Bucket, ...]:
     for document, rater in pairs.T.tolist():
         raters.setdefault(document, []).append(rater)
     sets: dict[tuple[int, ...], int] = {}
-    for found in raters.values():
-        sets[tuple(found)] = sets.get(tuple(found), 0) + 1
+    for members in raters.values():
+        sets[tuple(members)] = sets.get(tuple(members), 0) + 1
     ordered = sorted(sets.items(), key=lambda one: (-one[1], one[0]))
     return tuple(Bucket(len(found), n) for found, n in ordered)
 
 
 def by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
     """Ratings as a matrix, systems × documents."""
-    found = np.zeros((n_systems, n_documents), dtype=np.int32)
-    np.add.at(found, (rows.system, rows.document), 1)
-    return found
+    counts = np.zeros((n_systems, n_documents), dtype=np.int32)
+    np.add.at(counts, (rows.system, rows.document), 1)
+    return counts

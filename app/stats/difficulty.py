@@ -99,8 +99,8 @@ def difficulty(ratings: Ratings) -> Difficulty:
 
 
 def _mean(total: Floats | Counts, n: Counts) -> Floats:
-    found: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    return found
+    means: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
+    return means
 
 
 def _sd(values: Floats) -> float:

@@ -36,11 +36,11 @@ def normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> Normali
         message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
     moments = per_rater(selection.ratings, rows)
-    found = normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
+    result = normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
     if recipe.moments != "calibration":
-        return found
+        return result
     unknown = np.setdiff1d(ranked.rater, np.flatnonzero(moments.n))
-    return replace(found, warnings=(*_unknown(ranked, unknown, recipe), *found.warnings))
+    return replace(result, warnings=(*_unknown(ranked, unknown, recipe), *result.warnings))
 
 
 def _behind(selection: Selection, recipe: Recipe) -> Bools:

@@ -167,8 +167,8 @@ def bootstrapped(
         first = rng.integers(n, size=(some, n))
         second = np.take_along_axis(first, rng.integers(n, size=(some, n)), axis=1)
         x, m = sums[second], counts[second]
-        found = sign * rounded(x.sum(axis=1) / m.sum(axis=1))
-        same += int((found > 0).sum())
-        again += int(((found > 0) & (found >= half_widths(precision(x, m), alpha))).sum())
+        differences = sign * rounded(x.sum(axis=1) / m.sum(axis=1))
+        same += int((differences > 0).sum())
+        again += int(((differences > 0) & (differences >= half_widths(precision(x, m), alpha))).sum())
         done += some
     return Replication(same / draws, again / draws, theta, error, n)

@@ -97,12 +97,12 @@ def weight(profile: WeightProfile, severity: str, category: str | None) -> tuple
     >>> weight(FREITAG2021, "minor", "Fluency/Punctuation"), weight(FREITAG2021, "minor", "Fluency/Grammar")
     ((0.1, True), (1.0, True))
     """
-    found = profile._known.get((severity, category))
-    if found is None:
-        found = _look_up(profile, normal(severity), normal(category or ""))
+    match = profile._known.get((severity, category))
+    if match is None:
+        match = _look_up(profile, normal(severity), normal(category or ""))
         if len(profile._known) < MOST_REMEMBERED:
-            profile._known[severity, category] = found
-    return found
+            profile._known[severity, category] = match
+    return match
 
 
 def _look_up(profile: WeightProfile, severity: str, category: str) -> tuple[float, bool]:

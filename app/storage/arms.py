@@ -54,11 +54,11 @@ def task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[T
         .select_from(joined)
         .where(tasks.c.campaign_id == campaign_id)
     )
-    found = {
+    arm_of_task = {
         row.key: TaskArm(row.name, row.n or 0, row.presentation or row.own, row.state in DONE)
         for row in session.execute(query)
     }
-    return [found[key] for key in keys]
+    return [arm_of_task[key] for key in keys]
 
 
 def unfinished(session: Session, campaign_id: int) -> frozenset[str]:

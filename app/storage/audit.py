@@ -68,8 +68,8 @@ def page(
 
 def chains(session: Session) -> list[tuple[int | None, str | None]]:
     """Id and key of every campaign with a chain; None and None for the installation's."""
-    found = sa.select(audit_log.c.campaign_id, campaigns.c.key).distinct()
-    query = found.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.campaign_id)
+    chained = sa.select(audit_log.c.campaign_id, campaigns.c.key).distinct()
+    query = chained.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.campaign_id)
     return [(row.campaign_id, row.key) for row in session.execute(query)]
 
 

@@ -29,10 +29,10 @@ def find(session: Session, key: str, version: int | None = None, *, lock: bool =
 
 def get(session: Session, key: str, version: int | None = None) -> Row:
     """A version of a set, the latest where none is named. Raises SetNotFound."""
-    found = find(session, key, version)
-    if found is None:
+    row = find(session, key, version)
+    if row is None:
         raise SetNotFound
-    return found
+    return row
 
 
 def page(session: Session, *, after: str | None, limit: int) -> list[Row]:

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 def now(session: Session) -> datetime:
     """The time now, by the clock of the database; not that at which the transaction began."""
-    found: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
-    return found
+    moment: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+    return moment
 
 
 def after(session: Session, days: float) -> datetime:

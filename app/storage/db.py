@@ -164,8 +164,8 @@ class Database:
         self._expect_answers()
         with translating(), self._probe.connect() as connection:
             there = connection.execute(sa.text("SELECT to_regclass('alembic_version')")).scalar()
-            found = sa.text("SELECT version_num FROM alembic_version")
-            return str(connection.execute(found).scalar()) if there else None
+            revision = sa.text("SELECT version_num FROM alembic_version")
+            return str(connection.execute(revision).scalar()) if there else None
 
     def close(self) -> None:
         """Close every connection, those in use when their transaction ends. A later transaction opens new ones."""
@@ -188,8 +188,8 @@ def sqlalchemy_url(url: str) -> sa.URL:
 
     Raises Invalid where it is no Postgres URL.
     """
-    scheme, found, rest = url.partition("://")
-    if not found or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:
         raise Invalid("the database URL must start with postgresql://")
     return sa.make_url(f"postgresql+psycopg://{rest}")
 

@@ -30,8 +30,8 @@ def load(session: Session, campaign_id: int, judgments: Codes, ids: Ints, profil
     if not severities or not ids.size:
         return Unweighed(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), ())
     query = text(ERRORS.format(marked=" OR ".join(MARKED.format(name) for name in severities)))
-    found = session.execute(query, {"campaign": campaign_id, "severities": list(severities)})
-    rows = [(of, _path(*error)) for of, *error in found if not weight(profile, *error)[1]]
+    marked_errors = session.execute(query, {"campaign": campaign_id, "severities": list(severities)})
+    rows = [(of, _path(*error)) for of, *error in marked_errors if not weight(profile, *error)[1]]
     code = {path: i for i, path in enumerate(sorted({path for _, path in rows}))}
     of = np.array([row[0] for row in rows], dtype=np.int64)
     order = np.argsort(ids, kind="stable")

@@ -48,8 +48,10 @@ def _durable(connection: psycopg.Connection) -> Finding:
 
 def _schema(connection: psycopg.Connection) -> Iterator[Finding]:
     there = connection.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()
-    found = connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
-    now, needed = found[0] if found else None, migrate.head()
+    revision_row = (
+        connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
+    )
+    now, needed = revision_row[0] if revision_row else None, migrate.head()
     if now == needed:
         yield Finding("schema", "ok", str(now))
         yield from _workers(connection)

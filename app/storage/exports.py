@@ -163,8 +163,8 @@ WHERE v.campaign_id = :campaign AND v.version <= :version AND {_ANEW}"""
 
 def beside(session: Session, campaign_id: int, version: int) -> dict[str, int]:
     """How much a campaign holds that no format carries, by what it is."""
-    found = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
-    return {row.what: row.n for row in found if row.n}
+    counts = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
+    return {row.what: row.n for row in counts if row.n}
 
 
 def aligned(session: Session, campaign_id: int) -> int:
@@ -176,5 +176,5 @@ def aligned(session: Session, campaign_id: int) -> int:
 def profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
     """The profile of that digest, where a judgment was scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"
-    found = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()
-    return None if found is None else int(found)
+    stored_id = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()
+    return None if stored_id is None else int(stored_id)

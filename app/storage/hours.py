@@ -123,8 +123,8 @@ def recorded(
     }
     activity = packed("activity", _COLUMNS, _ACTIVITY.format(conditions=given(_ACTIVITY_BY, keys)))
     with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        found = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
-    read = {name: column(found.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
+        columns = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
+    read = {name: column(columns.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
     task_ids, task = np.unique(read["task_id"], return_inverse=True)
     _, page = np.unique(read["page"], return_inverse=True)
@@ -160,13 +160,13 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
     for task, _, screen, _, sources, outputs in rows:
         most, of_all = read.get((task, screen), (0, 0))
         read[task, screen] = max(most, sum(sources)), of_all + sum(outputs)
-    found: list[tuple[int, int, int, int]] = []
+    screen_words: list[tuple[int, int, int, int]] = []
     for task, item, screen, by_segment, sources, outputs in rows:
         if task in tasks:
-            found.append((tasks[task], item, 0, sum(read[task, screen])))
+            screen_words.append((tasks[task], item, 0, sum(read[task, screen])))
             pairs = zip(sources, outputs, strict=True) if by_segment else ()
-            found += [(tasks[task], item, n, s + o) for n, (s, o) in enumerate(pairs, 1)]
-    columns = np.array(found, dtype=np.int64).reshape(-1, 4)
+            screen_words += [(tasks[task], item, n, s + o) for n, (s, o) in enumerate(pairs, 1)]
+    columns = np.array(screen_words, dtype=np.int64).reshape(-1, 4)
     task_, item_, segment_ = (columns[:, n].astype(np.int32) for n in range(3))
     return Screens(task_, item_, segment_, columns[:, 3].astype(np.float64))
 
@@ -188,15 +188,15 @@ def came_by(session: Session, campaign_id: int, version: int) -> datetime | None
         """SELECT v.at FROM versions v WHERE v.campaign_id = :campaign AND v.n = :version AND EXISTS (
                SELECT FROM activity a WHERE a.campaign_id = :campaign AND a.received_at <= v.at)"""
     )
-    found: datetime | None = session.execute(query, {"campaign": campaign_id, "version": version}).scalar()
-    return found
+    made_at: datetime | None = session.execute(query, {"campaign": campaign_id, "version": version}).scalar()
+    return made_at
 
 
 def places(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Where each judgment was made: judgment_id, rater_id, task_id, item, segment (0: of the item as a whole)."""
     with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        found = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
-    read = {name: column(found.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
+        packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
+    read = {name: column(packed_row.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
     return {name: values.astype(np.int64) for name, values in read.items()}
 
 
@@ -248,10 +248,10 @@ def entries(
 
 def dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
     """A dispute. Raises DisputeNotFound."""
-    found = entries(session, campaign_id, only=entry_id)
-    if not found or found[0].kind != "dispute":
+    matching = entries(session, campaign_id, only=entry_id)
+    if not matching or matching[0].kind != "dispute":
         raise DisputeNotFound
-    return found[0]
+    return matching[0]
 
 
 def add(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row:
@@ -262,5 +262,5 @@ def add(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row
 
 def open_disputes(session: Session, campaign_id: int, rater_id: int) -> int:
     """How many disputes of a rater nobody has answered."""
-    found = entries(session, campaign_id, rater_id=rater_id)
-    return sum(row.kind == "dispute" and row.answered is None for row in found)
+    rater_entries = entries(session, campaign_id, rater_id=rater_id)
+    return sum(row.kind == "dispute" and row.answered is None for row in rater_entries)

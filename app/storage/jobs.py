@@ -53,8 +53,8 @@ def held(session: Session, job_id: int) -> Row | None:
 
 def state(session: Session, job_id: int) -> str | None:
     """The state of a job; None where it has been deleted."""
-    found: str | None = session.execute(sa.select(jobs.c.state).where(jobs.c.id == job_id)).scalar()
-    return found
+    state_name: str | None = session.execute(sa.select(jobs.c.state).where(jobs.c.id == job_id)).scalar()
+    return state_name
 
 
 def of_campaign(

@@ -108,5 +108,5 @@ def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> li
     if not conditions:
         return None
     keys = {**values, "campaign": campaign_id, "most": LOOKED_AT + 1}
-    shown, found = session.execute(text(_FEW.format(conditions=conditions)), keys).one()
-    return list(found) if max(shown, len(found)) <= LOOKED_AT else None
+    shown, judgment_ids = session.execute(text(_FEW.format(conditions=conditions)), keys).one()
+    return list(judgment_ids) if max(shown, len(judgment_ids)) <= LOOKED_AT else None

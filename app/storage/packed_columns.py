@@ -31,9 +31,9 @@ def packed(alias: str, columns: Mapping[str, str], rows: str) -> str:
     return f"(SELECT {', '.join(sends)} FROM {rows}) {alias}"
 
 
-def column(found: bytes | None, kind: str) -> npt.NDArray[Any]:
+def column(content: bytes | None, kind: str) -> npt.NDArray[Any]:
     """A packed column as an array in the order of bytes of this machine; times as `micros` takes them."""
-    values = np.frombuffer(found or b"", dtype=_DTYPES[kind])
+    values = np.frombuffer(content or b"", dtype=_DTYPES[kind])
     return values.astype(values.dtype.newbyteorder("="))
 
 

@@ -110,13 +110,13 @@ def latest(session: Session, campaign_id: int) -> Row | None:
 def get(session: Session, campaign_id: int, version: int | None) -> Row:
     """A plan by its version, the latest where none is named. Raises PlanNotFound."""
     if version is None:
-        found = latest(session, campaign_id)
+        plan = latest(session, campaign_id)
     else:
         query = sa.select(plans).where(plans.c.campaign_id == campaign_id, plans.c.version == version)
-        found = session.execute(query).one_or_none()
-    if found is None:
+        plan = session.execute(query).one_or_none()
+    if plan is None:
         raise PlanNotFound
-    return found
+    return plan
 
 
 def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
@@ -250,8 +250,8 @@ def donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
             f"""SELECT text FROM (SELECT DISTINCT text FROM {table} WHERE campaign_id = :campaign AND text <> '') x
                 ORDER BY sha256(convert_to(text, 'UTF8')) LIMIT :most"""
         )
-        found = session.execute(query, {"campaign": campaign_id, "most": most}).scalars()
-        if texts := sorted(found):
+        candidates = session.execute(query, {"campaign": campaign_id, "most": most}).scalars()
+        if texts := sorted(candidates):
             return texts
     return []
 

@@ -40,10 +40,10 @@ def sources(session: Session, campaign_id: int) -> dict[Address, str]:
 
 def references(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
     """Reference translations by name, then by document key and position."""
-    found: dict[str, dict[Address, str]] = {}
+    by_name: dict[str, dict[Address, str]] = {}
     for row in walk(session, REFERENCES, {"campaign": campaign_id}):
-        found.setdefault(row.name, {})[row.key, row.position] = row.text
-    return found
+        by_name.setdefault(row.name, {})[row.key, row.position] = row.text
+    return by_name
 
 
 def labs(session: Session, campaign_id: int) -> dict[str, str | None]:

@@ -29,8 +29,8 @@ def seen(pid: int) -> Seen | None:
 
 def is_stopped(pid: int) -> bool:
     """Whether a signal has stopped it, so that it does nothing until another lets it go on."""
-    found = seen(pid)
-    return found is not None and found.state == STOPPED
+    status = seen(pid)
+    return status is not None and status.state == STOPPED
 
 
 class Stillness:
@@ -43,8 +43,8 @@ class Stillness:
 
     def look(self, seconds: float) -> None:
         """Look again, so many seconds after the last look."""
-        found = seen(self._pid)
-        self.stopped = self.stopped + seconds if found and found.state == STOPPED else 0.0
-        still = found is not None and found.ticks == self._ticks and found.state not in AT_WORK
+        status = seen(self._pid)
+        self.stopped = self.stopped + seconds if status and status.state == STOPPED else 0.0
+        still = status is not None and status.ticks == self._ticks and status.state not in AT_WORK
         self.idle = self.idle + seconds if still else 0.0
-        self._ticks = found.ticks if found else -1
+        self._ticks = status.ticks if status else -1

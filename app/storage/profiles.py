@@ -25,9 +25,9 @@ ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
 def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
     """The id of this profile in this campaign, created if need be; where it is there, nothing is written."""
     query = sa.select(profiles.c.id).where(profiles.c.campaign_id == campaign_id, profiles.c.digest == digest)
-    found = session.execute(query).scalar_one_or_none()
-    if found is not None:
-        return int(found)
+    stored_id = session.execute(query).scalar_one_or_none()
+    if stored_id is not None:
+        return int(stored_id)
     values = {"campaign_id": campaign_id, "name": name, "digest": digest, "weights": weights}
     session.execute(insert(profiles).values(values).on_conflict_do_nothing(index_elements=["campaign_id", "digest"]))
     return int(session.execute(query).scalar_one())

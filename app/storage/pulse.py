@@ -145,5 +145,5 @@ def _waiting(gen: PQGen[T], look: Callable[[], None]) -> Generator[Any, Any, T]:
                 look()
             wanted = gen.send(ready)
     except StopIteration as ended:
-        found: T = ended.value
-        return found
+        outcome: T = ended.value
+        return outcome

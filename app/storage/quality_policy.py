@@ -33,8 +33,8 @@ def pause(session: Session, campaign_id: int, rater_id: int) -> None:
 
 def settle_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
     """Give a handed-in task its completion code, unless it has one; the one that it has now."""
-    found = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
-    return None if found is None else str(found)
+    settled = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
+    return None if settled is None else str(settled)
 
 
 def holds_task(session: Session, campaign_id: int, rater_id: int) -> bool:

@@ -78,9 +78,9 @@ def enrolled(session: Session, campaign_id: int, key: str) -> int | None:
 
 def enrolled_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Which of these keys are raters who are enrolled and not erased."""
-    found = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
+    enrolled_raters = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & raters.c.key.in_(keys) & (enrolments.c.state != "erased")
-    return set(session.execute(found.where(here)).scalars())
+    return set(session.execute(enrolled_raters.where(here)).scalars())
 
 
 def page(

@@ -36,11 +36,11 @@ def checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, l
     """What an imported file says of the attention checks in these judgments, by rater."""
     rows = walk(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
-    found = defaultdict(list)
+    checks_by_rater = defaultdict(list)
     for row, counts in zip(rows, counted.tolist(), strict=True):
         if counts:
-            found[row.rater].append(row.said)
-    return dict(found)
+            checks_by_rater[row.rater].append(row.said)
+    return dict(checks_by_rater)
 
 
 def degraded(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[Seeded]:

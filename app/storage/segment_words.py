@@ -22,8 +22,8 @@ def segment_words(session: Session, campaign_id: int, labels: Labels) -> npt.NDA
     known = {(row.key, row.position): row.words for row in rows}
     document, position = labels.segment_document.tolist(), labels.segment_position.tolist()
     at = ((labels.documents[d], p) for d, p in zip(document, position, strict=True))
-    found = (known.get(one) for one in at)
-    return np.array([np.nan if words is None else words for words in found], dtype=np.float64)
+    counts = (known.get(one) for one in at)
+    return np.array([np.nan if words is None else words for words in counts], dtype=np.float64)
 
 
 HASHES = """

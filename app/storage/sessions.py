@@ -35,8 +35,8 @@ def find(session: Session, digest: bytes) -> token_queries.TokenRecord | None:
 def expiry(session: Session, digest: bytes) -> datetime | None:
     """When a session ends; None where there is none."""
     here = sessions.c.hash == digest
-    found: datetime | None = session.execute(sa.select(sessions.c.expires_at).where(here)).scalar()
-    return found
+    expires_at: datetime | None = session.execute(sa.select(sessions.c.expires_at).where(here)).scalar()
+    return expires_at
 
 
 def remove(session: Session, digest: bytes) -> None:

@@ -64,31 +64,33 @@ WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'a
 def documents(session: Session, campaign_id: int, labels: Labels) -> Documents:
     """What is known of each document of the labels."""
     rows = _by_key(session, DOCUMENTS, campaign_id)
-    found = [rows[key] for key in labels.documents]
+    document_rows = [rows[key] for key in labels.documents]
     return Documents(
-        domain=tuple(row.domain for row in found),
-        kind=tuple(row.kind for row in found),
-        segments=np.array([row.segments for row in found], dtype=np.int32),
-        words=np.array([row.words for row in found], dtype=np.int32),
+        domain=tuple(row.domain for row in document_rows),
+        kind=tuple(row.kind for row in document_rows),
+        segments=np.array([row.segments for row in document_rows], dtype=np.int32),
+        words=np.array([row.words for row in document_rows], dtype=np.int32),
     )
 
 
 def raters(session: Session, campaign_id: int, labels: Labels) -> Raters:
     """The person behind each rater of the labels, and what the campaign knows of the account."""
     rows = _by_key(session, RATERS, campaign_id)
-    found = [rows[key] for key in labels.raters]
-    return Raters(person=tuple(row.person for row in found), attributes=tuple(row.attributes for row in found))
+    rater_rows = [rows[key] for key in labels.raters]
+    return Raters(
+        person=tuple(row.person for row in rater_rows), attributes=tuple(row.attributes for row in rater_rows)
+    )
 
 
 def tasks(session: Session, campaign_id: int, labels: Labels) -> Tasks:
     """Rater, state and meta of each task of the labels."""
     rows = _by_key(session, TASKS, campaign_id)
     code = {key: i for i, key in enumerate(labels.raters)}
-    found = [rows[key] for key in labels.tasks]
+    task_rows = [rows[key] for key in labels.tasks]
     return Tasks(
-        rater=np.array([code.get(row.rater, -1) for row in found], dtype=np.int32),
-        state=tuple(row.state for row in found),
-        meta=tuple(row.meta for row in found),
+        rater=np.array([code.get(row.rater, -1) for row in task_rows], dtype=np.int32),
+        state=tuple(row.state for row in task_rows),
+        meta=tuple(row.meta for row in task_rows),
     )
 
 
@@ -141,8 +143,8 @@ def errors(
     """
     keys = {"campaign": campaign_id, "field": field}
     with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        found = cursor.execute(ERRORS, keys).fetchone() or {}
-    ids = column(found["id"], "int8")
+        columns = cursor.execute(ERRORS, keys).fetchone() or {}
+    ids = column(columns["id"], "int8")
     # Those of a judgment come together and as they were marked, but judgments in any order.
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
@@ -151,26 +153,26 @@ def errors(
     # A judgment of several systems is several rows.
     row = np.repeat(np.arange(judgment_ids.size), times)
     at = order[np.arange(row.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
-    return _errors(row, at, found, weigh)
+    return _errors(row, at, columns, weigh)
 
 
 def _errors(
     row: npt.NDArray[np.intp],
     at: npt.NDArray[np.intp],
-    found: Mapping[str, bytes | None],
+    columns: Mapping[str, bytes | None],
     weigh: Mapping[tuple[str, str | None], float],
 ) -> Errors:
     """Errors from their packed columns; at: where each stands in these."""
-    severity, severities = _coded(found["severity"], at)
-    category, marked = _coded(found["category"], at)
+    severity, severities = _coded(columns["severity"], at)
+    category, marked = _coded(columns["category"], at)
     kinds = [None if not kind else kind[1:] for kind in marked]
     weights = np.array([[weigh.get((name, kind), 0.0) for kind in kinds] for name in severities])
     none = int(None in kinds)  # it is the first of them, as the empty text
     return Errors(
         row=row.astype(np.int32),
-        side=column(found["side"], "bool")[at].astype(np.int8),
-        start=column(found["start"], "int4")[at].astype(np.int32),
-        end=column(found["end"], "int4")[at].astype(np.int32),
+        side=column(columns["side"], "bool")[at].astype(np.int8),
+        start=column(columns["start"], "int4")[at].astype(np.int32),
+        end=column(columns["end"], "int4")[at].astype(np.int32),
         severity=severity,
         category=category - none,
         weight=weights[severity, category] if at.size else np.empty(0),
@@ -179,12 +181,12 @@ def _errors(
     )
 
 
-def _coded(found: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+def _coded(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Packed texts at some places as codes of the sorted texts that stand there, and these."""
     # Each new text takes the next number; numbers become codes once all texts are known.
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
-    numbers = np.array([number[text] for text in (found or b"").split(b"\0")[:-1]], dtype=np.int32)[at]
+    numbers = np.array([number[text] for text in (content or b"").split(b"\0")[:-1]], dtype=np.int32)[at]
     texts = [text.decode() for text in number]
     there = sorted(np.unique(numbers).tolist(), key=texts.__getitem__)
     code = np.zeros(len(texts), dtype=np.int32)

@@ -123,8 +123,8 @@ def held_once(session: Session, campaign_id: int, task_id: int, rater_id: int) -
 def last_held_by(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
     """Who had the n-th lease of a task."""
     query = text("SELECT rater_id FROM leases WHERE campaign_id = :campaign AND task_id = :task AND n = :n")
-    found: int | None = session.execute(query, {"campaign": campaign_id, "task": task_id, "n": n}).scalar()
-    return found
+    rater_id: int | None = session.execute(query, {"campaign": campaign_id, "task": task_id, "n": n}).scalar()
+    return rater_id
 
 
 def hand_in(session: Session, campaign_id: int, task_id: int, *, rater_id: int, code: str | None) -> None:

@@ -109,9 +109,9 @@ def segments_of(session: Session, campaign_id: int, document_id: int) -> list[Ro
         .scalar_subquery()
     )
     columns = (segments.c.id, segments.c.position, segments.c.source, segments.c.meta)
-    found = sa.select(*columns, sa.func.coalesce(named, sa.text("'{}'::jsonb")).label("references"))
+    query = sa.select(*columns, sa.func.coalesce(named, sa.text("'{}'::jsonb")).label("references"))
     mine = (segments.c.campaign_id == campaign_id, segments.c.document_id == document_id)
-    return list(session.execute(found.where(*mine).order_by(segments.c.position)))
+    return list(session.execute(query.where(*mine).order_by(segments.c.position)))
 
 
 def replace_segments(
@@ -140,7 +140,7 @@ def replace_segments(
 def outputs_of(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
     """A system's outputs on a document, one row a segment in their order; text is None where there is no output."""
     spans = variants.c.spans.label("prefill")
-    found = (
+    query = (
         sa.select(
             *(segments.c.id.label("segment_id"), outputs.c.id, outputs.c.text, outputs.c.sha256, outputs.c.alignment),
             spans,
@@ -165,7 +165,7 @@ def outputs_of(session: Session, campaign_id: int, system_id: int, document_id: 
         )
     )
     mine = (segments.c.campaign_id == campaign_id, segments.c.document_id == document_id)
-    return list(session.execute(found.where(*mine).order_by(segments.c.position)))
+    return list(session.execute(query.where(*mine).order_by(segments.c.position)))
 
 
 def replace_outputs(

@@ -54,9 +54,9 @@ def page(
     wanted = meant(session, campaign_id, only)
     if wanted is None:
         return [], None
-    found = part(session, campaign_id, wanted, after=after, limit=limit)
-    keys = {"campaign": campaign_id, "profile": profile_id, "ids": found.ids}
-    return list(session.execute(text(_PAGE), keys)), found.reached
+    judgment_page = part(session, campaign_id, wanted, after=after, limit=limit)
+    keys = {"campaign": campaign_id, "profile": profile_id, "ids": judgment_page.ids}
+    return list(session.execute(text(_PAGE), keys)), judgment_page.reached
 
 
 def stream(session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]) -> Iterator[Row]:

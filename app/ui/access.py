@@ -30,10 +30,10 @@ def reader(request: Request, database: DatabaseDep) -> Caller:
 def rater_at_work(request: Request, database: DatabaseDep) -> ActingRater:
     """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
     caller = _caller(request, database, "rater")
-    found = raters.themselves(caller)
-    if found is None:
+    rater = raters.themselves(caller)
+    if rater is None:
         raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
-    return found
+    return rater
 
 
 def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:

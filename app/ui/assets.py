@@ -79,13 +79,13 @@ def modules(folder: str) -> tuple[str, ...]:
 @router.get("/assets/{given}/{name:path}")
 async def asset(given: str, name: str, request: Request) -> Response:
     """A static file. Only the present digest is served: what comes under another would be kept for good."""
-    found = assets().get(name)
-    if found is None or given != digest():
+    content = assets().get(name)
+    if content is None or given != digest():
         raise NotFound
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding"}
     if not _takes_gzip(request.headers.get("accept-encoding", "")):
-        return Response(found.content, media_type=found.media_type, headers=headers)
-    return Response(found.packed, media_type=found.media_type, headers={**headers, "Content-Encoding": "gzip"})
+        return Response(content.content, media_type=content.media_type, headers=headers)
+    return Response(content.packed, media_type=content.media_type, headers={**headers, "Content-Encoding": "gzip"})
 
 
 def _takes_gzip(header: str) -> bool:

@@ -47,8 +47,8 @@ def _wrapped(name: str, source: str, places: Mapping[str, str]) -> str:
 
 
 def _body(name: str, source: str, places: Mapping[str, str]) -> str:
-    def taken(found: re.Match[str]) -> str:
-        place, names = places[normpath(join(dirname(name), found[2]))], found[1]
+    def taken(match: re.Match[str]) -> str:
+        place, names = places[normpath(join(dirname(name), match[2]))], match[1]
         if names is None:
             return ""
         if names.startswith("*"):

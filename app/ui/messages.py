@@ -76,9 +76,9 @@ def preferred(header: str, offered: tuple[str, ...]) -> str | None:
         asked.append((-_weight(quality), n, tag.strip().lower()))
     plain = {one.lower(): one for one in offered}
     for weight, _, tag in sorted(asked):
-        found = plain.get(tag) or plain.get(tag.split("-")[0])
-        if weight < 0 and found is not None:
-            return found
+        language = plain.get(tag) or plain.get(tag.split("-")[0])
+        if weight < 0 and language is not None:
+            return language
     return None
 
 
@@ -99,7 +99,7 @@ class Words:
         entry = self.known.get(message, message.partition("|")[0])
         return _put(entry if isinstance(entry, str) else entry["other"], values)
 
-    def count(self, n: int, one: str, many: str, **values: object) -> str:
+    def count(self, n: int, singular: str, many: str, **values: object) -> str:
         """The message for a number of things, with the number in the place of `{n}`.
 
         It is named by its two English texts. A language with other forms has them under the second.
@@ -107,7 +107,7 @@ class Words:
         form = LANGUAGES[self.language].form(n)
         entry = self.known.get(many)
         if entry is None or isinstance(entry, str):
-            text = self.say(one if form == "one" else many)
+            text = self.say(singular if form == "one" else many)
         else:
             text = entry.get(form, entry["other"])
         return _put(text, {"n": self.figure(n), **values})
@@ -157,25 +157,25 @@ def words(language: str, page: str = ALL) -> Words:
 @cache
 def catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
     """The messages of a page in a language by their English text; none for English itself."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     if language != ENGLISH and language in NAMES:
         for place in _places(page):
             path = CATALOGUES / language / f"{place}.json"
             if path.exists():
-                found |= json.loads(path.read_text(encoding="utf-8"))
-    return MappingProxyType(found)
+                entries |= json.loads(path.read_text(encoding="utf-8"))
+    return MappingProxyType(entries)
 
 
 @cache
 def served() -> Mapping[str, tuple[str, str]]:
     """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
-    found = {}
+    files = {}
     for language in NAMES:
         folder = CATALOGUES / language
         for path in sorted(folder.rglob("*.json")):
             page = path.relative_to(folder).with_suffix("").as_posix()
-            found[_file(language, page)] = (language, page)
-    return found
+            files[_file(language, page)] = (language, page)
+    return files
 
 
 def file_of(language: str, page: str) -> str | None:

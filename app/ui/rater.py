@@ -32,8 +32,8 @@ def work(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Respons
 def how_to_judge(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The guidelines, and practice on worked examples."""
     texts = _texts(database, rater)
-    found = _shown(request, texts)
-    return _page(request, "guidelines", rater, database, {**found, "version": texts.version if texts else 0})
+    text = _shown(request, texts)
+    return _page(request, "guidelines", rater, database, {**text, "version": texts.version if texts else 0})
 
 
 @router.get("/consent")
@@ -103,5 +103,5 @@ def _shown(request: Request, texts: Texts | None) -> dict[str, object]:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
     wanted = (messages.language_of(request), request.headers.get("accept-language", ""))
-    found = next((code for one in wanted if (code := messages.preferred(one, offered))), offered[0])
-    return {"text": markdown.shown(texts.texts[found]), "text_language": found}
+    language = next((code for one in wanted if (code := messages.preferred(one, offered))), offered[0])
+    return {"text": markdown.shown(texts.texts[language]), "text_language": language}

@@ -15,11 +15,11 @@ from app.reports.source.campaign import CampaignView, options_of, protocol_of
 def forms(campaign: CampaignView) -> str:
     """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = protocol_of(campaign), options_of(campaign)
-    found = (
+    widgets = (
         rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
         for level in levels_asked(protocol, options)
     )
-    return json.dumps([_told(form) for form in found])
+    return json.dumps([_told(form) for form in widgets])
 
 
 def _told(form: RaterForm) -> dict[str, Any]:

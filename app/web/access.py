@@ -177,8 +177,8 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
 def _cookie(request: Request, who: Who | None) -> str | None:
     if who is not None:
         return session_cookie(request, who)
-    found = either_cookie(request)
-    return found[1] if found else None
+    cookie = either_cookie(request)
+    return cookie[1] if cookie else None
 
 
 Public = Annotated[None, Depends(Anyone())]

@@ -58,13 +58,13 @@ class _Known(Generic[T]):
         self._of: OrderedDict[str, T] = OrderedDict()
 
     def of(self, address: str) -> T:
-        found = self._of.get(address)
-        if found is None:
-            found = self._of[address] = self._make()
+        counter = self._of.get(address)
+        if counter is None:
+            counter = self._of[address] = self._make()
         self._of.move_to_end(address)
         while len(self._of) > MOST_ADDRESSES:
             self._of.popitem(last=False)
-        return found
+        return counter
 
 
 @dataclass(slots=True)
@@ -121,19 +121,19 @@ class Failures:
 
     def note(self, address: str, secret: bytes) -> int:
         """Count one; how many there are now. secret: a digest of what was tried."""
-        found = self._within(address)
-        found.setdefault(secret, self._clock())
-        return len(found)
+        failures = self._within(address)
+        failures.setdefault(secret, self._clock())
+        return len(failures)
 
     def wait(self, address: str) -> int:
         """0 where another may be tried, else the seconds after which it may."""
-        found = self._within(address)
-        if len(found) < self._most:
+        failures = self._within(address)
+        if len(failures) < self._most:
             return 0
-        return max(1, math.ceil(next(iter(found.values())) + self._window - self._clock()))
+        return max(1, math.ceil(next(iter(failures.values())) + self._window - self._clock()))
 
     def _within(self, address: str) -> OrderedDict[bytes, float]:
-        found, now = self._of.of(address), self._clock()
-        while found and (next(iter(found.values())) + self._window <= now or len(found) > self._most):
-            found.popitem(last=False)
-        return found
+        failures, now = self._of.of(address), self._clock()
+        while failures and (next(iter(failures.values())) + self._window <= now or len(failures) > self._most):
+            failures.popitem(last=False)
+        return failures

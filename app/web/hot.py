@@ -37,8 +37,8 @@ class Acquaintances:
 
     def find(self, key: Key) -> ActingRater | None:
         """Who this is, if that was found out lately."""
-        found = self._known.get(key)
-        return found[1] if found is not None and time.monotonic() - found[0] < FOR else None
+        entry = self._known.get(key)
+        return entry[1] if entry is not None and time.monotonic() - entry[0] < FOR else None
 
     def keep(self, key: Key, rater: ActingRater) -> None:
         """Remember somebody in place of the oldest."""

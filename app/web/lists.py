@@ -72,11 +72,11 @@ class Page(BaseModel, Generic[T]):
     next: str | None = Field(description="Cursor of the next page; null on the last.")
 
 
-def page_of(found: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
+def page_of(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
     """A page from one item more than fits, which tells whether there is another page.
 
     reached: the key after which to go on, for a page that is not full though there may be more.
     """
-    shown = list(found[:limit])
-    last = key(shown[-1]) if len(found) > limit else reached
+    shown = list(rows[:limit])
+    last = key(shown[-1]) if len(rows) > limit else reached
     return Page[T](items=shown, next=None if last is None else sealed(last))

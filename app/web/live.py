@@ -122,9 +122,9 @@ class Live:
         try:
             known = shared.seen
             self.looks += 1
-            found = await self.thread(lambda: look(known.tag if known is not None else None))
-            if isinstance(found, Seen):
-                shared.seen = found
+            change = await self.thread(lambda: look(known.tag if known is not None else None))
+            if isinstance(change, Seen):
+                shared.seen = change
             shared.looked = time.monotonic()
             assert shared.seen is not None  # noqa: S101  (the first look knows no tag)
             return shared.seen

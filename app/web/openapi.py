@@ -121,8 +121,8 @@ def document(app: FastAPI) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _build(version: str, found: Routes) -> dict[str, Any]:
-    routes = list(found.routes)
+def _build(version: str, route_index: Routes) -> dict[str, Any]:
+    routes = list(route_index.routes)
     document = get_openapi(
         title="Plumbline",
         version=version,
@@ -156,8 +156,8 @@ def _close(part: object) -> None:
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     if isinstance(part, dict) and "patternProperties" in part:
         part.setdefault("additionalProperties", False)
-    for one in inner:
-        _close(one)
+    for child in inner:
+        _close(child)
 
 
 def dependencies(dependant: Dependant) -> Iterator[Any]:
@@ -175,8 +175,8 @@ def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
     _, made = models_json_schema(
         [(model, "validation") for model in wanted], ref_template="#/components/schemas/{model}"
     )
-    found: dict[str, Any] = made["$defs"]
-    return found
+    schemas: dict[str, Any] = made["$defs"]
+    return schemas
 
 
 def _complete(operation: dict[str, Any], route: APIRoute) -> None:
@@ -215,19 +215,19 @@ def _body(call: Any) -> dict[str, Any] | None:
 
 def _problems(calls: list[Any], route: APIRoute) -> set[int]:
     """What can go wrong, by what a handler depends on."""
-    found = {400, 422}
+    statuses = {400, 422}
     for call in calls:
         if isinstance(call, Needs | NeedsRater):
-            found |= {401, 403, 503} | ({404} if route.param_convertors else set())
+            statuses |= {401, 403, 503} | ({404} if route.param_convertors else set())
         elif _body(call) is not None:
-            found |= {408, 413, 415, 507}
+            statuses |= {408, 413, 415, 507}
         elif call is get_if_match:
-            found |= {409, 412, 428}
+            statuses |= {409, 412, 428}
         elif call is get_once:
-            found |= {409, 507}
+            statuses |= {409, 507}
         elif call in (get_database, get_session):
-            found |= {503}
-    return found
+            statuses |= {503}
+    return statuses
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

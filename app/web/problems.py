@@ -169,13 +169,13 @@ def _unhandled(request: Request, error: Exception, *, page: Shown) -> Response: 
 def allowed_methods(request: Request) -> list[str]:
     """What the address knows, over all routes; the framework names those of one route only."""
     path = request.scope["path"]
-    found: set[str] = set()
+    methods: set[str] = set()
     for context in iter_route_contexts(request.app.routes):
         if context.path_regex.match(path):
-            found |= context.methods or set()
-    if "GET" in found:
-        found.add("HEAD")  # as `app.web.head` answers it
-    return sorted(found)
+            methods |= context.methods or set()
+    if "GET" in methods:
+        methods.add("HEAD")  # as `app.web.head` answers it
+    return sorted(methods)
 
 
 def _kebab(kind: type[AppError]) -> str:

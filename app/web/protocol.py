@@ -34,23 +34,23 @@ class Idle:
         self._n = 0
         self._of: dict[str, OrderedDict[BoundedProtocol, None]] = {}
 
-    def add(self, one: BoundedProtocol, address: str) -> None:
+    def add(self, connection: BoundedProtocol, address: str) -> None:
         """One more; the oldest of the address that has most is given up where there are too many."""
         own = self._of.setdefault(address, OrderedDict())
-        self._n += one not in own
-        own[one] = None
+        self._n += connection not in own
+        own[connection] = None
         while self._n > self.most:
             most = max(self._of, key=lambda name: len(self._of[name]))
             oldest = next(iter(self._of[most]))
             self.remove(oldest)
             oldest.give_up()
 
-    def remove(self, one: BoundedProtocol) -> None:
+    def remove(self, connection: BoundedProtocol) -> None:
         """A request is under way on it, or it has ended."""
-        address = one.client[0] if one.client else ""
+        address = connection.client[0] if connection.client else ""
         own = self._of.get(address)
-        if own is not None and one in own:
-            del own[one]
+        if own is not None and connection in own:
+            del own[connection]
             self._n -= 1
             if not own:
                 del self._of[address]

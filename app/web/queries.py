@@ -89,9 +89,9 @@ def declared(route: BaseRoute, method: str) -> Mapping[str, bool]:
 
 
 @lru_cache(maxsize=1024)
-def _described(found: Routes) -> Mapping[str, Mapping[str, bool]]:
+def _described(routes: Routes) -> Mapping[str, Mapping[str, bool]]:
     """The same of one route, by method in small letters, as the document of that route alone says it."""
-    (route,) = found.routes
+    (route,) = routes.routes
     document = get_openapi(title="", version="", routes=[route])
     return {
         method: {p["name"]: _is_list(p["schema"]) for p in operation.get("parameters", ()) if p["in"] == "query"}

@@ -64,9 +64,9 @@ def _refuse_costly(text: str) -> None:
     if text.count("[") + text.count("{") <= DEEPEST:
         return
     depth = objects = 0
-    for found in _TEXT_OR_BRACKET.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        objects += found[0] == "{"
+    for match in _TEXT_OR_BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        objects += match[0] == "{"
         if depth > DEEPEST:
             raise NotStrict(f"nested deeper than {DEEPEST}")
         if objects > MOST_OBJECTS:
@@ -74,14 +74,14 @@ def _refuse_costly(text: str) -> None:
 
 
 def _object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     if len(pairs) > MOST_NAMES:
         raise NotStrict(f"an object has more than {MOST_NAMES} names")
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise NotStrict("an object has the same key twice")
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def _int(digits: str) -> int:

@@ -59,24 +59,7 @@ LEFT: dict[str, dict[str, int]] = {
         "ui": 8,
         "web": 11,
     },
-    "vague": {
-        "api": 51,
-        "cli": 53,
-        "client": 2,
-        "config": 1,
-        "conformance": 6,
-        "demo": 2,
-        "design": 30,
-        "domain": 3,
-        "protocols": 6,
-        "reports": 320,
-        "services": 165,
-        "simulation": 3,
-        "stats": 206,
-        "storage": 64,
-        "ui": 32,
-        "web": 18,
-    },
+    "vague": {"design": 1, "reports": 320, "stats": 43, "storage": 2},
 }
 
 

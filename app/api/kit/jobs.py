@@ -130,8 +130,8 @@ def wait_of(prefer: str) -> int:
     >>> wait_of(""), wait_of("respond-async, wait=12"), wait_of("wait=900")
     (5, 12, 30)
     """
-    found = _WAIT.search(prefer)
-    return min(int(found[1]), LONGEST_WAIT) if found else WAIT
+    match = _WAIT.search(prefer)
+    return min(int(match[1]), LONGEST_WAIT) if match else WAIT
 
 
 async def ready(
@@ -143,20 +143,20 @@ async def ready(
     failed for.
     """
     until = time.monotonic() + wait_of(prefer)
-    found = await to_thread.run_sync(ask)
-    if not isinstance(found, JobView) or not _let_wait(request):
-        return found
+    answer = await to_thread.run_sync(ask)
+    if not isinstance(answer, JobView) or not _let_wait(request):
+        return answer
     leave_place(request.scope)
     stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()
     pause = FIRST_LOOK
     try:
-        while not found.ended and time.monotonic() + pause < until and not stopping.is_set():
+        while not answer.ended and time.monotonic() + pause < until and not stopping.is_set():
             await asyncio.sleep(pause)
             pause = min(1.5 * pause, LAST_LOOK)
-            found = await to_thread.run_sync(partial(_seen, database, found.job))
+            answer = await to_thread.run_sync(partial(_seen, database, answer.job))
     finally:
         request.app.state.waiting -= 1
-    return await to_thread.run_sync(partial(_made, database, found)) if found.ended else found
+    return await to_thread.run_sync(partial(_made, database, answer)) if answer.ended else answer
 
 
 def _let_wait(request: Request) -> bool:

@@ -51,9 +51,9 @@ class ComparedIn(Input):
 ON_SCREEN, ON_ITEM = "of_screen", "of_item"
 
 
-def _kind_of(one: object) -> str:
+def _kind_of(widget: object) -> str:
     """Which of the two an answer is: it names a screen, or an item."""
-    return ON_SCREEN if isinstance(one, ComparedIn) or (isinstance(one, dict) and "screen" in one) else ON_ITEM
+    return ON_SCREEN if isinstance(widget, ComparedIn) or (isinstance(widget, dict) and "screen" in widget) else ON_ITEM
 
 
 OneOfMany = Annotated[

@@ -186,10 +186,10 @@ class LeaseOut(BaseModel):
     retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
 
     @classmethod
-    def of(cls, found: Leased) -> LeaseOut:
+    def of(cls, leased: Leased) -> LeaseOut:
         """From what the service found."""
-        task = TaskOut.of(found.task) if found.task is not None else None
-        return cls(task=task, why=found.why, retry_after=found.retry_after)
+        task = TaskOut.of(leased.task) if leased.task is not None else None
+        return cls(task=task, why=leased.why, retry_after=leased.retry_after)
 
 
 class ReceiptOut(BaseModel):

@@ -105,8 +105,8 @@ async def work(
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
-            one = _Rater(Mind.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody)
-            group.create_task(one.work(room))
+            simulated = _Rater(Mind.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody)
+            group.create_task(simulated.work(room))
     tally.took = time.monotonic() - began
     return tally
 
@@ -269,9 +269,9 @@ def _told(answer: httpx.Response) -> str:
 
 def first_error(group: BaseExceptionGroup[BaseException]) -> AppError:
     """What a group of raters ended on, as one error of ours; anything else is raised as it is."""
-    found = group.exceptions[0]
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    if isinstance(found, AppError):
-        return found
-    raise found
+    error = group.exceptions[0]
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, AppError):
+        return error
+    raise error

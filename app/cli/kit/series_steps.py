@@ -28,8 +28,8 @@ class RemoteDesk:
 
     def campaign(self, key: str) -> Known | None:
         """A campaign, None where there is none."""
-        found = self._there(_path(key))
-        return None if found is None else Known(found["state"], found)
+        stored = self._there(_path(key))
+        return None if stored is None else Known(stored["state"], stored)
 
     def create(self, series: str, wanted: CampaignOf) -> None:
         """Make a campaign."""
@@ -67,8 +67,8 @@ class RemoteDesk:
 
     def plan(self, campaign: str) -> Frozen | None:
         """The plan in force."""
-        found = self._there(f"{_path(campaign)}/plan")
-        return None if found is None else _short(found)
+        stored = self._there(f"{_path(campaign)}/plan")
+        return None if stored is None else _short(stored)
 
     def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
         """Compile a design and freeze it, or only look at it."""
@@ -94,8 +94,8 @@ class RemoteDesk:
 
     def progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
-        found: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
-        return found
+        progress_now: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
+        return progress_now
 
     def _there(self, path: str) -> Any:
         """What is at an address, None where there is nothing."""
@@ -111,5 +111,5 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}"
 
 
-def _short(found: Mapping[str, Any]) -> Frozen:
-    return Frozen(found["version"], found["hash"], found["seed"])
+def _short(stored_plan: Mapping[str, Any]) -> Frozen:
+    return Frozen(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])

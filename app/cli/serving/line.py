@@ -53,11 +53,11 @@ class Kept:
 
     def heard(self) -> bool:
         """Whether a sign of life has come since the last question."""
-        found = False
+        alive = False
         with suppress(OSError):
             while self._ours.recv(4096):
-                found = True
-        return found
+                alive = True
+        return alive
 
     def tell(self, parts: Told) -> None:
         """Say how all parts are; who does not listen misses it."""

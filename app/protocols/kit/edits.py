@@ -43,10 +43,10 @@ def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
     >>> ter("d e f g h a b c", "a b c d e f g h")
     Edits(edits=1, length=8)
     """
-    one, other = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
-    if max(len(one), len(other)) > LONGEST_SHIFTED:
-        return Edits(distance(one, other), len(other))
-    return Edits(counted.operations(one, other).edits, len(other))
+    tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
+    if max(len(tokens), len(edited_tokens)) > LONGEST_SHIFTED:
+        return Edits(distance(tokens, edited_tokens), len(edited_tokens))
+    return Edits(counted.operations(tokens, edited_tokens).edits, len(edited_tokens))
 
 
 def chrf(text: str, post_edit: str) -> float:

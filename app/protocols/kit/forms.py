@@ -92,14 +92,14 @@ def rater_form(
 
     Raises NotAsked, naming what is, and Invalid where the protocol has no such basis.
     """
-    found = widgets_of(protocol, options, level)
-    if not found:
+    widgets = widgets_of(protocol, options, level)
+    if not widgets:
         raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(levels_asked(protocol, options))}")
     seen = visible(protocol, basis)
     said = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,
-        widgets=tuple(_without_source(widget) if not seen.source else widget for widget in found),
+        widgets=tuple(_without_source(widget) if not seen.source else widget for widget in widgets),
         rubric=rubric_of(protocol, options),
         labels=labels(protocol, basis, n_references=n_references),
         instructions=(protocol.instructions, *(sentence for sentence in said if sentence)),

@@ -23,8 +23,8 @@ Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
 
 def faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
     """Every field of an error that does not fit the texts, and why."""
-    found = ((i, _fault(span, shown)) for i, span in enumerate(errors))
-    return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in found if fault)
+    by_error = ((i, _fault(span, shown)) for i, span in enumerate(errors))
+    return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in by_error if fault)
 
 
 def summary(places: Sequence[Place]) -> str:
@@ -60,9 +60,9 @@ def score_or_weight(errors: Sequence[Span], score: float, options: Options) -> S
 
 def weighed(errors: Sequence[Span], options: Options) -> Scored:
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    found = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
-    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in found if not matched)
-    return Scored(penalty(value for _, value, _ in found), len(errors), unmatched)
+    weights = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
+    unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in weights if not matched)
+    return Scored(penalty(value for _, value, _ in weights), len(errors), unmatched)
 
 
 def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:

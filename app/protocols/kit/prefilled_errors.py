@@ -63,12 +63,12 @@ def audit_stored(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
     what was changed of one cannot be told from what was taken out and added.
     """
     shown, marks = with_ids(stored), marks_in(payload)
-    found, named = audit_prefill(shown, payload), {span.prefill for span in marks}
+    audit, named = audit_prefill(shown, payload), {span.prefill for span in marks}
     nameless = Counter(
         _said(now) for was, now in zip(stored, shown, strict=True) if not was.prefill and now.prefill not in named
     )
     same = (nameless & Counter(_said(span) for span in marks if not span.prefill)).total()
-    return PrefillAudit(found.kept + same, found.changed, found.removed - same, found.added - same)
+    return PrefillAudit(audit.kept + same, audit.changed, audit.removed - same, audit.added - same)
 
 
 def marks_in(payload: Payload) -> tuple[Span, ...]:

@@ -75,7 +75,7 @@ def propose(
         raise Invalid("a set needs a campaign and at least one pair a stratum")
     parts = [parted(session, snapshot(session, key, None), ScoredAsked()) for key in campaigns]
     scale = _scale_of(parts)
-    found: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
+    by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
     lost = 0
     for given in parts:
         texts = pair_texts(session, given.found.about.campaign_id, reference=reference)
@@ -83,17 +83,17 @@ def propose(
         for chosen in choose(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
-            found[chosen.stratum] += held
-    return _proposal(parts[0].found.about.campaign.protocol, found, per_stratum, lost)
+            by_stratum[chosen.stratum] += held
+    return _proposal(parts[0].found.about.campaign.protocol, by_stratum, per_stratum, lost)
 
 
 def _scale_of(parts: Sequence[Parted]) -> Scale:
     """The scale of all campaigns."""
     first = parts[0]
-    for one in parts:
-        same = one.found.about.campaign.protocol == first.found.about.campaign.protocol
-        if not same or one.found.scale != first.found.scale:
-            raise NotOneScale(f"{one.key} differs from {first.key}")
+    for part in parts:
+        same = part.found.about.campaign.protocol == first.found.about.campaign.protocol
+        if not same or part.found.scale != first.found.scale:
+            raise NotOneScale(f"{part.key} differs from {first.key}")
     if first.found.scale is None:
         what = f"the scores of {first.key} have no bounds to make strata of"
         raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
@@ -115,17 +115,19 @@ def _candidates(
             yield Candidate(pair, float(spread[u]), int(counts[u]))
 
 
-def _proposal(protocol: str, found: dict[str, list[Candidate]], per_stratum: int, lost: int) -> Proposal:
+def _proposal(protocol: str, by_stratum: dict[str, list[Candidate]], per_stratum: int, lost: int) -> Proposal:
     taken: list[Pair] = []
     strata: list[Stratum] = []
     seen: set[tuple[str, str]] = set()
-    for name, candidates in found.items():
+    for name, candidates in by_stratum.items():
         chosen: list[Candidate] = []
-        for one in sorted(candidates, key=lambda c: (round(c.spread, 10), -c.n_ratings, c.pair.text1, c.pair.text2)):
-            texts = (one.pair.text1.strip(), one.pair.text2.strip())
+        for candidate in sorted(
+            candidates, key=lambda c: (round(c.spread, 10), -c.n_ratings, c.pair.text1, c.pair.text2)
+        ):
+            texts = (candidate.pair.text1.strip(), candidate.pair.text2.strip())
             if len(chosen) < per_stratum and texts not in seen:
                 seen.add(texts)
-                chosen.append(one)
+                chosen.append(candidate)
         taken += [one.pair for one in chosen]
         largest = max((one.spread for one in chosen), default=None)
         strata.append(Stratum(name, len(chosen), len(candidates), largest))

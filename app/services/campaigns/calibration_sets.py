@@ -116,17 +116,17 @@ def take_in(session: Session, campaign: str, key: str, version: int | None, *, a
     Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, TakenIn for another version than it has.
     """
     row = campaigns.get(session, campaign, lock=True)
-    view, found = campaign_view(session, campaign), get(session, key, version)
+    view, chosen = campaign_view(session, campaign), get(session, key, version)
     if row.state not in {"draft", "planned"}:
         raise TooLate(f"it is {row.state}")
-    if found.protocol != view.protocol:
-        raise JudgesOtherwise(f"{found.protocol}, and the campaign judges by {view.protocol}")
-    origin, first = f"{key}@{found.version}", test_sets.document(session, row.id, document_key(key, 1))
+    if chosen.protocol != view.protocol:
+        raise JudgesOtherwise(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
+    origin, first = f"{key}@{chosen.version}", test_sets.document(session, row.id, document_key(key, 1))
     if first is not None:
         if first.origin != origin:
             raise TakenIn(f"it has {first.origin}")
-        return found
-    stored.freeze(session, stored.get(session, key, found.version).id)
+        return chosen
+    stored.freeze(session, stored.get(session, key, chosen.version).id)
     values: dict[str, object] = {
         "name": f"calibration set {key}",
         "kind": "human",
@@ -135,12 +135,12 @@ def take_in(session: Session, campaign: str, key: str, version: int | None, *, a
         "state": "withdrawn",
     }
     system_id = test_sets.put(session, systems, row.id, key, values)
-    for n, pair in enumerate(found.pairs, 1):
+    for n, pair in enumerate(chosen.pairs, 1):
         _add_document(session, row.id, system_id, document_key(key, n), origin, pair)
     campaigns.next_version(session, row.id, actor=actor, what="calibration set")
-    what = {"set": key, "version": found.version, "pairs": len(found.pairs)}
+    what = {"set": key, "version": chosen.version, "pairs": len(chosen.pairs)}
     audit.record(session, row.id, actor=actor, action="calibration set taken in", what=what)
-    return get(session, key, found.version)
+    return get(session, key, chosen.version)
 
 
 def document_key(key: str, n: int) -> str:
@@ -178,9 +178,9 @@ def _read(session: Session, row: stored.Row) -> CalibrationSet:
     return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)
 
 
-def strata(found: CalibrationSet) -> Mapping[str, int]:
+def strata(chosen: CalibrationSet) -> Mapping[str, int]:
     """Pairs by stratum."""
     counts: dict[str, int] = {}
-    for pair in found.pairs:
+    for pair in chosen.pairs:
         counts[pair.stratum or "none"] = counts.get(pair.stratum or "none", 0) + 1
     return counts

@@ -84,8 +84,8 @@ def page(
     where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
     the key.
     """
-    found = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
-    return [campaign_of(row) for row in found]
+    rows = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
+    return [campaign_of(row) for row in rows]
 
 
 def page_closed_last(
@@ -96,8 +96,8 @@ def page_closed_last(
     Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
     One that is opened again meanwhile may be missed, where its place among the others is read already.
     """
-    found = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
-    return [campaign_of(row) for row in found]
+    rows = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
+    return [campaign_of(row) for row in rows]
 
 
 def _id_of(session: Session, key: str | None) -> int | None:

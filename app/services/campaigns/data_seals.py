@@ -40,13 +40,13 @@ def seal_all(session: Session, *, actor: str) -> list[str]:
 
     A release before this one leaves versions without a seal while it still serves.
     """
-    found = []
+    results = []
     for campaign in seals.campaigns(session):
         if campaign.sealed >= campaign.data_version:
             continue
         if catch_up(session, campaign.id, first=campaign.sealed + 1, actor=actor):
-            found.append(str(campaign.key))
-    return found
+            results.append(str(campaign.key))
+    return results
 
 
 def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
@@ -61,12 +61,12 @@ def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> b
 
 def purged(session: Session, campaign_id: int) -> seals.Purged:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
-    found = seals.Purged()
+    rows = seals.Purged()
     for what in log.of_action(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
             kind, number = row.split()[:2]
-            found.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
-    return found
+            rows.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
+    return rows
 
 
 def _faults(rows: Iterable[seals.Row], versions: int) -> Iterator[str]:

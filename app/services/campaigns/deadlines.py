@@ -25,7 +25,7 @@ def deadline_of(settings: Mapping[str, object]) -> datetime | None:
     """
     value = settings.get(NAME)
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return None if found is None or found.tzinfo is None else found.astimezone(UTC)
+        deadline = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return None if deadline is None or deadline.tzinfo is None else deadline.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -120,9 +120,9 @@ def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) ->
     Raises NotFound.
     """
     row = campaigns.get(session, campaign, lock=True)
-    found = get(session, campaign, n)
-    if found.lifted_version is None:
-        what = f"exclusion of a {found.exclusion.what} lifted"
+    exclusion = get(session, campaign, n)
+    if exclusion.lifted_version is None:
+        what = f"exclusion of a {exclusion.exclusion.what} lifted"
         version = campaigns.next_version(session, row.id, actor=actor, what=what)
         exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
         done = {"exclusion": n, "data_version": version}

@@ -35,6 +35,6 @@ def tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
 
 def _head(path: str, size: int) -> bytes:
     """What stands before a file: no owner, no time."""
-    found = tarfile.TarInfo(path)
-    found.size, found.mode = size, 0o644
-    return found.tobuf(tarfile.PAX_FORMAT, "utf-8")
+    head = tarfile.TarInfo(path)
+    head.size, head.mode = size, 0o644
+    return head.tobuf(tarfile.PAX_FORMAT, "utf-8")

@@ -85,11 +85,11 @@ class _Found:
     @property
     def texts(self) -> dict[Address, JudgmentRow]:
         """Output by output, of the first back-translator by key."""
-        found: dict[Address, JudgmentRow] = {}
+        latest: dict[Address, JudgmentRow] = {}
         for (address, _), row in sorted(self.answers.items()):
             if (row.task, row.item, row.position, row.rater) not in self.voided:
-                found.setdefault(address, row)
-        return found
+                latest.setdefault(address, row)
+        return latest
 
 
 def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, actor: str) -> Passed:
@@ -105,15 +105,15 @@ def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, 
     target_id, view, other = campaigns.get(session, target, lock=True).id, get(session, campaign), get(session, target)
     _check(view, other)
     left: Counter[str] = Counter()
-    found = _gather(exports.records(session, campaign), rater, left)
-    wanted = _fitting(session, target_id, found, left)
+    gathered = _gather(exports.records(session, campaign), rater, left)
+    wanted = _fitting(session, target_id, gathered, left)
     written = {address: _written(view, row) for address, row in wanted.items()}
     before = stored.stored_outputs(session, target_id)
     known = dict(test_sets.outline(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
     stored.forget_outputs(session, target_id, changed)
-    records = _records(found, {a: said for a, said in written.items() if a not in same}, known)
+    records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = take_in(Intake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog())
     after = stored.stored_outputs(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]
@@ -146,22 +146,22 @@ def _check(view: CampaignView, other: CampaignView) -> None:
 
 
 def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) -> _Found:
-    found = _Found()
+    gathered = _Found()
     for record in records:
         if isinstance(record, SystemRow):
-            found.systems[record.key] = record
+            gathered.systems[record.key] = record
         elif isinstance(record, DocumentRow):
-            found.documents[record.key] = record
+            gathered.documents[record.key] = record
         elif isinstance(record, SegmentRow):
-            found.segments.setdefault(record.document, []).append(record)
+            gathered.segments.setdefault(record.document, []).append(record)
         elif isinstance(record, VoidRow):
-            found.voided.add((record.task, record.item, record.position, record.rater))
+            gathered.voided.add((record.task, record.item, record.position, record.rater))
         elif isinstance(record, JudgmentRow):
-            _take(found, record, rater, left)
-    return found
+            _take(gathered, record, rater, left)
+    return gathered
 
 
-def _take(found: _Found, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
+def _take(gathered: _Found, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
     """Note an answer; later revisions come later."""
     if row.position is None or row.role not in RANKED or not row.accepted:
         left["not a rating of a segment"] += 1
@@ -170,14 +170,14 @@ def _take(found: _Found, row: JudgmentRow, rater: str | None, left: Counter[str]
         left["another rater's"] += 1
         return
     for system in row.systems:
-        found.answers[(system, row.document, row.position), row.rater] = row
+        gathered.answers[(system, row.document, row.position), row.rater] = row
 
 
-def _fitting(session: Session, target_id: int, found: _Found, left: Counter[str]) -> dict[Address, JudgmentRow]:
+def _fitting(session: Session, target_id: int, gathered: _Found, left: Counter[str]) -> dict[Address, JudgmentRow]:
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
     known, shown = dict(test_sets.outline(session, target_id)), stored.shown(session, target_id)
-    texts = found.texts
-    left["voided, or by another back-translator"] += len(found.answers) - len(texts)
+    texts = gathered.texts
+    left["voided, or by another back-translator"] += len(gathered.answers) - len(texts)
     fitting = {}
     for (system, document, position), row in texts.items():
         if document in known and position > known[document]:
@@ -197,17 +197,17 @@ def _written(view: CampaignView, row: JudgmentRow) -> str:
     return text.strip()
 
 
-def _records(found: _Found, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
+def _records(gathered: _Found, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
     """Systems, documents that are not there with their sources as references, and outputs."""
     for system in sorted({system for system, _, _ in texts}):
-        yield found.systems[system]
+        yield gathered.systems[system]
     for document in sorted({document for _, document, _ in texts} - known.keys()):
-        yield found.documents[document]
-        for segment in found.segments[document]:
+        yield gathered.documents[document]
+        for segment in gathered.segments[document]:
             references = None if segment.source is None else {REFERENCE: segment.source}
             yield SegmentRow(segment.at, document, segment.position, None, references)
     for (system, document, position), text in sorted(texts.items()):
-        yield OutputRow(found.systems[system].at, system, document, position, text)
+        yield OutputRow(gathered.systems[system].at, system, document, position, text)
 
 
 def _origin(campaign: str, row: JudgmentRow) -> dict[str, object]:

@@ -93,8 +93,8 @@ def _begun(database: Database, campaign: str) -> _Making:
     return _Making(database, campaign, view.data_version, view.protocol)
 
 
-def _summed(making: _Making, found: Iterator[File]) -> Iterator[File]:
-    for path, chunks in found:
+def _summed(making: _Making, content: Iterator[File]) -> Iterator[File]:
+    for path, chunks in content:
         yield path, _hashed(making.sums, path, chunks)
     yield SUMS, (f"{digest}  {path}\n".encode() for path, digest in sorted(making.sums.items()))
 
@@ -143,8 +143,8 @@ def _recipes(making: _Making) -> Sequence[Recipe]:
         stands = registered(session, about.campaign_id, about.version)
         own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
-    found = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
-    return [applied(recipe, stands) for recipe in found.values()]
+    by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
+    return [applied(recipe, stands) for recipe in by_name.values()]
 
 
 def _papers(making: _Making) -> Iterator[File]:
@@ -173,16 +173,16 @@ def _data(making: _Making) -> Iterator[File]:
 
 
 def _in_format(making: _Making, name: str, contents: Contents) -> Iterator[File]:
-    found = formats.get(name)
-    if found.judged_by and making.protocol not in found.judged_by:
+    format_ = formats.get(name)
+    if format_.judged_by and making.protocol not in format_.judged_by:
         return
-    if found.write_tree is not None:
+    if format_.write_tree is not None:
         lost = Counter[str]()
-        for path, chunks in found.write_tree(contents, lost):
+        for path, chunks in format_.write_tree(contents, lost):
             yield f"{name}/{path}", chunks
         making.left_out[f"{name}/"] = dict(sorted(lost.items()))
-    elif found.write is not None:
-        write = found.write
+    elif format_.write is not None:
+        write = format_.write
         yield f"{name}.tsv", _counting(making, f"{name}.tsv", lambda lost: write(contents.records(), lost))
 
 
@@ -194,8 +194,8 @@ def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterat
 
 def _contents(session: Session, campaign: str) -> Contents:
     """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
-    found = exports.contents(session, campaign, judged=True)
-    return replace(found, records=partial(_nameless, found.records))
+    contents = exports.contents(session, campaign, judged=True)
+    return replace(contents, records=partial(_nameless, contents.records))
 
 
 def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:

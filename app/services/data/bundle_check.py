@@ -59,8 +59,8 @@ def unpack(archive: Path, folder: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Check a bundle that is unpacked already. Raises Altered, naming the file."""
-    found = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
-    _check_sums(folder, [path.relative_to(folder).as_posix() for path in found])
+    paths = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
+    _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 
 
 def rank_again(folder: Path, database: Database) -> Verified:
@@ -181,11 +181,11 @@ def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
 
 def _object(path: str, body: bytes) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(body)
-        found.items()
+        content: dict[str, Any] = json.loads(body)
+        content.items()
     except (ValueError, AttributeError):
         raise _altered(path, "cannot be read") from None
-    return found
+    return content
 
 
 def _text(value: object) -> str:
@@ -212,8 +212,8 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
     """The files of an archive, written below the folder as they come."""
     total = 0
     try:
-        with tarfile.open(archive, "r:") as found:
-            for n, member in enumerate(found):
+        with tarfile.open(archive, "r:") as opened:
+            for n, member in enumerate(opened):
                 path = folder / member.name
                 if not member.isreg() or not path.resolve().is_relative_to(folder.resolve()) or path.exists():
                     raise _altered(member.name[:200], "is not a regular file in the bundle, or is there twice")
@@ -221,7 +221,7 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
                 if n >= MOST_FILES or total > MOST_BYTES:
                     raise _altered(member.name[:200], "the bundle is too large")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                content = found.extractfile(member)
+                content = opened.extractfile(member)
                 with path.open("wb") as out:
                     while content is not None and (block := content.read(BLOCK)):
                         out.write(block)
@@ -254,8 +254,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 def _at(archive: Path, offset: int) -> str:
     """The file of an archive that a byte is of."""
-    with tarfile.open(archive, "r:") as found:
-        names = [member.name for member in found if member.offset < offset]
+    with tarfile.open(archive, "r:") as opened:
+        names = [member.name for member in opened if member.offset < offset]
     return names[-1] if names else archive.name
 
 

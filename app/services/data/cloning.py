@@ -88,9 +88,9 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
         cloning.lengths(session, source_id),
         cloning.lengths(session, target_id),
     )
-    found = list(sieve(exports.records(session, source)))
+    carried = list(sieve(exports.records(session, source)))
     intake = Intake(session, view, actor=actor, what=f"carried over from {source}")
-    counts = take_in(intake, found, ReadLog())
+    counts = take_in(intake, carried, ReadLog())
     return Carried(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 
 

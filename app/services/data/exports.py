@@ -83,11 +83,11 @@ def target(format: str) -> Target:
         if format in PARQUET:
             parquet.check_installed()
         return Target(SUFFIXES.get(format, format), files=False)
-    found = formats.get(format)
-    if not (found.write or found.write_book or found.write_tree):
+    writer = formats.get(format)
+    if not (writer.write or writer.write_book or writer.write_tree):
         raise NotWritable(format)
-    suffix = found.suffix or found.name
-    return Target(f"{suffix}.tar" if found.write_tree else suffix, files=found.write_tree is not None)
+    suffix = writer.suffix or writer.name
+    return Target(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
 
 
 def writable() -> list[str]:
@@ -166,12 +166,12 @@ def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> 
     """The bytes of a format that is one file, from the snapshot of this transaction. Raises NotWritable."""
     if format in EXTRAS:
         return EXTRAS[format](session, campaign)
-    found = formats.get(format)
-    if found.write is not None:
-        return found.write(records(session, campaign), lost)
-    if found.write_book is None:
+    writer = formats.get(format)
+    if writer.write is not None:
+        return writer.write(records(session, campaign), lost)
+    if writer.write_book is None:
         raise NotWritable(format)
-    return found.write_book(contents(session, campaign), lost)
+    return writer.write_book(contents(session, campaign), lost)
 
 
 def contents(session: Session, campaign: str, *, judged: bool = False) -> Contents:
@@ -219,20 +219,20 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
     No format has a place for surplus: what is set aside counts as little, and stays.
     """
     for address, group in groupby(rows, key=_address):
-        found = list(group)
-        counted = [row for row in found if not row.surplus]
+        revisions = list(group)
+        counted = [row for row in revisions if not row.surplus]
         if not counted:
             surplus[address] = VoidRow(HERE, *address, SURPLUS, HERE.file)
-        yield from map(_judgment, counted or found)
+        yield from map(_judgment, counted or revisions)
 
 
 def shown(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.get(session, campaign)
     with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
-        for found in rows:
-            values: dict[str, Any] = dict(found._mapping)
-            values.update(systems=tuple(found.systems or ()), role=ROLE_NAMES[found.role])
+        for prefill in rows:
+            values: dict[str, Any] = dict(prefill._mapping)
+            values.update(systems=tuple(prefill.systems or ()), role=ROLE_NAMES[prefill.role])
             yield ShownRow(**values)
 
 

@@ -96,8 +96,8 @@ def page(session: Session, campaign: str, *, after: str | None, limit: int) -> l
 def files_page(session: Session, campaign: str, public_id: str, *, after: str | None, limit: int) -> list[FileView]:
     """The files of an import by name. Raises NotFound."""
     row = imports.get(session, campaigns.get(session, campaign).id, public_id)
-    found = imports.files_page(session, row.id, after=after, limit=limit)
-    return [FileView(f.name, f.size, f.sha256.hex()) for f in found]
+    files = imports.files_page(session, row.id, after=after, limit=limit)
+    return [FileView(f.name, f.size, f.sha256.hex()) for f in files]
 
 
 def add_file(session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]) -> FileView:
@@ -237,20 +237,20 @@ def _records(
     beside: bool,
 ) -> Iterator[Record | Elsewhere]:
     """Records of the files, after what the caller says of the campaign."""
-    found = formats.get(format)
-    if found.read is None:
+    reader = formats.get(format)
+    if reader.read is None:
         raise NotReadable(format)
-    own, about = told(found, options)
+    own, about = told(reader, options)
     protocol = known.protocol if known else about.get("protocol")
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
     shown = partial(exports.shown, session, known.key) if known else tuple
     context = ReadContext(own, Limits(), protocol, outline, shown)
     read = (
         isolated_reading.records
-        if beside and isolated_reading.is_worthwhile(found, files, context.limits)
+        if beside and isolated_reading.is_worthwhile(reader, files, context.limits)
         else parallel_import.records
     )
-    return chain(said(about), _some(read(found, files, context, log), files, log))
+    return chain(said(about), _some(read(reader, files, context, log), files, log))
 
 
 def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
@@ -278,8 +278,8 @@ def _store(
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
     intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
-    found = formats.get(format)
-    return take_in(intake, records, log, by_document=found.by_document, by_segment=found.by_segment)
+    reader = formats.get(format)
+    return take_in(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
 
 
 def _store_parts(
@@ -309,8 +309,8 @@ def _store_parts(
         if beside and isolated_reading.is_worthwhile(wanted, files, context.limits)
         else wanted.parts
     )
-    for value, found in read(files, context, log):
-        key, part = f"{campaign}-{to_key(value)}", chain(said(about), found)
+    for value, part_records in read(files, context, log):
+        key, part = f"{campaign}-{to_key(value)}", chain(said(about), part_records)
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)

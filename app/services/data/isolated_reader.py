@@ -108,15 +108,15 @@ def main(line: int) -> None:
 
 
 def _items(begin: Begin, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
-    found = formats.get(begin.format)
+    reader = formats.get(begin.format)
     ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
     context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)
     files = [Input(name, partial(outbox.open, n)) for n, name in enumerate(begin.names)]
-    if begin.parts and found.parts is not None:
-        streams = found.parts(files, context, log)
+    if begin.parts and reader.parts is not None:
+        streams = reader.parts(files, context, log)
         return chain.from_iterable(_with_head(value, stream) for value, stream in streams)
-    if not begin.parts and found.read is not None:
-        return iter(found.read(files, context, log))
+    if not begin.parts and reader.read is not None:
+        return iter(reader.read(files, context, log))
     raise NotFound(f"{begin.format} is not read")
 
 

@@ -47,10 +47,10 @@ class Merging:
         created = merge.declare(session, self._id)
         created |= {"alignments": n} if (n := alignments.declare(session, self._id)) else {}
         origins.declare(session, self._id)
-        found = judgments.resolve_staged(session, self._id, history=self._history)
+        resolved = judgments.resolve_staged(session, self._id, history=self._history)
         self._counts.update(created)
-        self._counts.update(judgments=found.added, revisions=found.revisions, unchanged=found.unchanged)
-        if any(created.values()) or found.added:
+        self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
+        if any(created.values()) or resolved.added:
             version, profile = self._version(campaign)
             on_texts = protocol_of(campaign).measure(options_of(campaign)).needs_text
             stored = None if on_texts else profile
@@ -163,15 +163,15 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignView) -> 
     protocol, options = protocols.get(campaign.protocol), options_of(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):
         outside = _outside(session, campaign_id, protocol, options)
-        found = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))
-        places = tuple(islice(found, merge.MOST_PLACES))
+        faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))
+        places = tuple(islice(faults, merge.MOST_PLACES))
         if places:
             raise Invalid("spans do not fit the texts; nothing was stored", places=places)
 
 
 def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[Place]:
-    found = judgments.reaching_out(session, campaign_id, merge.MOST_PLACES)
-    for answer in judgments.answers(session, campaign_id, among=found) if found else ():
+    spans = judgments.reaching_out(session, campaign_id, merge.MOST_PLACES)
+    for answer in judgments.answers(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
             protocol.check(payload, Shown(answer.source, answer.text), options)

@@ -79,10 +79,10 @@ def put(session: Session, campaign: str, metric: str, given: Scores, *, actor: s
 
 def get(session: Session, campaign: str, metric: str) -> Metric:
     """A metric as it stands. Raises NotFound."""
-    found = next((one for one in every(session, campaign) if one.metric == metric), None)
-    if found is None:
+    metric_scores = next((one for one in every(session, campaign) if one.metric == metric), None)
+    if metric_scores is None:
         raise MetricNotFound(metric)
-    return found
+    return metric_scores
 
 
 def every(session: Session, campaign: str) -> list[Metric]:
@@ -94,9 +94,9 @@ def every(session: Session, campaign: str) -> list[Metric]:
     ]
 
 
-def _with(found: Metric, left: Mapping[str, int]) -> Metric:
-    counts = (found.n_outputs, found.n_of_systems, found.n_systems, found.data_version)
-    return Metric(found.metric, found.higher_is_better, *counts, dict(left))
+def _with(metric: Metric, left: Mapping[str, int]) -> Metric:
+    counts = (metric.n_outputs, metric.n_of_systems, metric.n_systems, metric.data_version)
+    return Metric(metric.metric, metric.higher_is_better, *counts, dict(left))
 
 
 def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Address, float], Counter[str]]:
@@ -111,23 +111,23 @@ def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Addre
         else:
             left["of systems that are not judged here"] += 1
     for system, segment, score, place in _scored(given, segments):
-        found = known.get(segment)
+        segment_id = known.get(segment)
         if system not in systems:
             left["of systems that are not judged here"] += 1
-        elif found is None or not found.stands:
+        elif segment_id is None or not segment_id.stands:
             left["of segments that are not here"] += 1
-        elif (systems[system], found.id) in rows:
+        elif (systems[system], segment_id.id) in rows:
             raise Invalid(places=(Place(place, "this output already has a score"),))
         else:
-            rows[systems[system], found.id] = score
+            rows[systems[system], segment_id.id] = score
     return rows, left
 
 
 def _scored(
     given: Scores, segments: Sequence[Any]
 ) -> Iterator[tuple[str, tuple[str, int], float, tuple[str | int, ...]]]:
-    for n, one in enumerate(given.outputs):
-        yield one.system, (one.document, one.segment), one.score, ("body", "outputs", n)
+    for n, output in enumerate(given.outputs):
+        yield output.system, (output.document, output.segment), output.score, ("body", "outputs", n)
     for system, scores in given.in_order.items():
         if len(scores) != len(segments):
             what = f"holds {len(scores):,} scores; the test set has {len(segments):,} segments"

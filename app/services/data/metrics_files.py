@@ -24,8 +24,8 @@ def named(path: str) -> str | None:
     >>> named("metric-scores/en-de/COMET-22-refA.seg.score"), named("scores.tsv")
     ('COMET-22-refA', None)
     """
-    found = MTME.fullmatch(path)
-    return None if found is None else re.sub(r"[^A-Za-z0-9._~:@+\-]", "_", found["name"])[:128]
+    match = MTME.fullmatch(path)
+    return None if match is None else re.sub(r"[^A-Za-z0-9._~:@+\-]", "_", match["name"])[:128]
 
 
 def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
@@ -37,17 +37,17 @@ def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
 
     Raises Invalid, naming file and line.
     """
-    found = Scores(higher_is_better=higher_is_better)
+    scores = Scores(higher_is_better=higher_is_better)
     for path, text in files.items():
         match = MTME.fullmatch(path)
         rows = [line.split() for line in text.splitlines() if line.strip()] if match else []
         if match is None:
-            found = _table(found, path, text)
+            scores = _table(scores, path, text)
         elif match["level"] == "sys":
-            found = replace(found, systems=_joined(path, found.systems, _of_systems(path, rows)))
+            scores = replace(scores, systems=_joined(path, scores.systems, _of_systems(path, rows)))
         else:
-            found = replace(found, in_order=_joined(path, found.in_order, _in_order(path, rows)))
-    return found
+            scores = replace(scores, in_order=_joined(path, scores.in_order, _in_order(path, rows)))
+    return scores
 
 
 def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
@@ -59,20 +59,20 @@ def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) ->
 
 
 def _of_systems(path: str, rows: Iterable[list[str]]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    by_system: dict[str, float] = {}
     for n, (system, score) in enumerate(_pairs(path, rows), 1):
-        if system in found:
+        if system in by_system:
             raise Invalid(f"{path}, line {n}: a second score of {system[:80]}")
         if score is not None:
-            found[system] = score
-    return found
+            by_system[system] = score
+    return by_system
 
 
 def _in_order(path: str, rows: Iterable[list[str]]) -> dict[str, list[float | None]]:
-    found: dict[str, list[float | None]] = {}
+    by_system: dict[str, list[float | None]] = {}
     for system, score in _pairs(path, rows):
-        found.setdefault(system, []).append(score)
-    return found
+        by_system.setdefault(system, []).append(score)
+    return by_system
 
 
 def _pairs(path: str, rows: Iterable[list[str]]) -> Iterable[tuple[str, float | None]]:

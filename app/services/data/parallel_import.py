@@ -140,10 +140,10 @@ class Reader:
 
     def next(self) -> Chunk | Done:
         """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
-        found = self._chunks.get()
-        if isinstance(found, AppError):
-            raise found
-        return found
+        message = self._chunks.get()
+        if isinstance(message, AppError):
+            raise message
+        return message
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -232,13 +232,13 @@ class Elsewhere:
         left = list(self._readers)
         while left:
             for reader in tuple(left):
-                found = reader.next()
-                if isinstance(found, Done):
+                message = reader.next()
+                if isinstance(message, Done):
                     left.remove(reader)
-                    add_logs(self._log, [found.log])
+                    add_logs(self._log, [message.log])
                     continue
-                self.n_judgments += found.n_judgments
-                yield found
+                self.n_judgments += message.n_judgments
+                yield message
 
 
 def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record | Elsewhere]:
@@ -313,8 +313,8 @@ def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: L
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.deal for reader in readers]
     known: dict[str, int] = {}
-    found = formats.lines(file, limits, own)
-    for number, line in found:
+    lines = formats.lines(file, limits, own)
+    for number, line in lines:
         about, is_data = spread.route(At(file.name, number), line, own)
         for reader in readers:
             reader.flush()
@@ -322,7 +322,7 @@ def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: L
         if is_data:
             deals[_share(about(line))](number, line)
         break
-    for number, line in found:
+    for number, line in lines:
         name = about(line)
         share = known.get(name)
         if share is None:

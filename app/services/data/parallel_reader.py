@@ -62,12 +62,12 @@ def main(arrives: int, leaves: int) -> None:
 
 def _read(inbox: Connection, outbox: Connection) -> None:
     begin: Begin = inbox.recv()
-    found = formats.get(begin.format).spread
-    if found is None:
+    spread = formats.get(begin.format).spread
+    if spread is None:
         raise Invalid(f"{begin.format} is read by one process")
     log = ReadLog(skip_bad_lines=True)  # whether they are to be skipped is for whoever has them all to say
     context = ReadContext(begin.options, begin.limits, begin.protocol)
-    with closing(found.part(begin.names, context, log)) as part:
+    with closing(spread.part(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
         outbox.send(Told(part.told(), log))
         _give(outbox, part, inbox.recv(), log)

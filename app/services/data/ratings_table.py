@@ -37,9 +37,9 @@ def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     profile = exports.profile_id(session, row.id, own_digest(view))
     if profile is None:
         return
-    found = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
+    loaded = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
     held: list[tuple[object, ...]] = []
-    for cells in _rows(found.ratings):
+    for cells in _rows(loaded.ratings):
         held.append(cells)
         if len(held) >= BATCH:
             yield _lines(held)

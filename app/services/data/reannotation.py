@@ -81,7 +81,7 @@ def _chosen(
     records: Iterator[JudgmentRow], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
 ) -> dict[tuple[str, str, int], JudgmentRow]:
     """For each output the judgment whose errors are shown: of the wanted rater, in the latest revision."""
-    found: dict[tuple[str, str, int], JudgmentRow] = {}
+    latest: dict[tuple[str, str, int], JudgmentRow] = {}
     for record in records:
         if record.position is None or record.role != "rating":
             continue
@@ -93,10 +93,10 @@ def _chosen(
             if address not in same:
                 left["output changed or not there"] += 1
                 continue
-            had = found.get(address)
+            had = latest.get(address)
             if had is None or (record.rater, -(record.revision or 1)) < (had.rater, -(had.revision or 1)):
-                found[address] = record
-    return found
+                latest[address] = record
+    return latest
 
 
 def _spans(record: JudgmentRow) -> tuple[Span, ...]:

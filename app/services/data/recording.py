@@ -116,15 +116,15 @@ def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bo
     )
 
 
-def _wrong_payload(intake: Intake, i: int, one: Sent) -> Iterator[Place]:
+def _wrong_payload(intake: Intake, i: int, judgment: Sent) -> Iterator[Place]:
     """What the campaign's protocol finds wrong with a payload, without its texts."""
     protocol, options = intake.judged_by()
-    said = one.payload.get("protocol", protocol.name)
+    said = judgment.payload.get("protocol", protocol.name)
     if said != protocol.name:
         yield Place((BODY, i, "payload", "protocol"), f"the campaign judges by {protocol.name}")
         return
     try:
-        payload = protocol.payload.model_validate(dict(one.payload))
+        payload = protocol.payload.model_validate(dict(judgment.payload))
         protocol.check(payload, Shown(), options)
         if not intake.needs_texts:
             protocol.score(payload, Shown(), options)
@@ -138,8 +138,8 @@ def _wrong_payload(intake: Intake, i: int, one: Sent) -> Iterator[Place]:
 
 def _not_yet(sent: Sequence[Sent], latest: datetime) -> Iterator[Place]:
     """Times to come: of several answers the last by time counts, so none later could ever correct such a one."""
-    for i, one in enumerate(sent):
-        if one.submitted_at is not None and one.submitted_at > latest:
+    for i, judgment in enumerate(sent):
+        if judgment.submitted_at is not None and judgment.submitted_at > latest:
             yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
@@ -152,21 +152,21 @@ def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterat
         "system": external_judgments.systems_among(session, campaign_id, sorted({one.system for one in sent})),
     }
     segments = external_judgments.segments_of(session, campaign_id, documents)
-    for i, one in enumerate(sent):
+    for i, judgment in enumerate(sent):
         for noun, keys in there.items():
-            if getattr(one, noun) not in keys:
+            if getattr(judgment, noun) not in keys:
                 yield Place((BODY, i, noun), f"there is no such {noun}; `declare=true` creates it")
-        known = one.document in there["document"]
-        if known and one.segment is not None and (one.document, one.segment) not in segments:
+        known = judgment.document in there["document"]
+        if known and judgment.segment is not None and (judgment.document, judgment.segment) not in segments:
             yield Place((BODY, i, "segment"), "the document has no such segment; `declare=true` creates it")
 
 
 def _twice_named(sent: Sequence[Sent]) -> Iterator[Place]:
     """Judgments that bear the external_id of an earlier one in the same request."""
     first: dict[str, int] = {}
-    for i, one in enumerate(sent):
-        if one.external_id is not None and first.setdefault(one.external_id, i) != i:
-            yield Place((BODY, i, "external_id"), f"judgment {first[one.external_id]} has it, too")
+    for i, judgment in enumerate(sent):
+        if judgment.external_id is not None and first.setdefault(judgment.external_id, i) != i:
+            yield Place((BODY, i, "external_id"), f"judgment {first[judgment.external_id]} has it, too")
 
 
 def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]:
@@ -175,9 +175,9 @@ def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
     known, places = set(), []
-    for i, one in enumerate(sent):
-        under = stored.get(one.external_id or "", [])
-        if any(_same(one, other) for other in under):
+    for i, judgment in enumerate(sent):
+        under = stored.get(judgment.external_id or "", [])
+        if any(_same(judgment, other) for other in under):
             known.add(i)
         elif under:
             places.append(Place((BODY, i, "external_id"), "names a stored judgment with other content"))
@@ -186,25 +186,25 @@ def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]
     return known
 
 
-def _same(one: Sent, stored: external_judgments.Known) -> bool:
-    address = (one.rater, one.document, one.segment) == (stored.rater, stored.document, stored.segment)
-    return address and one.system in stored.systems and json_text(one.payload) == json_text(stored.payload)
+def _same(judgment: Sent, stored: external_judgments.Known) -> bool:
+    address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
+    return address and judgment.system in stored.systems and json_text(judgment.payload) == json_text(stored.payload)
 
 
-def _row(i: int, one: Sent, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
+def _row(i: int, judgment: Sent, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=At(BODY, i),
-        task=planned.task if planned else keyed("elsewhere", one.rater),
-        item=planned.item if planned else keyed(one.system, one.document),
-        systems=planned.systems if planned else (one.system,),
+        task=planned.task if planned else keyed("elsewhere", judgment.rater),
+        item=planned.item if planned else keyed(judgment.system, judgment.document),
+        systems=planned.systems if planned else (judgment.system,),
         role=planned.role if planned else "rating",
-        document=one.document,
-        position=one.segment,
-        rater=one.rater,
-        payload=one.payload,
-        submitted_at=one.submitted_at,
-        external_id=one.external_id,
+        document=judgment.document,
+        position=judgment.segment,
+        rater=judgment.rater,
+        payload=judgment.payload,
+        submitted_at=judgment.submitted_at,
+        external_id=judgment.external_id,
     )
 
 

@@ -21,8 +21,8 @@ def look_ahead(session: Session, campaign: str, sent: Sequence[Named]) -> bool:
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
     """
     row = campaigns.get(session, campaign)
-    found = external_judges.linked(session, row.id, sorted({one.rater for one in sent}))
-    several = any(one.several for one in found.values())
+    people = external_judges.linked(session, row.id, sorted({one.rater for one in sent}))
+    several = any(one.several for one in people.values())
     if several:
         replans.hold(session, row.id)
     return several
@@ -42,13 +42,15 @@ def refuse_second(
     first: dict[tuple[int, str, int | None, str], str] = {}
     places = []
     for i in sorted(left):
-        one = sent[i]
+        judgment = sent[i]
         item = there.at.get(i)
-        if one.rater not in people or (item is not None and item.role == "calibration"):
+        if judgment.rater not in people or (item is not None and item.role == "calibration"):
             continue
-        before = first.setdefault((people[one.rater].person, one.document, one.segment, one.system), one.rater)
-        had = theirs.get((one.rater, one.document, one.system), ())
-        if before != one.rater or any(stretch.meets(one.segment) for stretch in had):
+        before = first.setdefault(
+            (people[judgment.rater].person, judgment.document, judgment.segment, judgment.system), judgment.rater
+        )
+        had = theirs.get((judgment.rater, judgment.document, judgment.system), ())
+        if before != judgment.rater or any(stretch.meets(judgment.segment) for stretch in had):
             places.append(Place(("body", i, "rater"), JudgedByThePerson.title()))
     if places:
         raise JudgedByThePerson(places=tuple(places[:MOST_PLACES]))

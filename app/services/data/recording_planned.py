@@ -60,19 +60,19 @@ def planned(session: Session, campaign_id: int, protocol: _base.Protocol[Any], s
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    found = external_judgments.planned(session, campaign_id, named)
-    known = {n for n, at in found.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
-    other = [n for n, at in sorted(found.items()) if at.state == "handed_in" and n not in known]
+    items = external_judgments.planned(session, campaign_id, named)
+    known = {n for n, at in items.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
+    other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
         raise TaskHandedIn(places=tuple(Place(("body", n), TaskHandedIn.title()) for n in other[:MOST_PLACES]))
-    return Planned({n: at for n, at in found.items() if n not in known}, frozenset(known))
+    return Planned({n: at for n, at in items.items() if n not in known}, frozenset(known))
 
 
-def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], one: Named) -> bool:
+def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: Named) -> bool:
     """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
-    if one.segment is None:
-        return stored == dict(one.payload)
-    return bool(protocol.payload.model_validate(stored) == protocol.payload.model_validate(dict(one.payload)))
+    if judgment.segment is None:
+        return stored == dict(judgment.payload)
+    return bool(protocol.payload.model_validate(stored) == protocol.payload.model_validate(dict(judgment.payload)))
 
 
 def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:

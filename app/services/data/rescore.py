@@ -53,21 +53,21 @@ class Checked:
 def check(session: Session, campaign: str) -> Checked:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
-    found = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
-    return Checked(campaign, tuple(found))
+    compared = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
+    return Checked(campaign, tuple(compared))
 
 
 def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.get(session, campaign, lock=True), get(session, campaign)
     profiles = stored_scores.profiles(session, row.id)
-    found = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
-    corrected, added = sum(one.different for one in found), sum(one.missing for one in found)
+    compared = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
+    corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
         campaigns.next_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
         audit.record(session, row.id, actor=actor, action="rescored", what=what)
-    return Checked(campaign, tuple(found), corrected, added)
+    return Checked(campaign, tuple(compared), corrected, added)
 
 
 def _compared(
@@ -101,11 +101,11 @@ def _beside(
 ) -> Iterator[tuple[StoredScore, StoredScore | None]]:
     """What is derived, each with what is stored of the same judgment; both come in the order of judgments."""
     waiting = next(stored, None)
-    for one in derived:
-        while waiting is not None and waiting.judgment_id < one.judgment_id:
+    for row in derived:
+        while waiting is not None and waiting.judgment_id < row.judgment_id:
             waiting = next(stored, None)
-        same = waiting is not None and waiting.judgment_id == one.judgment_id
-        yield one, waiting if same else None
+        same = waiting is not None and waiting.judgment_id == row.judgment_id
+        yield row, waiting if same else None
     for _ in stored:  # to its end, which closes it
         pass
 

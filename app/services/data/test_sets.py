@@ -196,21 +196,21 @@ def put_outputs(
 def delete_document(session: Session, campaign: str, key: str, *, actor: str) -> None:
     """Delete a document of a draft that no output stands on. Raises NotFound, NoDraft, InUse."""
     row = _draft(session, campaign)
-    found = document_row(session, row.id, key)
-    _check_free(session, row.id, found.id)
-    stored.delete_document(session, row.id, found.id)
+    document = document_row(session, row.id, key)
+    _check_free(session, row.id, document.id)
+    stored.delete_document(session, row.id, document.id)
     _changed(session, row.id, actor=actor, what={"document": key, "deleted": True})
 
 
 def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> None:
     """Delete a system of a draft that has no outputs. Raises NotFound, NoDraft, InUse."""
     row = _draft(session, campaign)
-    found = system_row(session, row.id, key)
-    if stored.system_is_used(session, row.id, found.id):
+    system = system_row(session, row.id, key)
+    if stored.system_is_used(session, row.id, system.id):
         raise InUse("the system has outputs or judgments")
-    if metrics.has_scores(session, row.id, system_id=found.id):
+    if metrics.has_scores(session, row.id, system_id=system.id):
         raise InUse(SCORED)
-    stored.delete_system(session, row.id, found.id)
+    stored.delete_system(session, row.id, system.id)
     _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
@@ -294,11 +294,11 @@ def _aligned(
     given: Sequence[str | None], texts: Sequence[str | None], sources: Sequence[str | None]
 ) -> list[str | None]:
     """Alignments in order. Raises Invalid with a place for each that does not fit its texts."""
-    found: list[str | None] = []
+    alignments: list[str | None] = []
     places = []
     for i, (links, text, source) in enumerate(zip(given, texts, sources, strict=True)):
         try:
-            found.append(None if links is None else alignment.canonical(links))
+            alignments.append(None if links is None else alignment.canonical(links))
             missing = "there is no output to align" if text is None else alignment.NO_SOURCE
             none = links is not None and None in (text, source)
             wrong = missing if none else links and alignment.fault(links, source=source, text=text)
@@ -308,7 +308,7 @@ def _aligned(
             places.append(Place(("body", "alignment", i), wrong))
     if places:
         raise Invalid(places=tuple(places[:100]))
-    return found
+    return alignments
 
 
 def _filled(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:
@@ -324,16 +324,20 @@ def _stripped(text: str | None) -> str | None:
     return None if text is None else text.strip()
 
 
-def _segment(one: SegmentText) -> tuple[str | None, dict[str, str], dict[str, object]]:
-    return _stripped(one.source), {name: text.strip() for name, text in one.references.items()}, dict(one.meta)
+def _segment(segment: SegmentText) -> tuple[str | None, dict[str, str], dict[str, object]]:
+    return (
+        _stripped(segment.source),
+        {name: text.strip() for name, text in segment.references.items()},
+        dict(segment.meta),
+    )
 
 
 def _texts_of(rows: Sequence[Any]) -> list[tuple[str | None, dict[str, str], dict[str, object]]]:
     return [(row.source, dict(row.references), dict(row.meta)) for row in rows]
 
 
-def _repairs(one: SegmentText) -> int:
-    return sum(text is not None and text != text.strip() for text in (one.source, *one.references.values()))
+def _repairs(segment: SegmentText) -> int:
+    return sum(text is not None and text != text.strip() for text in (segment.source, *segment.references.values()))
 
 
 def _changed(

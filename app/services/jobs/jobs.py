@@ -291,17 +291,17 @@ def sweep(database: Database) -> int:
     with database.transaction() as session:
         if not jobs_queue.alone(session):
             return 0
-        found = jobs_queue.stalled(session, STALLED_AFTER)
-        hopeless = [one for one in found if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
-        for one in found:
-            if one not in hopeless:
-                jobs_queue.retry(session, one.queue_id)
+        entries = jobs_queue.stalled(session, STALLED_AFTER)
+        hopeless = [one for one in entries if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
+        for entry in entries:
+            if entry not in hopeless:
+                jobs_queue.retry(session, entry.queue_id)
         jobs_queue.forget_workers(session, 10 * STALLED_AFTER)
         numbers = [row.id for row in jobs.unfinished(session)]
         idle = jobs_queue.without_entries(session, numbers) if numbers else set()
-    for one in hopeless:
-        give_up(database, one.job_id, "its workers stopped before it was finished", entry=one.queue_id)
-    return len(found) + sum(_enter_again(database, number) for number in sorted(idle))
+    for entry in hopeless:
+        give_up(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
+    return len(entries) + sum(_enter_again(database, number) for number in sorted(idle))
 
 
 def crashed(database: Database, entry: int) -> bool:

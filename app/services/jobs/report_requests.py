@@ -24,11 +24,11 @@ class NoSuchReport(NotFound):
 
 def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
     """The report of that name. Raises NoSuchReport."""
-    found = registry.ALL.get(f"{over}/{name}")
-    if found is None:
+    known = registry.ALL.get(f"{over}/{name}")
+    if known is None:
         there = sorted(report.name for report in registry.ALL.values() if report.over == over)
         raise NoSuchReport(f"there are: {', '.join(there)}")
-    return found
+    return known
 
 
 def report_of_job(name: str) -> Report[Any, Any]:
@@ -47,15 +47,15 @@ def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask =
     if not report.long and report.takes_long is None:
         return find_or_compute(database, request)
     with database.transaction(snapshot=True) as session:
-        found = find(session, request)
+        lookup = find(session, request)
         is_long = report.long or (
-            report.takes_long is not None and report.takes_long(session, found.about, request.options)
+            report.takes_long is not None and report.takes_long(session, lookup.about, request.options)
         )
-    if found.body is not None:
-        return found.stored(found.body)
+    if lookup.body is not None:
+        return lookup.stored(lookup.body)
     if not is_long:
         return find_or_compute(database, request)
     given = request.options.model_dump(mode="json", exclude_unset=True)
-    versions = {one.campaign.key: one.version for one in found.about}
+    versions = {one.campaign.key: one.version for one in lookup.about}
     weight: jobs_queue.Weight = "heavy" if report.long else "light"
-    return ask(database, jobs.Request(found.key.kind, found.key, versions, given, report.role, weight))
+    return ask(database, jobs.Request(lookup.key.kind, lookup.key, versions, given, report.role, weight))

@@ -53,9 +53,9 @@ def _misfit(key: str) -> str | None:
 
 
 def _standing(session: Session, campaign_id: int, key: str) -> str | None:
-    found = raters.find(session, campaign_id, key)
-    if found is None or found.state is None:
+    account = raters.find(session, campaign_id, key)
+    if account is None or account.state is None:
         return None
-    if found.state == "left":
+    if account.state == "left":
         return "has left; undo that instead"
-    return "was erased" if found.state == "erased" else "is enrolled already"
+    return "was erased" if account.state == "erased" else "is enrolled already"

@@ -45,16 +45,16 @@ def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> li
     """
     if by.campaign is not None and campaign not in (None, by.campaign):
         raise raters.RaterNotFound
-    found = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
-    if by.campaign is not None and any(account.campaign != by.campaign for account in found):
+    accounts = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
+    if by.campaign is not None and any(account.campaign != by.campaign for account in accounts):
         raise PersonElsewhere
-    known = [account for account in found if account.state != "erased"]
+    known = [account for account in accounts if account.state != "erased"]
     for account in known:
         _forget(session, account, by)
-    for person in sorted({account.person_id for account in found if account.person_id is not None}):
-        if any(account.state != "erased" for account in found if account.person_id == person):
+    for person in sorted({account.person_id for account in accounts if account.person_id is not None}):
+        if any(account.state != "erased" for account in accounts if account.person_id == person):
             erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
-    return [Erased(account.campaign, account.key) for account in found]
+    return [Erased(account.campaign, account.key) for account in accounts]
 
 
 def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> list[erasure.AccountRecord]:
@@ -86,10 +86,10 @@ def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
     Raises NotFound, and NotErased: who is to be forgotten is erased first.
     """
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.get(session, row.id, key)
-    if found.state != "erased":
+    account = raters.get(session, row.id, key)
+    if account.state != "erased":
         raise NotErased
-    hashes = purging.purge(session, row.id, found.id)
+    hashes = purging.purge(session, row.id, account.id)
     if hashes:
         campaigns.next_version(session, row.id, actor=actor, what="purge")
     for first in range(0, len(hashes), PER_ENTRY):

@@ -34,13 +34,13 @@ def warnings(
     if state not in UNDER_WAY:
         return []
     idle = [key for key in idle_raters.keys(session, campaign_id) if of is None or key in of]
-    found = []
+    sentences = []
     if idle:
-        found.append(told(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
+        sentences.append(told(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.seats(session, campaign_id) - idle_raters.seats_with_work(session, campaign_id)
     if of is None and seats > 0:
-        found.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
-    return found
+        sentences.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
+    return sentences
 
 
 def of_enrolled(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:

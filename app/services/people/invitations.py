@@ -184,26 +184,26 @@ def claim(session: Session, public_id: str, given: Claim, *, days: float) -> lin
     twice. Raises InvitationNotFound for a wrong secret too, NotSigned, SeatTaken, NoSeatLeft, TooFast, CampaignClosed,
     RaterErased.
     """
-    found = invitations.find(session, public_id)
-    known = found.hash if found is not None else bytes(32)
-    if not hmac.compare_digest(digest(given.secret), known) or found is None or not found.live:
+    invitation = invitations.find(session, public_id)
+    known = invitation.hash if invitation is not None else bytes(32)
+    if not hmac.compare_digest(digest(given.secret), known) or invitation is None or not invitation.live:
         raise invitations.InvitationNotFound
-    signed = found.signing_key is not None
-    if signed and not hmac.compare_digest(sign(found.signing_key, given.external_id), given.signature or ""):
+    signed = invitation.signing_key is not None
+    if signed and not hmac.compare_digest(sign(invitation.signing_key, given.external_id), given.signature or ""):
         raise NotSigned
-    if invitations.hold_campaign(session, found.campaign_id) == "closed":
+    if invitations.hold_campaign(session, invitation.campaign_id) == "closed":
         raise CampaignClosed
-    key = invitations.rater_of(session, found.campaign_id, given.external_id)
+    key = invitations.rater_of(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
     came_before = key is not None
     if key is None:
         key = _take_seat(session, public_id, given.external_id, actor=actor)
-    rater = raters.get(session, found.campaign_id, key)
+    rater = raters.get(session, invitation.campaign_id, key)
     if came_before and not signed and given.held_by != rater.id:
         raise SeatTaken
     if rater.state == "erased":
         raise RaterErased
-    return links.replace_token(session, found.campaign, rater, days=days, name=NAME, actor=actor)
+    return links.replace_token(session, invitation.campaign, rater, days=days, name=NAME, actor=actor)
 
 
 def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:

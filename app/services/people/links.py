@@ -46,14 +46,14 @@ def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller)
     Raises NotFound where the rater is not the caller's, NotEnrolled, RaterErased.
     """
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.get(session, row.id, key)
-    if not by.leads(found.team):
+    rater = raters.get(session, row.id, key)
+    if not by.leads(rater.team):
         raise raters.RaterNotFound
-    if found.state == "erased":
+    if rater.state == "erased":
         raise RaterErased
-    if found.state is None:
+    if rater.state is None:
         raise NotEnrolled
-    return replace_token(session, campaign, found, days=days, name=NAME, actor=by.actor, once=_once(by))
+    return replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
 
 
 def _once(by: Caller) -> bool:
@@ -101,14 +101,14 @@ def renew_all(session: Session, campaign: str, team: str | None, *, days: float,
         teams.get(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
-    found: list[raters.RaterRecord] = []
+    accounts: list[raters.RaterRecord] = []
     while page := raters.page(
-        session, campaign_id, after=found[-1].key if found else None, limit=PAGE, team=only, state=None
+        session, campaign_id, after=accounts[-1].key if accounts else None, limit=PAGE, team=only, state=None
     ):
-        found += page
+        accounts += page
     return [
         replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
-        for rater in found
+        for rater in accounts
         if rater.state in ("active", "paused")
     ]
 

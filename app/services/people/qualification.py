@@ -143,18 +143,18 @@ def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequ
 def waive(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
     """Spare a rater the test, with a reason. Raises NotFound, PassedAlready, RaterErased."""
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.get(session, row.id, key)
-    if found.state is None:
+    account = raters.get(session, row.id, key)
+    if account.state is None:
         raise raters.RaterNotFound
-    if found.state == "erased":
+    if account.state == "erased":
         raise RaterErased
     test = _load(session, row.id, None)
-    qualification.hold(session, found.id)
-    before = qualification.attempts(session, found.id)
+    qualification.hold(session, account.id)
+    before = qualification.attempts(session, account.id)
     if any(one.passed for one in before):
         raise PassedAlready
     spared = {"n": len(before) + 1, "version": test.version, "answers": [], "passed": True, "waived": reason}
-    qualification.record(session, row.id, found.id, {**spared, "actor": by.actor})
+    qualification.record(session, row.id, account.id, {**spared, "actor": by.actor})
     what = {"rater": key, "version": test.version, "reason": reason}
     audit.record(session, row.id, actor=by.actor, action="qualification waived", what=what)
 
@@ -193,8 +193,8 @@ def _verdicts(campaign: CampaignView, items: Sequence[Item], answers: Sequence[A
         try:
             verdicts.append(right(campaign, item, given))
         except Invalid as error:
-            found = error.places or (Place((), error.detail or error.title()),)
-            places += [Place(("body", "answers", n, *place.loc), place.msg) for place in found]
+            faults = error.places or (Place((), error.detail or error.title()),)
+            places += [Place(("body", "answers", n, *place.loc), place.msg) for place in faults]
     if places:
         raise Invalid("some answers cannot be judged", places=tuple(places[:100]))
     return tuple(verdicts)

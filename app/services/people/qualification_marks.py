@@ -70,19 +70,19 @@ def right(campaign: CampaignView, item: Item, given: Answer) -> bool:
     if given.payload is None:
         raise Invalid(places=(Place(("payload",), "must be there"),))
     wanted = numbers(campaign, item, item.payload)
-    found = numbers(campaign, item, given.payload)
-    return all(abs(found[name] - wanted[name]) <= within for name, within in (item.tolerance or {}).items())
+    values = numbers(campaign, item, given.payload)
+    return all(abs(values[name] - wanted[name]) <= within for name, within in (item.tolerance or {}).items())
 
 
 def numbers(campaign: CampaignView, item: Item, payload: Mapping[str, object]) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     parsed = _parsed(protocol, options, item, payload)
-    found = {}
+    values = {}
     for measure in protocol.measures_under(options):
         asked = replace(options, measure=measure.name)
-        found[measure.name] = protocol.score(parsed, item.shown, asked).score
-    return found
+        values[measure.name] = protocol.score(parsed, item.shown, asked).score
+    return values
 
 
 def _wrong_payload(campaign: CampaignView, item: Item, here: tuple[str | int, ...]) -> Iterator[Place]:

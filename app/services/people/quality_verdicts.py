@@ -56,5 +56,5 @@ def of_team(database: Database, campaign: str, report: StoredReport, by: Caller)
         for one in view.raters
         if one.rater in there
     ]
-    found = VerdictsView(campaign=campaign, data_version=view.data_version, team=team, raters=raters)
-    return found.model_dump_json().encode()
+    verdicts = VerdictsView(campaign=campaign, data_version=view.data_version, team=team, raters=raters)
+    return verdicts.model_dump_json().encode()

@@ -156,15 +156,15 @@ def put(
     Raises NotSeen, ChangedSince, RaterErased, PersonElsewhere, Invalid naming the field, NotFound.
     """
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.find(session, row.id, key)
-    old = _view(found) if found is not None else None
+    account = raters.find(session, row.id, key)
+    old = _view(account) if account is not None else None
     wanted = _wanted(new, old, given)
     if old is not None and old.state is not None:
         _check_seen(old, wanted, seen)
         if _same(old, wanted):
             return old
     team_id = _team_id(session, row.id, wanted.team)
-    rater_id = found.id if found is not None else _added(session, row.id, key)
+    rater_id = account.id if account is not None else _added(session, row.id, key)
     _store(session, row, rater_id, old, wanted, team_id, by)
     what = {"rater": key, "fields": sorted(_differing(old, wanted))} if old else {"rater": key}
     enrolled = old is not None and old.state is not None
@@ -200,10 +200,10 @@ def page(
 def remove(session: Session, campaign: str, key: str, *, by: Caller) -> None:
     """Remove a rater from a draft. Raises NotFound, NotDraft, RaterInUse."""
     row = campaigns.get(session, campaign, lock=True)
-    found = raters.get(session, row.id, key)
+    account = raters.get(session, row.id, key)
     if row.state != "draft":
         raise NotDraft(f"this one is {row.state}; set the rater to `left` instead")
-    raters.remove(session, found.id)
+    raters.remove(session, account.id)
     audit.record(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
 
 

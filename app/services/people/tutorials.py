@@ -99,11 +99,11 @@ def check(campaign: CampaignView, metas: Sequence[Mapping[str, object]]) -> None
 def course(session: Session, rater: ActingRater) -> Course:
     """What a rater is to judge before the first task; nothing where there is no tutorial."""
     view = get(session, rater.campaign)
-    found = _lessons(session, view, rater.campaign_id)
-    kept = tutorials.answered(session, rater.campaign_id, rater.rater_id) if found else set()
-    done = frozenset(one.n for one in found if one.place in kept)
-    left = len(done) < len(found) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
-    return Course(view.protocol, found, done, left)
+    lessons = _lessons(session, view, rater.campaign_id)
+    kept = tutorials.answered(session, rater.campaign_id, rater.rater_id) if lessons else set()
+    done = frozenset(one.n for one in lessons if one.place in kept)
+    left = len(done) < len(lessons) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
+    return Course(view.protocol, lessons, done, left)
 
 
 def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]) -> Marked:
@@ -112,10 +112,10 @@ def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, obj
     Raises NoSuchItem, or Invalid where the campaign's protocol does not take the answer.
     """
     view = get(session, rater.campaign)
-    found = _lessons(session, view, rater.campaign_id)
-    if not 1 <= n <= len(found):
+    lessons = _lessons(session, view, rater.campaign_id)
+    if not 1 <= n <= len(lessons):
         raise NoSuchItem
-    lesson = found[n - 1]
+    lesson = lessons[n - 1]
     try:
         said = _judged(view, lesson.item, payload)
     except Invalid as error:
@@ -134,13 +134,13 @@ def results(session: Session, campaign: str, *, after: str | None, limit: int) -
 
 def _lessons(session: Session, view: CampaignView, campaign_id: int) -> tuple[Lesson, ...]:
     documents: dict[str, int] = {}
-    found: list[Lesson] = []
+    lessons: list[Lesson] = []
     for row in tutorials.segments(session, campaign_id):
         item = _item(view, row.meta, row.source, row.text)
         if item.text is not None:
             document = documents.setdefault(row.document, len(documents) + 1)
-            found.append(Lesson(len(found) + 1, document, row.document, row.position, item))
-    return tuple(found)
+            lessons.append(Lesson(len(lessons) + 1, document, row.document, row.position, item))
+    return tuple(lessons)
 
 
 def _item(view: CampaignView, meta: Mapping[str, object], source: str | None, output: str | None) -> Item:

@@ -86,22 +86,22 @@ def _of_pilot(session: Session, view: CampaignView, about: Snapshot) -> Known:
     campaign = about.campaign
     if campaign.protocol != view.protocol:
         raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
-    found = _own(session, about)
-    if found is None or found.components is None or found.pilot is None:
+    components = _own(session, about)
+    if components is None or components.components is None or components.pilot is None:
         what = f"needs {FEWEST_RATINGS} ratings of two systems that its ranking counts, and to have been ranked once"
         raise _unfit(what)
     told = {
         "campaign": campaign.key,
         "data_version": about.version,
-        "ratings": len(found.pilot),
-        "documents": int(np.unique(found.pilot.document).size),
-        "between_systems": found.between,
+        "ratings": len(components.pilot),
+        "documents": int(np.unique(components.pilot.document).size),
+        "between_systems": components.between,
     }
-    source = found.components.source.replace("own judgments", "pilot")
-    notes = found.notes
+    source = components.components.source.replace("own judgments", "pilot")
+    notes = components.notes
     if campaign.options != view.options:
         notes = (*notes, f"the pilot {campaign.key} has other options of the protocol: its unit may be another")
-    return replace(found, components=replace(found.components, source=source), notes=notes, told=told)
+    return replace(components, components=replace(components.components, source=source), notes=notes, told=told)
 
 
 def _unfit(what: str) -> Invalid:
@@ -113,11 +113,11 @@ def _given(value: object) -> Known | None:
     if not isinstance(value, Mapping):
         return None
     names = {*TERMS, RESIDUAL, "system"}
-    found = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
-    if RESIDUAL not in found or len(found) < len([name for name in value if name != "source"]):
+    variances = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
+    if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
         return Known(None, why="the setting components must hold variances by name, `residual` among them")
     source = value.get("source")
-    return Known(planned(found, source=source if isinstance(source, str) else "given"), found.get("system"))
+    return Known(planned(variances, source=source if isinstance(source, str) else "given"), variances.get("system"))
 
 
 def _is_variance(value: object) -> bool:
@@ -134,13 +134,13 @@ def _own(session: Session, about: Snapshot) -> Known | None:
         if len(rows) < FEWEST_RATINGS:
             return None
         part, of = _part(rows)
-        found = fit(part)
+        model = fit(part)
     except (Invalid, NothingToModel):
         return None
     source = f"{about.campaign.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
-    once = ratings_per_item(found) < 1 + 1e-9
+    once = ratings_per_item(model) < 1 + 1e-9
     notes = RATED_ONCE if once else ()
-    return Known(components_of(found, source=source), system_variance(found), notes=notes, pilot=rows)
+    return Known(components_of(model, source=source), system_variance(model), notes=notes, pilot=rows)
 
 
 def _part(rows: Ratings) -> tuple[Ratings, int]:

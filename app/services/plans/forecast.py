@@ -24,12 +24,12 @@ TOO_LITTLE = "a difference takes two systems and two documents"
 UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` in the setting components"
 
 
-def ahead(plan: Plan, found: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
+def ahead(plan: Plan, checks: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
     lengths: segments of each document.
     """
-    layout = _layout(plan, found, lengths)
+    layout = _layout(plan, checks, lengths)
     reason = (known.why or "") if known.components is None else TOO_LITTLE
     if known.components is None or layout is None:
         unknown: dict[str, dict[str, object]] = {
@@ -70,11 +70,11 @@ def impossible(plan: Plan) -> list[str]:
     if systems < 2 or not documents:
         return []
     pairs = systems * (systems - 1) // 2
-    found = _Floor.of(documents, pairs)
-    if found.needed is None:
+    floor = _Floor.of(documents, pairs)
+    if floor.needed is None:
         return []
-    smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {found.smallest:.3g}"
-    return [f"no pair can be significant: {smallest} after adjustment; {found.needed} documents would be needed"]
+    smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {floor.smallest:.3g}"
+    return [f"no pair can be significant: {smallest} after adjustment; {floor.needed} documents would be needed"]
 
 
 def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:
@@ -102,11 +102,11 @@ def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[s
     return {**told, "resampled": power, "resampled_error": error_of_it}
 
 
-def _layout(plan: Plan, found: Checks, lengths: Mapping[str, int]) -> Layout | None:
+def _layout(plan: Plan, checks: Checks, lengths: Mapping[str, int]) -> Layout | None:
     documents = [document.key for document in plan.documents if document.bucket is not None]
     if len(plan.systems) < 2 or len(documents) < 2:
         return None
-    used = sum(load.groups > 0 for load in found.loads)
+    used = sum(load.groups > 0 for load in checks.loads)
     return Layout(
         documents=len(documents),
         segments=sum(lengths[key] for key in documents) / len(documents),

@@ -97,9 +97,9 @@ def every(database: Database, campaign: str, plan: int | None = None) -> Iterato
 def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]:
     with database.transaction(snapshot=True) as session:
         after = START
-        while found := page(session, campaign, after=after, limit=AT_A_TIME):
-            yield found
-            after = found[-1].at
+        while rows := page(session, campaign, after=after, limit=AT_A_TIME):
+            yield rows
+            after = rows[-1].at
 
 
 def _made(version: int, plan: Plan) -> Iterable[PlannedItem]:

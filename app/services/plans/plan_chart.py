@@ -58,12 +58,12 @@ def plan_picture(view: PlanPicture) -> bytes:
 def _bars(sheet: Sheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:
     most = max((one.segments for one in view.raters), default=0) or 1
     sheet.text(left, top - 10, "Segments and expected hours", size=7.5, color=QUIET)
-    for i, (one, name) in enumerate(zip(view.raters, names, strict=True)):
+    for i, (rater, name) in enumerate(zip(view.raters, names, strict=True)):
         y = top + i * ROW
         sheet.text(left - 8, y + ROW / 2, name, ha="right")
         sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
-        sheet.box(left, y + 3, BARS * one.segments / most, ROW - 6, fill=BLUE)
-        sheet.text(left + BARS + 8, y + ROW / 2, f"{one.segments:,} · {one.hours:.1f} h", size=8, color=QUIET)
+        sheet.box(left, y + 3, BARS * rater.segments / most, ROW - 6, fill=BLUE)
+        sheet.text(left + BARS + 8, y + ROW / 2, f"{rater.segments:,} · {rater.hours:.1f} h", size=8, color=QUIET)
 
 
 def _grid(sheet: Sheet, view: PlanPicture, systems: Sequence[str], left: float, top: float) -> None:
@@ -71,9 +71,9 @@ def _grid(sheet: Sheet, view: PlanPicture, systems: Sequence[str], left: float, 
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):
         sheet.text(left + (j + 0.62) * CELL, top - 6, name, size=8, upright=True, ha="center")
-    for i, one in enumerate(view.raters):
+    for i, rater in enumerate(view.raters):
         for j, name in enumerate(view.systems):
-            n = one.systems.get(name, 0)
+            n = rater.systems.get(name, 0)
             shade = 0 if n == 0 else 1 + (len(SHADES) - 2) * n // most
             sheet.box(left + j * CELL, top + i * ROW, CELL, ROW, fill=SHADES[shade], edge=canvas.FAINT, thick=0.5)
             ink = canvas.GROUND if shade >= len(SHADES) - 2 else INK

@@ -25,34 +25,34 @@ ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1
 
 def report(view: CampaignView, material: Material, plan: Plan, known: Known) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
-    found = check(plan)
+    checks = check(plan)
     prices = prices_of(view)
     made = {
-        "raters": [_load(load, prices, material) for load in found.loads],
-        "total": {**asdict(found.total), "tasks": len(plan.tasks), "hours": _hours(found.total.words, prices)},
+        "raters": [_load(load, prices, material) for load in checks.loads],
+        "total": {**asdict(checks.total), "tasks": len(plan.tasks), "hours": _hours(checks.total.words, prices)},
         "balance": {
-            "normalized_entropy": round(found.normalized_entropy, ENTROPY_DECIMALS),
-            "spread": [asdict(spread) for spread in found.spreads],
+            "normalized_entropy": round(checks.normalized_entropy, ENTROPY_DECIMALS),
+            "spread": [asdict(spread) for spread in checks.spreads],
             "evened": None if plan.evened is None else asdict(plan.evened),
         },
-        "rater_system": found.rater_system,
-        "system_system": found.system_system,
-        "least_together": found.together,
-        "position_spread": found.positions,
+        "rater_system": checks.rater_system,
+        "system_system": checks.system_system,
+        "least_together": checks.together,
+        "position_spread": checks.positions,
         "buckets": [asdict(bucket) for bucket in plan.buckets],
-        "connected": [list(raters) for raters in found.connected],
-        "controls": _controls(found),
-        "pairs": _pairs(found, plan),
-        **ahead(plan, found, known, {document.key: document.segments for document in material.test_set.documents}),
+        "connected": [list(raters) for raters in checks.connected],
+        "controls": _controls(checks),
+        "pairs": _pairs(checks, plan),
+        **ahead(plan, checks, known, {document.key: document.segments for document in material.test_set.documents}),
         "sequence": _sequence(plan),
-        "recommendations": [asdict(departure) for departure in found.departures],
-        "estimable": list(found.estimable),
+        "recommendations": [asdict(departure) for departure in checks.departures],
+        "estimable": list(checks.estimable),
         "unmet": [asdict(unmet) for unmet in plan.unmet],
         "notes": [
             *plan.notes,
             *_seat_notes(material),
             *_judged_notes(material),
-            *_warnings(found),
+            *_warnings(checks),
             *impossible(plan),
             *known.notes,
         ],
@@ -84,8 +84,8 @@ def _load(load: Load, prices: Prices, material: Material) -> dict[str, object]:
     }
 
 
-def _controls(found: Checks) -> dict[str, object] | None:
-    density = found.control_density
+def _controls(checks: Checks) -> dict[str, object] | None:
+    density = checks.control_density
     if density is None:
         return None
     return {
@@ -93,18 +93,18 @@ def _controls(found: Checks) -> dict[str, object] | None:
         "mean_share": density.mean,
         "overall_share": density.overall,
         "asked_share": density.asked,
-        "places": {places.kind: list(places.counts) for places in found.places},
-        "places_by_chance": {places.kind: [round(n, 2) for n in places.by_chance] for places in found.places},
+        "places": {places.kind: list(places.counts) for places in checks.places},
+        "places_by_chance": {places.kind: [round(n, 2) for n in places.by_chance] for places in checks.places},
     }
 
 
-def _pairs(found: Checks, plan: Plan) -> dict[str, object]:
-    met, of = found.rater_pairs
+def _pairs(checks: Checks, plan: Plan) -> dict[str, object]:
+    met, of = checks.rater_pairs
     systems = len(plan.systems)
     return {
         "system_pairs": systems * (systems - 1) // 2,
-        "judgments_of_the_least_compared": found.pair_judgments,
-        "stretches_rated_by_several": found.rated_twice,
+        "judgments_of_the_least_compared": checks.pair_judgments,
+        "stretches_rated_by_several": checks.rated_twice,
         "rater_pairs_with_common_items": met,
         "rater_pairs": of,
     }
@@ -136,24 +136,24 @@ def _judged_notes(material: Material) -> list[str]:
     return [f"{told} judged again, also by the same raters, and all counts; name the other documents to spare it"]
 
 
-def _warnings(found: Checks) -> list[str]:
+def _warnings(checks: Checks) -> list[str]:
     notes = []
-    if len(found.connected) > 1:
-        notes.append(f"{len(found.connected)} sets of raters share no items, so their scores cannot be compared")
-    if found.together < 0.5:
+    if len(checks.connected) > 1:
+        notes.append(f"{len(checks.connected)} sets of raters share no items, so their scores cannot be compared")
+    if checks.together < 0.5:
         notes.append("some systems share fewer than half of their tasks")
-    idle = [load.rater for load in found.loads if not load.tasks]
+    idle = [load.rater for load in checks.loads if not load.tasks]
     if idle:
         notes.append(idle_raters.told(idle, "rater"))
-    return [*notes, *_control_warnings(found)]
+    return [*notes, *_control_warnings(checks)]
 
 
-def _control_warnings(found: Checks) -> Iterator[str]:
-    density = found.control_density
+def _control_warnings(checks: Checks) -> Iterator[str]:
+    density = checks.control_density
     if density is not None and density.much_more:
         told = f"control items are {density.overall:.0%} of all items, {density.asked:.0%} are asked for"
         yield f"{told}: tasks hold so few items that one control is more; let tasks be longer, or split documents"
-    for places in found.places:
+    for places in checks.places:
         if places.guessable:
             told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
             why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"

@@ -205,14 +205,14 @@ def _degraded(session: Session, target: Target, plan: Plan, items: Sequence[Item
     """
     if not items:
         return
-    found = plans.output_ids(session, target.campaign_id, (item.document for item in items))
+    output_ids = plans.output_ids(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
     donors = Donors.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method = plan.design.controls.method
     seen: set[tuple[int, str | None]] = {*plans.degraded(session, target.campaign_id)}
     for item in items:
         for position in range(item.first, item.last + 1):
-            output = found.get((item.system or "", item.document, position))
+            output = output_ids.get((item.system or "", item.document, position))
             if output is None or (output.id, item.variant) in seen:
                 continue
             seen.add((output.id, item.variant))

@@ -76,8 +76,8 @@ def replan_campaign(
 
 def _compiled(basis: Basis, left: Left, body: bytes) -> Compiled:
     kept = Kept.model_validate_json(body)
-    found = _FOUND.validate_json(gzip.decompress(kept.compiled))
-    return Compiled(left, basis, found, replanning.merge(left.old, found), kept.report)
+    compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
+    return Compiled(left, basis, compiled, replanning.merge(left.old, compiled), kept.report)
 
 
 def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run: bool) -> Request:
@@ -127,8 +127,8 @@ def work(database: Database, request: Request) -> Work[bytes]:
         known = left.known(session, version)
 
     def make() -> bytes:
-        found = left.replanned()
-        merged = replanning.merge(left.old, found)
+        replanned = left.replanned()
+        merged = replanning.merge(left.old, replanned)
         view = plans.unstored(
             replace(left.view, data_version=version),
             left.before.design,
@@ -136,9 +136,9 @@ def work(database: Database, request: Request) -> Work[bytes]:
             left.report(merged.plan, known),
             plans.digest_of(merged.plan, left.material),
             version,
-            change=replanning.change_of(found, given["reason"]),
+            change=replanning.change_of(replanned, given["reason"]),
         )
-        return written(view, gzip.compress(_FOUND.dump_json(found), compresslevel=6, mtime=0))
+        return written(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
     return whole(make)
 

@@ -70,13 +70,13 @@ def replan_campaign(
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
         if left == 1 and not dry_run:
             hold(session, campaign)
-        found = make(session, campaign, Wish(bought, rebalance))
+        replanned = make(session, campaign, Wish(bought, rebalance))
         if dry_run:
-            return found.looked_at(reason)
+            return replanned.looked_at(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
             hold(session, campaign)
-            if left == 1 or rests_on(session, campaign) == found.rests_on:
-                return found.freeze(session, reason=reason, actor=actor)
+            if left == 1 or rests_on(session, campaign) == replanned.rests_on:
+                return replanned.freeze(session, reason=reason, actor=actor)
             held.rollback()
     raise AssertionError  # the last attempt returns
 
@@ -148,8 +148,8 @@ class Left:
 
     def known(self, session: Session, version: int | None = None) -> Known:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
-        found = plan_components.kept(self.before.report)
-        return found or plan_components.known(session, self.view, version=version)
+        kept = plan_components.kept(self.before.report)
+        return kept or plan_components.known(session, self.view, version=version)
 
     def report(self, plan: Plan, known: Known) -> Mapping[str, object]:
         """Of the plan that comes of it."""
@@ -181,9 +181,9 @@ def compiled(session: Session, campaign: str, wish: Wish) -> Compiled:
 
 def compiled_of(session: Session, basis: Basis, left: Left) -> Compiled:
     """The new plan of what is left, compiled now."""
-    found = left.replanned()
-    merged = merge(left.old, found)
-    return Compiled(left, basis, found, merged, left.report(merged.plan, left.known(session)))
+    replanned = left.replanned()
+    merged = merge(left.old, replanned)
+    return Compiled(left, basis, replanned, merged, left.report(merged.plan, left.known(session)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +228,10 @@ Make = Callable[[Session, str, Wish], Compiled]
 """Compiles what is left of a campaign."""
 
 
-def change_of(found: Replanned, reason: str) -> dict[str, object]:
+def change_of(replanned: Replanned, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
-    changes = [asdict(one) for one in found.changes][:MOST_CHANGES]
-    return {"reason": reason, "counts": dict(found.counts()), "changes": changes}
+    changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
+    return {"reason": reason, "counts": dict(replanned.counts()), "changes": changes}
 
 
 def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
@@ -285,7 +285,7 @@ def _apply(
     campaign_id: int,
     tasks: Sequence[stored.Row],
     old: Plan,
-    found: Replanned,
+    replanned: Replanned,
     merged: Merged,
     old_groups: Mapping[tuple[int, int], int],
     version: int,
@@ -297,9 +297,9 @@ def _apply(
     numbers = [merged.tasks[task.number] for task in kept]
     replans.keep(session, campaign_id, version, replans.Kept([task.id for task in kept], numbers))
     ids = _ids_of_groups(old, old_groups)
-    surplus = [ids[number] for number in found.surplus if number in ids]
+    surplus = [ids[number] for number in replanned.surplus if number in ids]
     replans.set_surplus(session, campaign_id, surplus, data_version)
-    for group, system in found.credited:
+    for group, system in replanned.credited:
         if group in ids:
             replans.credit(session, campaign_id, ids[group], system)
 
@@ -314,18 +314,18 @@ def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> d
     }
 
 
-def merge(old: Plan, found: Replanned) -> Merged:
+def merge(old: Plan, replanned: Replanned) -> Merged:
     """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
 
     Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.
     """
-    kept_groups = [group for group in old.groups if group.number in set(found.kept_groups)]
+    kept_groups = [group for group in old.groups if group.number in set(replanned.kept_groups)]
     groups = {group.number: n for n, group in enumerate(kept_groups, 1)}
-    kept_tasks = [task for task in old.tasks if task.number in set(found.kept_tasks)]
+    kept_tasks = [task for task in old.tasks if task.number in set(replanned.kept_tasks)]
     tasks = {task.number: n for n, task in enumerate(kept_tasks, 1)}
     stays = [_renumbered(task, tasks, groups) for task in kept_tasks]
-    new_groups = {group.number: len(groups) + n for n, group in enumerate(found.plan.groups, 1)}
-    new_tasks = {task.number: len(tasks) + n for n, task in enumerate(found.plan.tasks, 1)}
+    new_groups = {group.number: len(groups) + n for n, group in enumerate(replanned.plan.groups, 1)}
+    new_tasks = {task.number: len(tasks) + n for n, task in enumerate(replanned.plan.tasks, 1)}
     queue: dict[str, int] = {}
     for task in stays:
         queue[task.rater] = max(queue.get(task.rater, 0), task.queue)
@@ -336,14 +336,14 @@ def merge(old: Plan, found: Replanned) -> Merged:
             queue=queue.get(task.rater, 0) + task.queue,
             chain=None if task.chain is None else chains + task.chain,
         )
-        for task in found.plan.tasks
+        for task in replanned.plan.tasks
     )
-    added_groups = tuple(replace(group, number=new_groups[group.number]) for group in found.plan.groups)
+    added_groups = tuple(replace(group, number=new_groups[group.number]) for group in replanned.plan.groups)
     plan = replace(
-        found.plan,
+        replanned.plan,
         seed=old.seed,
-        raters=tuple(sorted({*found.plan.raters, *(task.rater for task in stays)})),
-        systems=tuple(sorted({*found.plan.systems, *_shown(stays)})),
+        raters=tuple(sorted({*replanned.plan.raters, *(task.rater for task in stays)})),
+        systems=tuple(sorted({*replanned.plan.systems, *_shown(stays)})),
         groups=(*(replace(group, number=groups[group.number]) for group in kept_groups), *added_groups),
         tasks=(*stays, *added),
     )

@@ -27,10 +27,10 @@ def in_force(session: Session, campaign: str) -> PlanView:
     """The plan in force with what has changed since it was compiled. Raises NotFound."""
     plan, view = plans.stored(session, campaign), get(session, campaign)
     try:
-        found = changes(session, view, campaigns.get(session, campaign).id)
+        reasons = changes(session, view, campaigns.get(session, campaign).id)
     except (NothingToJudge, NobodyJudges, SetNotTakenIn) as error:
-        found = (str(error),)
-    return replace(plan, stale=found)
+        reasons = (str(error),)
+    return replace(plan, stale=reasons)
 
 
 def changes(session: Session, view: CampaignView, campaign_id: int) -> tuple[str, ...]:
@@ -45,12 +45,12 @@ def changes(session: Session, view: CampaignView, campaign_id: int) -> tuple[str
     calibration = plan.design.calibration
     material = plan_input.read(session, view, campaign_id)
     material = plan_input.calibrated(material, calibration.set if calibration else None)
-    found = _changes(plan, material, row.hash)
+    reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
-        found = (*found, *shown_errors.changed(session, campaign_id, view, plan.arms))
-    elif any(line.startswith(CAME) for line in found):
-        found = (*found, IDLE)
-    return found
+        reasons = (*reasons, *shown_errors.changed(session, campaign_id, view, plan.arms))
+    elif any(line.startswith(CAME) for line in reasons):
+        reasons = (*reasons, IDLE)
+    return reasons
 
 
 def _changes(plan: Plan, material: Material, frozen: bytes) -> tuple[str, ...]:
@@ -59,17 +59,17 @@ def _changes(plan: Plan, material: Material, frozen: bytes) -> tuple[str, ...]:
     if not plan.inputs or inputs_digest(material.test_set, sorted(systems), material.raters) == plan.inputs:
         return ()
     able = {rater.key for rater in people(material.raters)[0]}
-    found = [
+    reasons = [
         *_came_and_went("documents", _documents(plan), _documents_now(plan, material)),
         *_came_and_went("systems", set(plan.systems), systems),
         *_came_and_went("raters", _named(plan.raters) - _left_before(plan), _named(able)),
     ]
     before, now = len(set(plan.raters) - _named(plan.raters)), len(material.seats)
     if before != now:
-        found.append(f"seats of invited raters: {now} in place of {before}")
-    if not found:
-        found.append("outputs are others" if plans.digest_of(plan, material) != frozen else UNNAMED)
-    return tuple(found)
+        reasons.append(f"seats of invited raters: {now} in place of {before}")
+    if not reasons:
+        reasons.append("outputs are others" if plans.digest_of(plan, material) != frozen else UNNAMED)
+    return tuple(reasons)
 
 
 def _documents(plan: Plan) -> set[str]:

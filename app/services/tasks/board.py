@@ -71,8 +71,8 @@ def page(
 ) -> list[Batch]:
     """Tasks of plans, in the order in which they were made. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    found = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
-    return [_view(row) for row in found]
+    rows = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
+    return [_view(row) for row in rows]
 
 
 def reassign(session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str) -> Batch:

@@ -66,8 +66,8 @@ def report(
 def page(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
     """Flags in the order in which they came."""
     campaign_id = campaigns.get(session, campaign).id
-    found = flags.page(session, campaign_id, after=after, limit=limit, answered=answered)
-    return [_view(row) for row in found]
+    rows = flags.page(session, campaign_id, after=after, limit=limit, answered=answered)
+    return [_view(row) for row in rows]
 
 
 def answer(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:

@@ -85,9 +85,9 @@ class Desk:
 
     async def sheet(self, public_id: str, rater: ActingRater) -> Sheet:
         """The sheet of a task that the rater has or had. Raises TaskNotFound."""
-        found = self.sheets.find(public_id, rater.rater_id)
-        if found is not None and found.campaign_id == rater.campaign_id:
-            return found
+        content = self.sheets.find(public_id, rater.rater_id)
+        if content is not None and content.campaign_id == rater.campaign_id:
+            return content
         return self.sheets.keep(await self.thread(partial(_load, public_id=public_id, rater=rater)), rater.rater_id)
 
     async def thread(self, work: Callable[[Session], T]) -> T:
@@ -147,9 +147,9 @@ def _answers(sheet: Sheet, given: Sequence[Given], rater: ActingRater, *, whole:
     """The answers as they are stored, checked against what was shown. Raises Invalid, NoSuchAddress."""
     answers: list[Written] = []
     places: list[Place] = []
-    for i, one in enumerate(given):
+    for i, judgment in enumerate(given):
         try:
-            answers.append(_answer(sheet, one, rater))
+            answers.append(_answer(sheet, judgment, rater))
         except Invalid as error:
             before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
             faults = error.places or (Place((), error.detail),)
@@ -157,7 +157,7 @@ def _answers(sheet: Sheet, given: Sequence[Given], rater: ActingRater, *, whole:
         except NoSuchAddress as error:
             if not whole:
                 raise
-            places.append(Place(("body", i, _misnamed(sheet, one.address)), error.detail))
+            places.append(Place(("body", i, _misnamed(sheet, judgment.address)), error.detail))
     places += _twice(given)
     if places:
         raise Invalid("the answer does not fit what is shown and asked", places=tuple(places[:MOST_PLACES]))
@@ -174,8 +174,8 @@ def _misnamed(sheet: Sheet, address: Address | OnScreen) -> str:
 def _twice(given: Sequence[Given]) -> list[Place]:
     """Answers for what an earlier one of them answers already."""
     first: dict[Address | OnScreen, int] = {}
-    found = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
-    return [Place(("body", i), f"answers the same as number {before}") for i, before in found if before != i]
+    repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
+    return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
 def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Written:

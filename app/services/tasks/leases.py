@@ -50,12 +50,12 @@ async def lease(desk: Desk, *, rater: ActingRater) -> Leased:
     asking, why = await desk.thread(partial(_ask, rater=rater))
     if why is not None:
         return Leased(None, why)
-    found = await desk.recorder.run(partial(leases.lease, asking=asking))
-    if isinstance(found, leases.NotLive):
+    leased = await desk.recorder.run(partial(leases.lease, asking=asking))
+    if isinstance(leased, leases.NotLive):
         raise BadCredential
-    if isinstance(found, leases.Nothing):
-        return Leased(None, found.why, found.retry_after)
-    return Leased(await desk.thread(partial(tasks.see, public_id=found.public_id, rater=rater)))
+    if isinstance(leased, leases.Nothing):
+        return Leased(None, leased.why, leased.retry_after)
+    return Leased(await desk.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
@@ -83,8 +83,8 @@ async def heartbeat(desk: Desk, public_id: str, events: Sequence[Event], *, rate
     def lane() -> Lane[Heartbeat, Beaten]:
         return Lane(flush, lambda one: one.task_id, lambda _: True)
 
-    one = Heartbeat(rater.token_id, rater.rater_id, sheet.task_id, tuple(events))
-    (beaten,) = await desk.recorder.put(("beats", sheet.campaign_id), lane, [one], actor=rater.actor, whole=False)
+    beat = Heartbeat(rater.token_id, rater.rater_id, sheet.task_id, tuple(events))
+    (beaten,) = await desk.recorder.put(("beats", sheet.campaign_id), lane, [beat], actor=rater.actor, whole=False)
     if beaten.standing == "unauthorized":
         raise BadCredential
     if beaten.standing == "unknown":

@@ -33,8 +33,8 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
     """The progress of a campaign as far as somebody sees it."""
     everybody = progress.raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    found = _Found(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
-    tasks = found.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
+    sources = _Found(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
+    tasks = sources.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
     plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.balance(raters, tasks, plan) if sight.team is None else None
     forecast = counted.forecast(raters, tasks, seen)
@@ -50,12 +50,12 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
         forecast=forecast,
         deadline=_deadline(deadline_of(get(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,
-        groups=found.groups() if sight.team is None else None,
+        groups=sources.groups() if sight.team is None else None,
         leases=counted.leases(tasks, raters, sight),
         open_flags=sum(one.open_flags for one in raters),
         buckets=counted.buckets(tasks) if sight.team is None else None,
         raters=counted.raters(raters, tasks, seen.at) if sight.raters else None,
-        systems=found.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
+        systems=sources.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters)],
     )
 

@@ -97,17 +97,17 @@ def _workloads(raters: Sequence[progress.Row], tasks: Sequence[Task]) -> dict[in
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
-    for one in tasks:
-        if one.row.state == "handed_in":
-            done[one.row.rater_id].append(one.row.handed_in_at.timestamp())
-        elif one.row.rater_id is not None and one.row.state in ("free", "leased"):
-            left[one.row.rater_id] += 1
-    found = {}
+    for task in tasks:
+        if task.row.state == "handed_in":
+            done[task.row.rater_id].append(task.row.handed_in_at.timestamp())
+        elif task.row.rater_id is not None and task.row.state in ("free", "leased"):
+            left[task.row.rater_id] += 1
+    workloads = {}
     for rater in raters:
         times = np.sort(np.array(done[rater.id], dtype=np.float64))
         began = rater.began.timestamp() if rater.began is not None else (float(times[0]) if times.size else 0.0)
-        found[rater.id] = Workload(times, began, left[rater.id])
-    return found
+        workloads[rater.id] = Workload(times, began, left[rater.id])
+    return workloads
 
 
 def forecast(raters: Sequence[progress.Row], tasks: Sequence[Task], seen: Glance) -> Forecast | None:
@@ -130,9 +130,9 @@ def raters(raters: Sequence[progress.Row], tasks: Sequence[Task], at: datetime) 
     """What each rater did and has left."""
     work = _workloads(raters, tasks)
     mine: dict[int, list[Task]] = defaultdict(list)
-    for one in tasks:
-        if one.row.rater_id is not None:
-            mine[one.row.rater_id].append(one)
+    for own in tasks:
+        if own.row.rater_id is not None:
+            mine[own.row.rater_id].append(own)
     return [
         OfRater(
             rater=one.key,
@@ -160,12 +160,12 @@ def _a_day(work: Workload, at: datetime) -> float | None:
 def buckets(tasks: Sequence[Task]) -> list[OfBucket]:
     """What is done in each bucket, and by whom how much."""
     by_bucket: dict[int | None, list[Task]] = defaultdict(list)
-    for one in tasks:
-        by_bucket[one.row.bucket].append(one)
-    found = []
+    for task in tasks:
+        by_bucket[task.row.bucket].append(task)
+    counts = []
     for bucket, mine in sorted(by_bucket.items(), key=lambda pair: (pair[0] is None, pair[0] or 0)):
         loads = _items_by_rater(mine).values()
-        found.append(
+        counts.append(
             OfBucket(
                 bucket=bucket,
                 tasks=len(mine),
@@ -175,16 +175,16 @@ def buckets(tasks: Sequence[Task]) -> list[OfBucket]:
                 most=max(loads, default=0),
             )
         )
-    return found
+    return counts
 
 
 def _items_by_rater(tasks: Iterable[Task]) -> Mapping[int, int]:
     """Regular items with judgments, of every rater who was given a task."""
-    found: dict[int, int] = defaultdict(int)
-    for one in tasks:
-        if one.row.rater_id is not None:
-            found[one.row.rater_id] += one.rated
-    return found
+    counts: dict[int, int] = defaultdict(int)
+    for task in tasks:
+        if task.row.rater_id is not None:
+            counts[task.row.rater_id] += task.rated
+    return counts
 
 
 def balance(raters: Sequence[progress.Row], tasks: Sequence[Task], plan: progress.Row | None) -> Balance | None:

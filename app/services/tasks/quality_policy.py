@@ -37,14 +37,14 @@ def hand_in(database: Database, public_id: str, *, rater: ActingRater) -> str:
     if code is not None and not asked.asks:
         return code
     with database.transaction() as session:
-        found = evidence(session, rater, asked, asked.watched)
+        quality = evidence(session, rater, asked, asked.watched)
     with database.transaction() as session:
         campaigns.get(session, rater.campaign, lock=True)
         if code is None:
-            fresh = _code(asked, found)
+            fresh = _code(asked, quality)
             code = quality_policy.settle_code(session, rater.campaign_id, public_id, fresh) or fresh
-        if found is not None:
-            _act(session, rater, asked, found)
+        if quality is not None:
+            _act(session, rater, asked, quality)
     return code
 
 
@@ -54,8 +54,8 @@ def has_ended(session: Session, rater: ActingRater) -> bool:
     ending = asked.checks("end_task")
     if not ending or quality_policy.holds_task(session, rater.campaign_id, rater.rater_id):
         return False
-    found = evidence(session, rater, asked, ending)
-    return found is not None and not ending.isdisjoint(found.beyond)
+    quality = evidence(session, rater, asked, ending)
+    return quality is not None and not ending.isdisjoint(quality.beyond)
 
 
 def evidence(
@@ -78,24 +78,24 @@ def evidence(
 
 def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
     rows, of_segments = of_controls(session, about)
-    found = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
-    return found.get(rater.rater) == "fail"
+    results = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
+    return results.get(rater.rater) == "fail"
 
 
-def _code(asked: QualitySettings, found: RaterQuality | None) -> str:
+def _code(asked: QualitySettings, quality: RaterQuality | None) -> str:
     """The code of the verdict: only control items that failed their test lead to the second one."""
-    failed = found is not None and found.completion == "review"
+    failed = quality is not None and quality.completion == "review"
     template = (asked.code_fail if failed else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())
 
 
-def _act(session: Session, rater: ActingRater, asked: QualitySettings, found: RaterQuality) -> None:
+def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: RaterQuality) -> None:
     """Put what failed on record, once for each check and act, and pause whom a check blocks."""
-    for check in found.beyond:
+    for check in quality.beyond:
         then = asked.actions.get(check)
         if then is None or check in quality_policy.on_record(session, rater.campaign_id, rater.rater, then):
             continue
         if then == "block":
             quality_policy.pause(session, rater.campaign_id, rater.rater_id)
-        what = {"rater": rater.rater, "check": check, "then": then, "verdict": found.verdict, "flags": found.flags}
+        what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
         audit.record(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)

@@ -88,10 +88,10 @@ class Sheet:
     @property
     def screens(self) -> dict[int, list[ItemSheet]]:
         """Items by the screen that shows them, in the order of the columns."""
-        found: dict[int, list[ItemSheet]] = {}
+        screens: dict[int, list[ItemSheet]] = {}
         for item in self.items.values():
-            found.setdefault(item.screen, []).append(item)
-        return {n: sorted(found[n], key=lambda item: (item.column, item.position)) for n in sorted(found)}
+            screens.setdefault(item.screen, []).append(item)
+        return {n: sorted(screens[n], key=lambda item: (item.column, item.position)) for n in sorted(screens)}
 
     @property
     def final(self) -> bool:
@@ -113,11 +113,11 @@ class Sheet:
             return None, Shown(prefill=())
         if not 1 <= segment <= len(there.segments):
             raise NoSuchAddress(f"the item has the segments 1 to {len(there.segments)}")
-        one = there.segments[segment - 1]
-        if "segment" not in self.forms or one.text is None:
+        segment_text = there.segments[segment - 1]
+        if "segment" not in self.forms or segment_text.text is None:
             raise NoSuchAddress("nothing is asked of this segment")
-        source = one.source if visible(self.protocol, self.basis).source else None
-        return one.id, Shown(source, one.text, one.prefill or ())
+        source = segment_text.source if visible(self.protocol, self.basis).source else None
+        return segment_text.id, Shown(source, segment_text.text, segment_text.prefill or ())
 
 
 @dataclass(slots=True)
@@ -140,10 +140,10 @@ class Sheets:
 
     def find(self, public_id: str, rater_id: int) -> Sheet | None:
         """The sheet of a task that is this rater's, if it is kept and fresh."""
-        found = self._kept.get(public_id)
-        if found is None or self.clock() - found.at > self.lasts or rater_id not in found.holders:
+        entry = self._kept.get(public_id)
+        if entry is None or self.clock() - entry.at > self.lasts or rater_id not in entry.holders:
             return None
-        return found.sheet
+        return entry.sheet
 
     def keep(self, sheet: Sheet, rater_id: int) -> Sheet:
         """Keep the sheet of a task that is this rater's in place of the oldest."""
@@ -198,8 +198,8 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
     for near in tasks.context(session, row.campaign_id, row.id, AROUND):
         around.setdefault((near.item, near.before), []).append(near.source)
     rows: dict[int, list[tasks.Row]] = {}
-    for one in tasks.texts(session, row.campaign_id, row.id):
-        rows.setdefault(one.item, []).append(one)
+    for text in tasks.texts(session, row.campaign_id, row.id):
+        rows.setdefault(text.item, []).append(text)
     return {
         position: ItemSheet(
             id=found[0].item_id,

@@ -143,12 +143,12 @@ class Answers:
     @classmethod
     def read(cls, session: Session, sheet: Sheet, rater_id: int, *, since: datetime | None = None) -> Answers:
         """The latest at each address. since: those from before this time do not say what they are."""
-        found = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
+        rows = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         return cls(
-            {(row.item_id, row.segment_id): Given.shown(row, since) for row in found},
+            {(row.item_id, row.segment_id): Given.shown(row, since) for row in rows},
             {row.screen: Given.shown(row, since) for row in screens},
-            frozenset((row.item_id, row.segment_id) for row in found if row.again),
+            frozenset((row.item_id, row.segment_id) for row in rows if row.again),
         )
 
     def stands(self, item: int, segment: int | None) -> bool:
@@ -205,20 +205,20 @@ def standing(session: Session, row: tasks.Row, rater: ActingRater) -> State:
 
 def missing(sheet: Sheet, answers: Answers) -> tuple[Missing, ...]:
     """What is asked and not answered, in the order of the task."""
-    found = []
+    gaps = []
     for item in sheet.items.values():
         if "segment" in sheet.forms:
-            found += [
+            gaps += [
                 Missing(item.position, n, None, NOT_JUDGED)
                 for n, segment in enumerate(item.segments, 1)
                 if segment.text is not None and not answers.stands(item.id, segment.id)
             ]
         if "document" in sheet.forms and not answers.stands(item.id, None):
-            found.append(Missing(item.position, None, None, NO_DOCUMENT))
+            gaps.append(Missing(item.position, None, None, NO_DOCUMENT))
     if "screen" in sheet.forms:
         several = (n for n, items in sheet.screens.items() if len(items) > 1)
-        found += [Missing(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
-    return tuple(found)
+        gaps += [Missing(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
+    return tuple(gaps)
 
 
 def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:

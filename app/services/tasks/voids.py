@@ -76,8 +76,8 @@ def page(
     """
     row = campaigns.get(session, campaign)
     profile = _profile(session, row.id, campaign)
-    found, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.said)
-    return [_view(one) for one in found], reached
+    rows, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.said)
+    return [_view(one) for one in rows], reached
 
 
 def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:

@@ -107,9 +107,9 @@ def _ratio(units: Units, pool: Pooled) -> OfDocuments:
     return value
 
 
-def _relative(one: Floats, other: Floats) -> Floats:
-    total = one + other
-    return np.asarray(((one - other) / np.where(total == 0, 1.0, total)) ** 2 * (total != 0), dtype=np.float64)
+def _relative(first: Floats, second: Floats) -> Floats:
+    total = first + second
+    return np.asarray(((first - second) / np.where(total == 0, 1.0, total)) ** 2 * (total != 0), dtype=np.float64)
 
 
 def _ratio_inside(units: Units) -> Floats:
@@ -157,10 +157,10 @@ def _by_coincidence(units: Units, pool: Pooled) -> Callable[[Floats, Floats], Fl
         at = (units.document[unit], pool.code[first] * k + pool.code[first + lag])
         parts.append(sparse.coo_array((2 / (size[unit] - 1), at), shape=(units.n_documents, k * k)).tocsr())
     met = sum(parts[1:], parts[0]) if parts else sparse.csr_array((units.n_documents, k * k))
-    one, other = np.divmod(np.arange(k * k), k)
+    one, second = np.divmod(np.arange(k * k), k)
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
         drawn = np.asarray((met.T @ weights.T).T, dtype=np.float64)
-        return np.asarray((drawn * (ranks[:, one] - ranks[:, other]) ** 2).sum(axis=1), dtype=np.float64)
+        return np.asarray((drawn * (ranks[:, one] - ranks[:, second]) ** 2).sum(axis=1), dtype=np.float64)
 
     return inside

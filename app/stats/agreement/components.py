@@ -129,8 +129,8 @@ def _fitted(data: _Sufficient) -> Components:
 
     bounds = [(np.log(1e-8), np.log(_LARGEST))] * 2
     starts = ((0.0, -2.0), (-3.0, -4.0), (3.0, 0.0))
-    found = [optimize.minimize(at, start, method="L-BFGS-B", bounds=bounds) for start in starts]
-    best = min(found, key=lambda one: float(one.fun))
+    fits = [optimize.minimize(at, start, method="L-BFGS-B", bounds=bounds) for start in starts]
+    best = min(fits, key=lambda one: float(one.fun))
     ratios = [float(np.exp(x)) for x in best.x]
     unit, rater = (0.0 if ratio < 1e-6 else ratio for ratio in ratios)
     residual = data.deviance(unit, rater)[1]

@@ -69,8 +69,8 @@ class Bins:
     def shares(self, values: Floats) -> tuple[float, ...]:
         """Share of the values in each bin."""
         at = np.clip(np.searchsorted(self.edges, values + SLACK, side="right") - 1, 0, len(self.labels) - 1)
-        found = np.bincount(at, minlength=len(self.labels)) / max(values.size, 1)
-        return tuple(found.tolist())
+        shares = np.bincount(at, minlength=len(self.labels)) / max(values.size, 1)
+        return tuple(shares.tolist())
 
 
 def bins(values: Floats, scale: Scale | None) -> Bins:
@@ -129,11 +129,11 @@ def raters(units: Units, into: Bins, scale: Scale | None) -> tuple[RaterUse, ...
     middle, size = medians(units), units.counts()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)
-    found = []
+    spreads = []
     for code in np.unique(units.rater).tolist():
         mine = units.rater == code
         value, low_high = units.value[mine], _ends(units.value[mine], units.value, scale)
-        found.append(
+        spreads.append(
             RaterUse(
                 rater=units.raters[code],
                 n=value.size,
@@ -148,7 +148,7 @@ def raters(units: Units, into: Bins, scale: Scale | None) -> tuple[RaterUse, ...
                 shares=into.shares(value),
             )
         )
-    return tuple(found)
+    return tuple(spreads)
 
 
 def _ends(value: Floats, pool: Floats, scale: Scale | None) -> tuple[float, float | None]:
@@ -163,12 +163,12 @@ def systems(
     """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
     size, middle = units.counts(), medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
-    found = []
+    spreads = []
     for code in np.unique(units.system).tolist():
         own = units.system == code
         value = units.value[own[units.unit]]
         low, top = _ends(value, units.value, scale)
-        found.append(
+        spreads.append(
             SystemUse(
                 system=labels[code],
                 n_units=int(own.sum()),
@@ -181,7 +181,7 @@ def systems(
                 per_1000_words=None if words is None else _per_thousand(mean, words, own),
             )
         )
-    return tuple(found)
+    return tuple(spreads)
 
 
 def _per_thousand(mean: Floats, words: Floats, own: Bools) -> float | None:

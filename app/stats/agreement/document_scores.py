@@ -82,11 +82,11 @@ def both(ratings: Ratings) -> Both:
     keys, first, size = np.unique(key[order], return_index=True, return_counts=True)
     wanted = (whole.document.astype(np.int64) * shape[1] + whole.system) * n_raters + whole.rater
     at = np.searchsorted(keys, wanted)
-    found = np.zeros(wanted.size, dtype=np.bool_)
+    scored = np.zeros(wanted.size, dtype=np.bool_)
     inside = at < keys.size
-    found[inside] = keys[at[inside]] == wanted[inside]
-    complete = found.copy()
-    complete[found] = size[at[found]] == full[wanted[found] // n_raters]
+    scored[inside] = keys[at[inside]] == wanted[inside]
+    complete = scored.copy()
+    complete[scored] = size[at[scored]] == full[wanted[scored] // n_raters]
     take, scores = at[complete], rows.score[order]
     stretches = [scores[a : a + n] for a, n in zip(first[take].tolist(), size[take].tolist(), strict=True)]
     return Both(
@@ -95,8 +95,8 @@ def both(ratings: Ratings) -> Both:
         document=whole.document[complete],
         length=size[take].astype(np.int32),
         n_documents=shape[0],
-        incomplete=int((found & ~complete).sum()),
-        alone=int((~found).sum()),
+        incomplete=int((scored & ~complete).sum()),
+        alone=int((~scored).sum()),
     )
 
 

@@ -76,12 +76,12 @@ def complete_block(units: Units) -> Block | None:
 
 def _candidates(held: Bools) -> list[tuple[int, ...]]:
     sets = Counter(tuple(np.flatnonzero(row).tolist()) for row in np.unique(held, axis=0))
-    found = set(sorted(sets)[:MOST_SETS])
+    candidates = set(sorted(sets)[:MOST_SETS])
     where = sparse.csr_array(held, dtype=np.int32)
     together = (where.T @ where).toarray()
     pairs = combinations(np.flatnonzero(held.any(axis=0)).tolist(), 2)
     most = sorted(pairs, key=lambda pair: -together[pair])[:MOST_SETS]
-    return sorted(found | {pair for pair in most if together[pair]})
+    return sorted(candidates | {pair for pair in most if together[pair]})
 
 
 def _size(held: Bools, some: tuple[int, ...]) -> tuple[int, int]:

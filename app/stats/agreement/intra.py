@@ -51,20 +51,20 @@ def consecutive(ratings: Ratings) -> Again:
     return Again(score[at], score[at + 1], rater[at])
 
 
-def across(ratings: Ratings, one: int, other: int) -> tuple[Again, Again]:
+def across(ratings: Ratings, wave: int, later_wave: int) -> tuple[Again, Again]:
     """One translation that was judged under two systems' names (codes): by one rater under both, and by two raters
     under the same name, for comparison (the rater of either pair is the first)."""
     rows = ratings.segments()
-    a, b = rows.where(rows.system == one), rows.where(rows.system == other)
+    a, b = rows.where(rows.system == wave), rows.where(rows.system == later_wave)
     order = np.argsort(b.segment, kind="stable")
     first = np.searchsorted(b.segment[order], a.segment)
     times = np.searchsorted(b.segment[order], a.segment, side="right") - first
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
-    found = Again(a.score[left], b.score[right], a.rater[left])
-    both = matched(segment_units(rows.where((rows.system == one) | (rows.system == other)), repeated="first"))
+    before = Again(a.score[left], b.score[right], a.rater[left])
+    both = matched(segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first"))
     between = Again(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
-    return found.of(a.rater[left] == b.rater[right]), between
+    return before.of(a.rater[left] == b.rater[right]), between
 
 
 def self_agreement(pairs: Again, *, tolerance: float, chance: float | None = None) -> SelfAgreement | None:

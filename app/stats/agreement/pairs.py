@@ -47,14 +47,14 @@ def matched(units: Units) -> Matched:
         at = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
         firsts.append(at)
         lags.append(at + lag)
-    one = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.intp)
+    first = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.intp)
     other = np.concatenate(lags) if lags else np.empty(0, dtype=np.intp)
     n = max(len(units.raters), 1)
-    keys, pair = np.unique(units.rater[one].astype(np.int64) * n + units.rater[other], return_inverse=True)
+    keys, pair = np.unique(units.rater[first].astype(np.int64) * n + units.rater[other], return_inverse=True)
     return Matched(
-        first=units.value[one],
+        first=units.value[first],
         second=units.value[other],
-        unit=units.unit[one],
+        unit=units.unit[first],
         pair=np.asarray(pair, dtype=np.intp),
         raters=np.column_stack(np.divmod(keys, n)),
     )
@@ -83,14 +83,14 @@ class RaterPair:
 
 def rater_pairs(units: Units, *, levels: int | None = None) -> tuple[RaterPair, ...]:
     """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
-    found = matched(units)
-    order = np.argsort(found.pair, kind="stable")
-    bounds = np.searchsorted(found.pair[order], np.arange(len(found.raters) + 1))
+    pairs = matched(units)
+    order = np.argsort(pairs.pair, kind="stable")
+    bounds = np.searchsorted(pairs.pair[order], np.arange(len(pairs.raters) + 1))
     lines = []
-    for g, (a, b) in enumerate(found.raters.tolist()):
+    for g, (a, b) in enumerate(pairs.raters.tolist()):
         rows = order[bounds[g] : bounds[g + 1]]
-        x, y = found.first[rows], found.second[rows]
-        lines.append(_line((units.raters[a], units.raters[b]), units.document[found.unit[rows]], x, y, levels))
+        x, y = pairs.first[rows], pairs.second[rows]
+        lines.append(_line((units.raters[a], units.raters[b]), units.document[pairs.unit[rows]], x, y, levels))
     return tuple(sorted(lines, key=lambda line: (line.first, line.second)))
 
 
@@ -153,11 +153,11 @@ def cohen(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> floa
 
 def mean_pearson(units: Units) -> OfDocuments:
     """Unweighted mean over rater pairs of Pearson's correlation, over the pairs where it is defined."""
-    found = matched(units)
+    pairs = matched(units)
     centre = float(units.value.mean()) if units.value.size else 0.0
-    x, y = found.first - centre, found.second - centre
-    at = (units.document[found.unit], found.pair)
-    shape = (units.n_documents, max(len(found.raters), 1))
+    x, y = pairs.first - centre, pairs.second - centre
+    at = (units.document[pairs.unit], pairs.pair)
+    shape = (units.n_documents, max(len(pairs.raters), 1))
     parts = [sparse.coo_array((c, at), shape=shape).tocsr() for c in (np.ones(x.size), x, y, x * x, y * y, x * y)]
 
     def value(weights: Floats) -> Floats:

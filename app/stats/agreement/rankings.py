@@ -42,11 +42,11 @@ class Cells:
 
 def cells(units: Units) -> Cells:
     """All cells of the rater pairs of the units."""
-    found: Matched = matched(units)
+    pairs: Matched = matched(units)
     systems = int(units.system.max(initial=-1)) + 1
     documents = max(units.n_documents, 1)
-    whose = units.document[found.unit].astype(np.int64)
-    key = (found.pair * documents + whose) * max(systems, 1) + units.system[found.unit]
+    whose = units.document[pairs.unit].astype(np.int64)
+    key = (pairs.pair * documents + whose) * max(systems, 1) + units.system[pairs.unit]
     keys, at = np.unique(key, return_inverse=True)
     if keys.size > MOST_CELLS:
         raise ValueError("too many documents and rater pairs for rankings by rater")
@@ -55,41 +55,41 @@ def cells(units: Units) -> Cells:
     return Cells(
         *(pair, document, system),
         n=np.bincount(at, minlength=keys.size).astype(np.float64),
-        first=np.bincount(at, weights=found.first, minlength=keys.size).astype(np.float64),
-        second=np.bincount(at, weights=found.second, minlength=keys.size).astype(np.float64),
-        raters=found.raters,
+        first=np.bincount(at, weights=pairs.first, minlength=keys.size).astype(np.float64),
+        second=np.bincount(at, weights=pairs.second, minlength=keys.size).astype(np.float64),
+        raters=pairs.raters,
         n_systems=systems,
     )
 
 
 def tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
     """τ-b of each row over the systems that are present; shapes (B, S) → (B,), NaN where a ranking is constant."""
-    one, other = np.triu_indices(x.shape[1], k=1)
+    first, second = np.triu_indices(x.shape[1], k=1)
     x, y = rounded(x), rounded(y)
-    both = present[:, one] & present[:, other]
-    a, b = np.sign(x[:, one] - x[:, other]) * both, np.sign(y[:, one] - y[:, other]) * both
+    both = present[:, first] & present[:, second]
+    a, b = np.sign(x[:, first] - x[:, second]) * both, np.sign(y[:, first] - y[:, second]) * both
     untied = np.abs(a).sum(axis=1) * np.abs(b).sum(axis=1)
     return np.where(untied > 0, (a * b).sum(axis=1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-def by_document(found: Cells) -> tuple[Indices, Indices, Floats]:
+def by_document(pair_cells: Cells) -> tuple[Indices, Indices, Floats]:
     """Pair, document and τ of every document that a pair shares."""
-    key = found.pair * (int(found.document.max(initial=0)) + 1) + found.document
+    key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, row = np.unique(key, return_inverse=True)
-    shape = (keys.size, max(found.n_systems, 1))
+    shape = (keys.size, max(pair_cells.n_systems, 1))
     x, y, present = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-    at = (row, found.system)
-    x[at], y[at], present[at] = found.first / found.n, found.second / found.n, True
-    pair, document = np.divmod(keys, int(found.document.max(initial=0)) + 1)
+    at = (row, pair_cells.system)
+    x[at], y[at], present[at] = pair_cells.first / pair_cells.n, pair_cells.second / pair_cells.n, True
+    pair, document = np.divmod(keys, int(pair_cells.document.max(initial=0)) + 1)
     return pair, document, tau_rows(x, y, present)
 
 
 def mean_single(units: Units) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
-    found = cells(units)
-    pair, document, tau = by_document(found)
+    pair_cells = cells(units)
+    pair, document, tau = by_document(pair_cells)
     known = np.isfinite(tau)
-    taus, ones = (np.zeros((units.n_documents, max(len(found.raters), 1))) for _ in range(2))
+    taus, ones = (np.zeros((units.n_documents, max(len(pair_cells.raters), 1))) for _ in range(2))
     taus[document[known], pair[known]] = tau[known]
     ones[document[known], pair[known]] = 1.0
 
@@ -102,22 +102,22 @@ def mean_single(units: Units) -> OfDocuments:
 
 def mean_shared(units: Units) -> OfDocuments:
     """Mean over rater pairs of τ between the rankings from all documents that both rated."""
-    found = cells(units)
-    bounds = np.searchsorted(found.pair, np.arange(len(found.raters) + 1))
+    pair_cells = cells(units)
+    bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
     def value(weights: Floats) -> Floats:
-        taus = [_all(found, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
+        taus = [_all(pair_cells, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
         stacked = np.column_stack(taus) if taus else np.empty((len(weights), 0))
         return mean_where(stacked, np.isfinite(stacked))
 
     return value
 
 
-def _all(found: Cells, rows: slice, weights: Floats) -> Floats:
+def _all(pair_cells: Cells, rows: slice, weights: Floats) -> Floats:
     """τ of one pair of raters in every draw, shape (B,)."""
-    drawn = weights[:, found.document[rows]]
-    of_system = np.eye(found.n_systems)[found.system[rows]]
-    n, x, y = ((drawn * part[rows]) @ of_system for part in (found.n, found.first, found.second))
+    drawn = weights[:, pair_cells.document[rows]]
+    of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]
+    n, x, y = ((drawn * part[rows]) @ of_system for part in (pair_cells.n, pair_cells.first, pair_cells.second))
     return tau_rows(x / np.maximum(n, 1), y / np.maximum(n, 1), n > 0)
 
 
@@ -134,18 +134,18 @@ class PairRanking:
 
 def pair_rankings(units: Units) -> dict[tuple[str, str], PairRanking]:
     """The rankings of every two raters who share a unit, by their names in code order."""
-    found = cells(units)
-    pair, _, tau = by_document(found)
-    bounds = np.searchsorted(found.pair, np.arange(len(found.raters) + 1))
+    pair_cells = cells(units)
+    pair, _, tau = by_document(pair_cells)
+    bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
     once = units.once()
     out = {}
-    for g, (a, b) in enumerate(found.raters.tolist()):
+    for g, (a, b) in enumerate(pair_cells.raters.tolist()):
         taus = tau[pair == g]
         known = taus[np.isfinite(taus)]
         out[units.raters[a], units.raters[b]] = PairRanking(
             single=float(known.mean()) if known.size else None,
             undefined=int(taus.size - known.size),
-            shared=number(float(_all(found, slice(bounds[g], bounds[g + 1]), once)[0])),
+            shared=number(float(_all(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),
             n_documents=int(taus.size),
         )
     return out

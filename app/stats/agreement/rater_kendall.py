@@ -74,13 +74,13 @@ def rater_kendall(ratings: Ratings) -> RaterKendall:
     """
     cells = ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system
     by_rater = [np.flatnonzero(ratings.rater == rater) for rater in range(len(ratings.labels.raters))]
-    found = []
-    for one, other in combinations(range(len(by_rater)), 2):
-        shared = np.intersect1d(cells[by_rater[one]], cells[by_rater[other]])
+    pairs = []
+    for first, other in combinations(range(len(by_rater)), 2):
+        shared = np.intersect1d(cells[by_rater[first]], cells[by_rater[other]])
         if shared.size:
-            scores = [_of(ratings, cells, by_rater[rater], shared) for rater in (one, other)]
-            found.append(_pair(ratings, (one, other), shared, scores))
-    return RaterKendall(tuple(found))
+            scores = [_of(ratings, cells, by_rater[rater], shared) for rater in (first, other)]
+            pairs.append(_pair(ratings, (first, other), shared, scores))
+    return RaterKendall(tuple(pairs))
 
 
 def _of(ratings: Ratings, cells: Indices, rows: npt.NDArray[np.intp], shared: Indices) -> Floats:
@@ -111,8 +111,8 @@ def _pair(ratings: Ratings, raters: tuple[int, int], shared: Indices, scores: li
 def _tau_of(system: Indices, scores: list[Floats], where: Bools) -> float | None:
     systems, code = np.unique(system[where], return_inverse=True)
     n = np.bincount(code, minlength=systems.size)
-    one, other = (np.bincount(code, weights=score[where], minlength=systems.size) / n for score in scores)
-    return tau_b(one, other)
+    first, other = (np.bincount(code, weights=score[where], minlength=systems.size) / n for score in scores)
+    return tau_b(first, other)
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -129,13 +129,13 @@ def overlaps(marked: Marked) -> Overlaps:
     """Each mark against the marks of the other judgment; an empty mark overlaps what it touches or lies in."""
     first, second = marked.pairs()
     sums = np.zeros((marked.n_documents, 4))
-    for one, other in ((first, second), (second, first)):
-        low = np.searchsorted(marked.row, one)
-        times = np.searchsorted(marked.row, one, side="right") - low
-        pair = np.repeat(np.arange(one.size), times)
+    for mine, other in ((first, second), (second, first)):
+        low = np.searchsorted(marked.row, mine)
+        times = np.searchsorted(marked.row, mine, side="right") - low
+        pair = np.repeat(np.arange(mine.size), times)
         mark = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
         met = _met(marked, mark, other[pair])
-        np.add.at(sums, marked.document[one[pair]], np.column_stack((np.ones(mark.size), met)))
+        np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), met)))
     return Overlaps(sums)
 
 
@@ -152,20 +152,28 @@ def _met(marked: Marked, mark: Indices, other: Indices) -> Floats:
     like = marked.grave[mine] == marked.grave[theirs]
     kind = (marked.category[mine] == marked.category[theirs]) & (marked.category[mine] >= 0)
     out = np.zeros((mark.size, 3))
-    for i, found in enumerate((shared, shared & like, shared & kind)):
-        out[:, i] = np.bincount(at[found], minlength=mark.size) > 0
+    for i, matches in enumerate((shared, shared & like, shared & kind)):
+        out[:, i] = np.bincount(at[matches], minlength=mark.size) > 0
     return out
 
 
-def character_f1(marked: Marked, found: Characters) -> OfDocuments:
+def character_f1(marked: Marked, found_characters: Characters) -> OfDocuments:
     """F1 over all characters (micro): 2·credit/(marked by the first + by the second); 1 where nobody marked anything.
 
     Without a gold standard F1 is the same in both directions, precision and recall change places.
     """
-    document = marked.document[found.first]
+    document = marked.document[found_characters.first]
     sums = np.zeros((marked.n_documents, 3))
     np.add.at(
-        sums, document, np.column_stack((2 * found.credit, found.of_first + found.of_second, np.ones(document.size)))
+        sums,
+        document,
+        np.column_stack(
+            (
+                2 * found_characters.credit,
+                found_characters.of_first + found_characters.of_second,
+                np.ones(document.size),
+            )
+        ),
     )
 
     def value(weights: Floats) -> Floats:
@@ -176,12 +184,12 @@ def character_f1(marked: Marked, found: Characters) -> OfDocuments:
     return value
 
 
-def shares(found: Overlaps) -> dict[str, OfDocuments]:
+def shares(overlaps_: Overlaps) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater, and of these with the same severity, the same category."""
 
     def of(part: int, whole: int) -> OfDocuments:
         def value(weights: Floats) -> Floats:
-            total = weights @ found.sums
+            total = weights @ overlaps_.sums
             return mean_where((total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0)
 
         return value

@@ -99,17 +99,17 @@ def time_model(work: Timed, *, level: float = 0.95) -> TimeModel | str:
     left_out += [(_said(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
     terms, more = _terms(work)
     try:
-        found = fit_crossed(y, columns[:, kept], terms)
+        fit = fit_crossed(y, columns[:, kept], terms)
     except TooManyLevels as error:
         return str(error)
     raters, documents = np.unique(work.rater).size, np.unique(work.document).size
     effects = [
-        _effect(names[i], found, place, _degrees(work, names[i][0], documents), level)
+        _effect(names[i], fit, place, _degrees(work, names[i][0], documents), level)
         for place, i in enumerate(kept.tolist())
         if names[i][0] != "intercept"
     ]
-    sd = {term: sqrt(variance) for term, variance in found.components.items()}
-    return TimeModel(tuple(effects), sd, (*left_out, *more), found.n, raters, documents, found.converged)
+    sd = {term: sqrt(variance) for term, variance in fit.components.items()}
+    return TimeModel(tuple(effects), sd, (*left_out, *more), fit.n, raters, documents, fit.converged)
 
 
 Named = tuple[str, int]
@@ -147,9 +147,9 @@ def _practice(rater: Codes, at: Micros) -> Floats:
     order = np.lexsort((at, rater))
     starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
     before = np.arange(rater.size) - np.repeat(starts, np.diff(starts, append=rater.size))
-    found = np.empty(rater.size)
-    found[order] = before
-    return found
+    practice = np.empty(rater.size)
+    practice[order] = before
+    return practice
 
 
 def _terms(work: Timed) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
@@ -202,8 +202,8 @@ def _degrees(work: Timed, what: str, documents: int) -> int | None:
     return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)
 
 
-def _effect(name: Named, found: Mixed, place: int, degrees: int | None, level: float) -> Effect:
-    estimate, error = float(found.effects[place]), sqrt(max(float(found.covariance[place, place]), 0.0))
+def _effect(name: Named, mixed: Mixed, place: int, degrees: int | None, level: float) -> Effect:
+    estimate, error = float(mixed.effects[place]), sqrt(max(float(mixed.covariance[place, place]), 0.0))
     interval, p = None, None
     if degrees is None or degrees > 0:
         upper = (1 + level) / 2

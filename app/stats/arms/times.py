@@ -129,12 +129,12 @@ def measured(work: Work) -> Mapping[tuple[str, str], Measured]:
     segment = np.asarray(rows.kind == Kind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
-    found: dict[tuple[str, str], Measured] = {}
+    by_cell: dict[tuple[str, str], Measured] = {}
 
     def put(kind: str, documents: str, seconds: Floats, rater: Codes, keep: Bools) -> None:
         keep = keep & ~np.isnan(seconds)
         if keep.any():
-            found[kind, documents] = Measured(seconds[keep], rater[keep])
+            by_cell[kind, documents] = Measured(seconds[keep], rater[keep])
 
     put("segment", "all", work.seconds, rows.rater, segment)
     put("per_word", "all", _per_word(work), rows.rater, segment)
@@ -147,7 +147,7 @@ def measured(work: Work) -> Mapping[tuple[str, str], Measured]:
         if name != "all":
             put("segment", name, work.seconds, rows.rater, segment & within(length, low, high))
     put("task", "all", *_tasks(work))
-    return found
+    return by_cell
 
 
 def _ranges() -> tuple[tuple[str, int, int | None], ...]:
@@ -155,10 +155,10 @@ def _ranges() -> tuple[tuple[str, int, int | None], ...]:
 
 
 def _per_word(work: Work) -> Floats:
-    found: Floats = np.divide(
+    per_word: Floats = np.divide(
         work.seconds, work.words, out=np.full(work.seconds.size, np.nan), where=np.nan_to_num(work.words) > 0
     )
-    return found
+    return per_word
 
 
 def _thirds(rows: Ratings, of: Shown, length: Counted) -> Codes:
@@ -242,11 +242,11 @@ def ratio(before: Measured, after: Measured, *, level: float = 0.95) -> Ratio | 
     return _ratio(apart_means, (a + b) ** 0.5, degrees, raters, level, "between")
 
 
-def _levels(found: Measured) -> dict[int, float]:
+def _levels(times: Measured) -> dict[int, float]:
     """Mean log duration of each rater."""
-    usable = found.seconds > 0
-    rater, place = np.unique(found.rater[usable], return_inverse=True)
-    total = np.bincount(place, weights=np.log(found.seconds[usable]), minlength=rater.size)
+    usable = times.seconds > 0
+    rater, place = np.unique(times.rater[usable], return_inverse=True)
+    total = np.bincount(place, weights=np.log(times.seconds[usable]), minlength=rater.size)
     return dict(zip(rater.tolist(), (total / np.bincount(place, minlength=rater.size)).tolist(), strict=True))
 
 

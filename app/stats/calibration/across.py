@@ -140,7 +140,7 @@ def systems_of(
     at = drawn_points(one, target, drawn)
     single = alone(here)
     middle = medians(one.systems)
-    found = []
+    rows = []
     for code in np.unique(one.systems.system).tolist():
         own = one.systems.system == code
         raw = float(middle[own].mean())
@@ -155,8 +155,8 @@ def systems_of(
             ends = _ends(slopes * again + intercepts, level)
             moved[method] = Moved(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[one.systems.unit].sum())
-        found.append(OfSystem(code, int(own.sum()), n_ratings, raw, moved))
-    return tuple(found)
+        rows.append(OfSystem(code, int(own.sum()), n_ratings, raw, moved))
+    return tuple(rows)
 
 
 def _ends(values: Floats, level: float) -> tuple[float, float] | None:

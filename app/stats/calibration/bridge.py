@@ -88,11 +88,11 @@ def bridge(
     for k in np.unique(fold).tolist():
         rest = fold != k
         predicted[~rest] = isotonic(x[rest], y[rest], rising=rising).at(x[~rest])
-    found = _r_squared(y, predicted, code, np.ones((1, held.size)))[0]
+    r_squared = _r_squared(y, predicted, code, np.ones((1, held.size)))[0]
     picked = rng.integers(0, held.size, size=(draws, held.size)) + held.size * np.arange(draws)[:, None]
     times = np.bincount(picked.ravel(), minlength=draws * held.size).reshape(draws, held.size)
     drawn = _r_squared(y, predicted, code, times.astype(np.float64))
-    return Bridge(x.size, held.size, curve, number(found), ends(drawn, level), number(inside))
+    return Bridge(x.size, held.size, curve, number(r_squared), ends(drawn, level), number(inside))
 
 
 def _r_squared(y: Floats, predicted: Floats, document: Indices, times: Floats) -> Floats:

@@ -71,9 +71,9 @@ def choose(
     if apart is not None:
         usable &= spread <= apart + SLACK
     order = np.lexsort((np.arange(n.size), -n, np.round(spread, 10)))
-    found, strata = [], edges(scale)
+    candidates, strata = [], edges(scale)
     for i, (name, low, high) in enumerate(strata):
         top = middle <= high if i == len(strata) - 1 else middle < high - SLACK
         inside = order[(usable & (middle >= low - SLACK) & top)[order]]
-        found.append(Chosen(name, inside[:per_stratum], inside.size))
-    return found
+        candidates.append(Chosen(name, inside[:per_stratum], inside.size))
+    return candidates

@@ -98,16 +98,16 @@ def lines(
     method: Method, consensus: Floats, anchors: Floats, target: Floats, human: Floats, sign: int = 1
 ) -> tuple[Floats, Floats]:
     """Slope and intercept of many lines, NaN where a fixed point is missing or the two stand the wrong way round."""
-    one = np.ones(np.broadcast(consensus, anchors, target, human).shape)
+    ones = np.ones(np.broadcast(consensus, anchors, target, human).shape)
     if method == "raw":
-        return one, one * 0.0
+        return ones, ones * 0.0
     if method == "cs":
-        return one, one * (consensus - anchors)
+        return ones, ones * (consensus - anchors)
     if method == "ht":
-        return one, one * (target - human)
+        return ones, ones * (target - human)
     width = human - anchors
     apart = np.isfinite(width) & (width * sign > 0)
-    slope = np.divide(one * (target - consensus), width, out=one * np.nan, where=apart)
+    slope = np.divide(ones * (target - consensus), width, out=ones * np.nan, where=apart)
     return slope, np.asarray(target - slope * human, dtype=np.float64)
 
 

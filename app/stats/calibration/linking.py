@@ -135,14 +135,14 @@ def _kinds(
     human = given.human
     if not human.any() or human.all():
         return None, None
-    found = float(off[human].mean() - off[~human].mean())
+    difference = float(off[human].mean() - off[~human].mean())
     parts = []
     for own in (human, ~human):
         values = (np.ones(given.base.size), given.base, given.other)
         weight, base, other = (times @ _sums(given, np.where(own, value, 0.0)) for value in values)
         total = base - slopes * other - intercepts * weight
         parts.append(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0))
-    return found, ends(parts[0] - parts[1], level)
+    return difference, ends(parts[0] - parts[1], level)
 
 
 def ends(values: Floats, level: float) -> tuple[float, float] | None:

@@ -52,11 +52,11 @@ def offsets(units: Units, consensus: Floats, *, level: float = 0.95) -> tuple[Of
     """
     agreed = consensus[units.unit]
     others = _others(units)
-    found = []
+    rows = []
     for code in np.unique(units.rater[np.isfinite(agreed)]).tolist():
         mine = (units.rater == code) & np.isfinite(agreed)
-        found.append(_offset(units.raters[code], units.value[mine], agreed[mine], others[mine], level))
-    return tuple(sorted(found, key=lambda one: one.rater))
+        rows.append(_offset(units.raters[code], units.value[mine], agreed[mine], others[mine], level))
+    return tuple(sorted(rows, key=lambda one: one.rater))
 
 
 def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: float) -> Offset:

@@ -54,9 +54,9 @@ def gap(
     )
     if not places.size:
         return None
-    one, other = np.flatnonzero(units.system == better)[first], np.flatnonzero(units.system == worse)[second]
-    apart = (means[one] - means[other]) * sign
-    held, code = np.unique(units.document[one], return_inverse=True)
+    upper, lower = np.flatnonzero(units.system == better)[first], np.flatnonzero(units.system == worse)[second]
+    apart = (means[upper] - means[lower]) * sign
+    held, code = np.unique(units.document[upper], return_inverse=True)
     sums, counts = np.bincount(code, weights=apart), np.bincount(code)
     picked = rng.integers(0, held.size, size=(draws, held.size))
     drawn = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)

@@ -65,11 +65,11 @@ def _means(grid: Floats, weight: Floats) -> Floats:
 def _split_half(shared: Units, documents: Codes, n_raters: int, rng: np.random.Generator, splits: int) -> float | None:
     if documents.size < 2 or n_raters < 3:
         return None
-    grid, found = shared.value.reshape(shared.n_units, n_raters), []
+    grid, halves = shared.value.reshape(shared.n_units, n_raters), []
     for _ in range(splits):
         half = rng.permutation(documents)[: documents.size // 2]
         own = np.isin(shared.document, half)
         r = pearson(_means(grid, own.astype(np.float64)), _means(grid, (~own).astype(np.float64)))
-        found.append(r)
-    held = [r for r in found if np.isfinite(r)]
+        halves.append(r)
+    held = [r for r in halves if np.isfinite(r)]
     return float(np.mean(held)) if held else None

@@ -53,10 +53,10 @@ class Redraw:
     def scores(self, rng: np.random.Generator) -> Floats:
         """Scores drawn from the model, all systems alike, shape (N,)."""
         components = self.fitted.components
-        found = rng.normal(0.0, np.sqrt(components[RESIDUAL]), len(self.fitted.rows))
+        scores = rng.normal(0.0, np.sqrt(components[RESIDUAL]), len(self.fitted.rows))
         for term, level in self._levels.items():
-            found += rng.normal(0.0, np.sqrt(components[term]), int(level.max()) + 1)[level]
-        return np.asarray(found, dtype=np.float64)
+            scores += rng.normal(0.0, np.sqrt(components[term]), int(level.max()) + 1)[level]
+        return np.asarray(scores, dtype=np.float64)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """The components that a new study of the same rows would estimate."""

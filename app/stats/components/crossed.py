@@ -83,15 +83,15 @@ def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mixed:
         tried = np.where(low, LOWEST, at)
         if equations.solve(tried).criterion <= equations.solve(at).criterion + _WORSE:
             at, converged = _optimum(equations, tried)
-    found = equations.solve(at)
+    solution = equations.solve(at)
     ratios = np.where(at <= LOWEST + 1e-6, 0.0, np.exp(at))
-    components = {term: float(r) * found.residual for term, r in zip(equations.terms, ratios, strict=True)}
+    components = {term: float(r) * solution.residual for term, r in zip(equations.terms, ratios, strict=True)}
     p = x.shape[1]
     return Mixed(
-        effects=found.solution[:p] + plain,
-        covariance=np.asarray(found.inverse[:p, :p] * found.residual, dtype=np.float64),
-        components={**{term: components[term] for term in levels}, "residual": found.residual},
-        criterion=found.criterion,
+        effects=solution.solution[:p] + plain,
+        covariance=np.asarray(solution.inverse[:p, :p] * solution.residual, dtype=np.float64),
+        components={**{term: components[term] for term in levels}, "residual": solution.residual},
+        criterion=solution.criterion,
         n=y.size,
         converged=converged,
     )
@@ -105,13 +105,13 @@ def _optimum(equations: _Equations, start: Floats) -> tuple[Floats, bool]:
     options = {"ftol": 1e-12, "gtol": flat, "maxiter": 100, "maxls": 10}
 
     def criterion(at: Floats) -> tuple[float, Floats]:
-        found = equations.solve(at)
-        return found.criterion, found.gradient
+        solution = equations.solve(at)
+        return solution.criterion, solution.gradient
 
-    found = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    at = np.asarray(found.x, dtype=np.float64)
-    left = at - np.clip(at - found.jac, LOWEST, HIGHEST)  # a line search gives up where rounding hides the rest
-    return at, bool(found.success) or float(np.abs(left).max()) <= 10 * flat
+    optimum = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    at = np.asarray(optimum.x, dtype=np.float64)
+    left = at - np.clip(at - optimum.jac, LOWEST, HIGHEST)  # a line search gives up where rounding hides the rest
+    return at, bool(optimum.success) or float(np.abs(left).max()) <= 10 * flat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,17 +175,17 @@ class _Equations:
 
     def _gradient(self, ratios: Floats, residual: float, solution: Floats, inverse: Floats, diagonal: Floats) -> Floats:
         """q_k − (tr C^kk + u_k'u_k/σ̂²_e)/γ_k of each term: inverse and predictions of its own levels."""
-        found, place = np.empty(len(self.sizes)), self.p
+        gradient, place = np.empty(len(self.sizes)), self.p
         for k, size in enumerate(self.sizes[:-1]):
             own = slice(place, place + size)
             u = solution[own]
-            found[k] = size - (float(np.diag(inverse)[own].sum()) + float(u @ u) / residual) / ratios[k]
+            gradient[k] = size - (float(np.diag(inverse)[own].sum()) + float(u @ u) / residual) / ratios[k]
             place += size
         if self.sizes:
             u = (self.own_right - self.across @ solution) / diagonal
             trace = float((1 / diagonal).sum()) + float((self._shared(diagonal**2) * inverse).sum())
-            found[-1] = self.sizes[-1] - (trace + float(u @ u) / residual) / ratios[-1]
-        return found
+            gradient[-1] = self.sizes[-1] - (trace + float(u @ u) / residual) / ratios[-1]
+        return gradient
 
 
 def _inverse(lower: Floats) -> Floats:

@@ -123,8 +123,8 @@ def fit_rows(rows: Observations) -> Fit:
 def refit(fitted: Fit, arranged: Layout, score: Floats) -> dict[str, float]:
     """The components of other scores on the same rows, by the same terms; `arranged` is their layout."""
     residual = fitted.components[RESIDUAL]
-    found = [max(fitted.components[term] / residual, _RESTART) for term in fitted.terms]
-    x = np.clip(np.log(found), LOWEST + 1, HIGHEST - 1)
+    start = [max(fitted.components[term] / residual, _RESTART) for term in fitted.terms]
+    x = np.clip(np.log(start), LOWEST + 1, HIGHEST - 1)
     x, _ = _optimum(arranged, score, fitted.terms, x, tolerance=1e-7)
     ratios = _ratios(fitted.terms, x)
     variance = solve(arranged, score, ratios).residual
@@ -169,24 +169,24 @@ def _optimum(
         return x, True
 
     def criterion(at: Floats) -> tuple[float, Floats]:
-        found = solve(arranged, score, _ratios(terms, at))
-        return found.criterion, np.array([found.gradient[term] for term in terms])
+        solution = solve(arranged, score, _ratios(terms, at))
+        return solution.criterion, np.array([solution.gradient[term] for term in terms])
 
     bounds = [(LOWEST, HIGHEST)] * len(terms)
     options = {"ftol": tolerance, "gtol": 1e-4, "maxiter": 300}
-    found = optimize.minimize(criterion, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x, dtype=np.float64), bool(found.success)
+    optimum = optimize.minimize(criterion, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(optimum.x, dtype=np.float64), bool(optimum.success)
 
 
 def _at_the_bound(
-    arranged: Layout, score: Floats, terms: tuple[str, ...], found: tuple[Floats, bool], low: Bools
+    arranged: Layout, score: Floats, terms: tuple[str, ...], optimum: tuple[Floats, bool], low: Bools
 ) -> tuple[Floats, bool]:
     """Put small components at the bound where that is no worse, and look again from there; else what was `found`."""
-    x, _ = found
+    x, _ = optimum
     tried = np.where(low, LOWEST, x)
     before = solve(arranged, score, _ratios(terms, x)).criterion
     if solve(arranged, score, _ratios(terms, tried)).criterion > before + _WORSE:
-        return found
+        return optimum
     return _optimum(arranged, score, terms, tried)
 
 

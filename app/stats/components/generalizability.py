@@ -55,21 +55,21 @@ def of_contrasts(fitted: Fit, components: Mapping[str, float]) -> dict[str, floa
 
     components : of the fit, or drawn from it.
     """
-    found = dict(components)
+    variances = dict(components)
     for one in hidden(fitted):
-        moved = sum(found.pop(term, 0.0) for term in one.within)
-        found[one.term] = found.get(one.term, 0.0) + moved
-    return found
+        moved = sum(variances.pop(term, 0.0) for term in one.within)
+        variances[one.term] = variances.get(one.term, 0.0) + moved
+    return variances
 
 
 def hidden(fitted: Fit) -> tuple[LeftOut, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
-    found: list[LeftOut] = []
+    terms: list[LeftOut] = []
     for one in fitted.left_out:
         plain = bool(one.within) and not any("system" in term or term == RESIDUAL for term in one.within)
-        if "system" in one.term and plain and all(one.within != other.within for other in found):
-            found.append(one)
-    return tuple(found)
+        if "system" in one.term and plain and all(one.within != other.within for other in terms):
+            terms.append(one)
+    return tuple(terms)
 
 
 def planned(components: Mapping[str, float], *, source: str = "given") -> Components:
@@ -101,9 +101,9 @@ def system_variance(fitted: Fit) -> float:
 
 def shares(fitted: Fit) -> Mapping[str, float]:
     """Each component, systems first, as a share of the variance of a single rating."""
-    found = {"system": system_variance(fitted), **fitted.components}
-    total = sum(found.values())
-    return {term: value / total for term, value in found.items()}
+    variances = {"system": system_variance(fitted), **fitted.components}
+    total = sum(variances.values())
+    return {term: value / total for term, value in variances.items()}
 
 
 def decide(

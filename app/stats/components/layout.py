@@ -107,8 +107,8 @@ def layout(rows: Observations, terms: tuple[str, ...]) -> Layout:
         after += n
     spanning = any("doc" in term for term in terms)
     block = rows.document if spanning else rows.segment
-    found = tuple(_shares(rows, block, pair, np.stack(columns, axis=1)))
-    return Layout(len(rows), len(rows.systems), sizes, np.stack((system, rater), axis=1), found)
+    blocks = tuple(_shares(rows, block, pair, np.stack(columns, axis=1)))
+    return Layout(len(rows), len(rows.systems), sizes, np.stack((system, rater), axis=1), blocks)
 
 
 def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices) -> list[Share]:
@@ -173,9 +173,9 @@ def _documents(
 ) -> DocumentBatch:
     cells = first_cell[:, None] + np.arange(n)
     at, cell = where
-    one = np.empty(int(cell.max()) + 1, dtype=np.int64)
-    one[cell] = np.arange(cell.size)  # any row of the cell: all share system and rater
-    system, rater = rows.system[at][one[cells]], rows.rater[at][one[cells]]
+    of_cell = np.empty(int(cell.max()) + 1, dtype=np.int64)
+    of_cell[cell] = np.arange(cell.size)  # any row of the cell: all share system and rater
+    system, rater = rows.system[at][of_cell[cells]], rows.rater[at][of_cell[cells]]
     return DocumentBatch(
         first_entry,
         cells,
@@ -193,8 +193,8 @@ def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _Pl
     shapes, pattern = np.unique(np.concatenate((system, rater), axis=1), axis=0, return_inverse=True)
     pattern = pattern.ravel()
     systems, raters = shapes[:, :n], shapes[:, n:]
-    _, one, count = np.unique(place.cell[at], axis=0, return_index=True, return_counts=True)
-    local, wide, first = place.local[at[one]], place.wide[at[one][:, :1]], place.first[at[one][:, :1]]
+    _, places, count = np.unique(place.cell[at], axis=0, return_index=True, return_counts=True)
+    local, wide, first = place.local[at[places]], place.wide[at[places][:, :1]], place.first[at[places][:, :1]]
     return SegmentBatch(
         rows=at,
         pattern=pattern,
@@ -202,7 +202,7 @@ def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _Pl
         same_rater=raters[:, :, None] == raters[:, None, :],
         set_rows=first + local * wide,
         set_columns=local,
-        set_pattern=pattern[one],
+        set_pattern=pattern[places],
         set_count=count,
     )
 

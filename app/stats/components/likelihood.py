@@ -103,20 +103,20 @@ def _random_diagonal(layout: Layout, ratios: Mapping[str, float]) -> Floats:
 
 def _spanning_gradient(layout: Layout, ratios: Mapping[str, float], adjoint: _Adjoint) -> dict[str, float]:
     """d/d log γ of the random columns: q − (Σ of the adjoint's diagonal)/γ; 0 to start with for all others."""
-    found, at, diagonal = dict.fromkeys(ratios, 0.0), layout.n_systems, np.diag(adjoint.matrix)
+    gradient, at, diagonal = dict.fromkeys(ratios, 0.0), layout.n_systems, np.diag(adjoint.matrix)
     for term, n in layout.sizes.items():
-        found[term] = n - float(diagonal[at : at + n].sum()) / ratios[term]
+        gradient[term] = n - float(diagonal[at : at + n].sum()) / ratios[term]
         at += n
-    return found
+    return gradient
 
 
 def _covariance(same_system: Bools, same_rater: Bools, ratios: Mapping[str, float], terms: tuple[str, ...]) -> Floats:
     """Σ of blocks: one value for all, added where systems, raters, or both are the same; shape (b, n, n)."""
     whole, system, rater, both = (ratios.get(term, 0.0) for term in terms)
-    found = whole + system * same_system + rater * same_rater
+    covariance = whole + system * same_system + rater * same_rater
     if both:
-        found += both * np.eye(found.shape[-1])
-    return np.asarray(found, dtype=np.float64)
+        covariance += both * np.eye(covariance.shape[-1])
+    return np.asarray(covariance, dtype=np.float64)
 
 
 def _inverted(matrices: Floats) -> Floats:
@@ -239,17 +239,17 @@ def _backward(
         left = _Documents(batch, state, ratios)
         by_precision, by_cells, by_covariance = left.back(adjoint)
         by_entries[left.at], by_vector[batch.cells] = by_precision, by_cells
-        found = _contracted(by_covariance, batch.same_system, batch.same_rater)
-        _add(gradient, ratios, _OF_DOCUMENTS, found)
+        sums = _contracted(by_covariance, batch.same_system, batch.same_rater)
+        _add(gradient, ratios, _OF_DOCUMENTS, sums)
     for segments, inverse in zip(share.segments, state.patterns, strict=True):
         _add(gradient, ratios, _OF_SEGMENTS, (*_traces(segments, inverse, by_entries), 0.0))
     _add(gradient, ratios, _OF_SEGMENTS, (*_squares(share, state, by_vector[share.cell], adjoint.square), 0.0))
 
 
 def _add(
-    gradient: dict[str, float], ratios: Mapping[str, float], terms: tuple[str, ...], found: tuple[float, ...]
+    gradient: dict[str, float], ratios: Mapping[str, float], terms: tuple[str, ...], values: tuple[float, ...]
 ) -> None:
-    for term, value in zip(terms, found, strict=True):
+    for term, value in zip(terms, values, strict=True):
         if term in gradient:
             gradient[term] += value * ratios[term]
 
@@ -263,7 +263,7 @@ def _contracted(by: Floats, same_system: Bools, same_rater: Bools) -> tuple[floa
 def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[float, float, float]:
     """Of the segments' covariance the part that does not depend on scores: ⟨P − P·Ā·P, structure⟩."""
     count = np.bincount(batch.pattern, minlength=len(inverse))
-    found = []
+    traces = []
     ones = np.ones_like(batch.same_system)
     for structure in (ones, batch.same_system, batch.same_rater):
         inner = inverse @ structure.astype(np.float64) @ inverse
@@ -271,8 +271,8 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
         for some in _pieces(len(batch.set_pattern), inverse.shape[1]):
             seen = by_entries[_entries(batch, some)] * _counts(batch, some)
             value -= float((seen * inner[batch.set_pattern[some]]).sum())
-        found.append(value)
-    return found[0], found[1], found[2]
+        traces.append(value)
+    return traces[0], traces[1], traces[2]
 
 
 def _squares(share: Share, state: _Forward, by_vector: Floats, by_square: float) -> tuple[float, float, float]:
@@ -282,9 +282,9 @@ def _squares(share: Share, state: _Forward, by_vector: Floats, by_square: float)
         for some in _pieces(len(batch.rows), inverse.shape[1]):
             at = batch.rows[some]
             turned[at] = np.matmul(inverse[batch.pattern[some]], by_vector[at][:, :, None])[:, :, 0]
-    found = []
+    squares = []
     for group in (share.segment, share.by_system, share.by_rater):
         v = np.bincount(group, weights=state.solved)
         a = np.bincount(group, weights=turned)
-        found.append(-float((a * v).sum()) - by_square * float((v * v).sum()))
-    return found[0], found[1], found[2]
+        squares.append(-float((a * v).sum()) - by_square * float((v * v).sum()))
+    return squares[0], squares[1], squares[2]

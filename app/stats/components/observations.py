@@ -56,13 +56,13 @@ def observations(ratings: Ratings) -> Observations:
     """
     n_raters, n_systems = max(len(ratings.labels.raters), 1), max(ratings.n_systems, 1)
     key = (ratings.segment.astype(np.int64) * n_systems + ratings.system) * n_raters + ratings.rater
-    found, row = np.unique(key, return_inverse=True)
-    n = np.bincount(row, minlength=found.size)
-    score = np.bincount(row, weights=ratings.score, minlength=found.size) / np.maximum(n, 1)
-    rest, rater = np.divmod(found, n_raters)
+    keys, row = np.unique(key, return_inverse=True)
+    n = np.bincount(row, minlength=keys.size)
+    score = np.bincount(row, weights=ratings.score, minlength=keys.size) / np.maximum(n, 1)
+    rest, rater = np.divmod(keys, n_raters)
     segment, system = np.divmod(rest, n_systems)
     of_segment = ratings.labels.segment_document.astype(np.int64)
-    document = of_segment[segment] if found.size else segment
+    document = of_segment[segment] if keys.size else segment
     order = np.lexsort((rater, system, segment, document))
     systems, system = np.unique(system[order], return_inverse=True)
     raters, rater = np.unique(rater[order], return_inverse=True)
@@ -83,5 +83,5 @@ def observations(ratings: Ratings) -> Observations:
         documents=tuple(labels.documents[i] for i in documents),
         n_segments=int(segment.max()) + 1 if segment.size else 0,
         documents_known=ratings.documents_known,
-        repeats=len(ratings) - int(found.size),
+        repeats=len(ratings) - int(keys.size),
     )

@@ -171,5 +171,5 @@ def _start(
     sums = np.array([float(((incidence[name].T @ residual) ** 2).sum()) for name in chosen])
     at = [names.index(name) for name in chosen]
     scale = np.sqrt(np.diag(gram)[at])
-    found = np.linalg.solve(gram[np.ix_(at, at)] / np.outer(scale, scale), sums / scale) / scale
-    return np.maximum(found, 0.0)
+    solution = np.linalg.solve(gram[np.ix_(at, at)] / np.outer(scale, scale), sums / scale) / scale
+    return np.maximum(solution, 0.0)

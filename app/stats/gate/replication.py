@@ -78,9 +78,9 @@ def simulated(
     for _ in range(studies):
         documents = np.sort(np.concatenate([rng.choice(own, size=own.size) for own in buckets]))
         apart = _study(rng, items, documents, pair, method)
-        found = decide(apart, items.n_segments[documents], rule)
-        same += found.difference is not None and found.difference * difference > 0
-        again += found.holds
+        decision = decide(apart, items.n_segments[documents], rule)
+        same += decision.difference is not None and decision.difference * difference > 0
+        again += decision.holds
     error, why = None, None if difference else "the systems are equal: there is no direction to replicate"
     direction = same / studies if difference else None
     return Replication(direction, again / studies, difference, error, len(data.documents), SIMULATED, why)

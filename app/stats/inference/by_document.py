@@ -109,8 +109,8 @@ def degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATIO
     """
     model = _Model.of(counts, correlation)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = model.trace**2 / _product(model, model)
-    return np.asarray(np.where(model.documents > 1, np.maximum(found, 1.0), 0.0), dtype=np.float64)
+        degrees = model.trace**2 / _product(model, model)
+    return np.asarray(np.where(model.documents > 1, np.maximum(degrees, 1.0), 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +142,13 @@ class _Model:
         return np.asarray((self.c * self.own).sum(axis=-1), dtype=np.float64)
 
 
-def _product(one: _Model, other: _Model) -> Floats:
+def _product(first: _Model, second: _Model) -> Floats:
     """Σ_DE √(c_D·c_E·c'_D·c'_E)·G_DE·G'_DE of two estimates over the same documents, in sums over documents alone."""
-    r = np.sqrt(one.c * other.c)
-    pp, pq, qp, qq = (np.asarray((r * a * b).sum(axis=-1)) for a in (one.p, one.q) for b in (other.p, other.q))
+    r = np.sqrt(first.c * second.c)
+    pp, pq, qp, qq = (np.asarray((r * a * b).sum(axis=-1)) for a in (first.p, first.q) for b in (second.p, second.q))
     everywhere = 2 * pp * qq + 2 * pq * qp + pp * pp - 2 * pp * (pq + qp)
     # On the diagonal G has δ·q beside what it has elsewhere.
-    diagonal = one.own * other.own - (one.own - one.q) * (other.own - other.q)
+    diagonal = first.own * second.own - (first.own - first.q) * (second.own - second.q)
     return np.asarray(everywhere + (r * r * diagonal).sum(axis=-1), dtype=np.float64)
 
 

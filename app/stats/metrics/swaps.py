@@ -100,9 +100,9 @@ def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS)
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
     for masks in exchanges(common.human.shape, swaps, seed, measured.at_once):
-        one, other = (measured.values(scores) for scores in exchanged(common, masks))
+        mine, theirs = (measured.values(scores) for scores in exchanged(common, masks))
         for name in MEASURES:
-            apart = np.abs(np.nan_to_num(one[name]) - np.nan_to_num(other[name]))
+            apart = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
             beyond[name] += int((apart >= abs(observed[name]) - 1e-9).sum())
     return tuple(
         Between(
@@ -169,13 +169,13 @@ class _Measured:
         whole = sums.sum(axis=2)
         # One product for all, systems first, so that what is subtracted below stands together.
         kept = (sums.reshape(-1, self.starts.size) @ self.flips.T).reshape(*whole.shape, -1)
-        found = np.empty((len(scores), self.pairs[0].size))
+        p_values = np.empty((len(scores), self.pairs[0].size))
         for k, (i, j) in enumerate(zip(*self.pairs, strict=True)):
             observed = whole[i] - whole[j]
             # The permuted sum of a system is twice what keeps its sign, less all of it.
             least = observed - 1e-9 * np.maximum(1.0, np.abs(observed))
-            found[:, k] = np.count_nonzero(kept[i] - kept[j] >= (least + observed)[:, None] / 2, axis=1)
-        return np.asarray(found / len(self.flips), dtype=np.float64)
+            p_values[:, k] = np.count_nonzero(kept[i] - kept[j] >= (least + observed)[:, None] / 2, axis=1)
+        return np.asarray(p_values / len(self.flips), dtype=np.float64)
 
 
 def _correlated(rows: Floats, human: Floats) -> Floats:

@@ -87,9 +87,9 @@ def score(
     >>> found.penalty, found.raw, found.calibrated, found.passed
     (10.0, 99.0, 90.0, True)
     """
-    found = list(errors)
-    penalty = fsum(_points(error, multipliers) for error in found)
-    critical = sum(error.count for error in found if error.severity.lower() == CRITICAL)
+    marked = list(errors)
+    penalty = fsum(_points(error, multipliers) for error in marked)
+    critical = sum(error.count for error in marked if error.severity.lower() == CRITICAL)
     return scored(penalty, words, critical, threshold=threshold, critical_fails=critical_fails)
 
 

@@ -38,14 +38,14 @@ def of_systems(
     words : shape (n_segments,), by segment code.
     """
     penalty, system, segment = _segment_penalties(rows)
-    found = []
+    scores = []
     for code in np.unique(system).tolist():
         own, mine = system == code, rows.system == code
         total, serious = float(words[segment[own]].sum()), int(critical[mine].sum())
         points = float(penalty[own].sum())
         score = scored(points, total, serious, threshold=threshold, critical_fails=critical_fails) if total else None
-        found.append(OfSystem(code, int(own.sum()), int(mine.sum()), total, serious, score))
-    return tuple(found)
+        scores.append(OfSystem(code, int(own.sum()), int(mine.sum()), total, serious, score))
+    return tuple(scores)
 
 
 def known_words(rows: Ratings, words: Floats) -> Bools:

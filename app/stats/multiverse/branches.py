@@ -133,9 +133,9 @@ class _Universes:
         """Universes, their claims, who is ahead, and the universes that do not apply."""
         universes, claims, missing = list[tuple[str, str]](), list[Marks](), list[Missing]()
         for test in self.space.tests:
-            found = self._test(test)
-            if isinstance(found, str):
-                missing.append(Missing({**given, "test": test.name}, len(self.space.adjust), found))
+            tests = self._test(test)
+            if isinstance(tests, str):
+                missing.append(Missing({**given, "test": test.name}, len(self.space.adjust), tests))
                 continue
             for adjust in self.space.adjust:
                 if adjust == "maxT" and test.test != "permutation":
@@ -143,9 +143,9 @@ class _Universes:
                     missing.append(Missing({**given, "test": test.name, "adjust": adjust}, 1, why))
                     continue
                 recipe = self.space.tested(self.recipe, test, adjust, self.place.size)
-                wins = decide(found, self.laid, self.shared[test.unit], recipe, self.sign).wins
+                wins = decide(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
                 universes.append((test.name, adjust))
-                claims.append(self._marks(wins, found))
+                claims.append(self._marks(wins, tests))
         stacked = np.stack(claims) if claims else np.zeros((0, self.n_pairs), dtype=np.int8)
         return tuple(universes), stacked, self._ahead(), tuple(missing)
 
@@ -160,8 +160,8 @@ class _Universes:
         if test.unit not in self.shared:
             self.shared[test.unit] = shared_data(self.laid, self.sign, unit=test.unit)
         recipe = self.space.tested(self.recipe, test, "none", self.place.size)
-        found = compare_pairs(self.laid, self.shared[test.unit], recipe, self.sign)
-        return found if found.testable.any() else "no pair has enough data for this test"
+        tests = compare_pairs(self.laid, self.shared[test.unit], recipe, self.sign)
+        return tests if tests.testable.any() else "no pair has enough data for this test"
 
     def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTests) -> Marks:
         first, second = pairs_of(len(self.laid.systems))

@@ -147,11 +147,11 @@ def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceShare:
 
 def _merged(missing: Sequence[Missing]) -> tuple[Missing, ...]:
     """The same reason in several branches once: with the choices that they have in common."""
-    found: dict[tuple[str, str], list[Missing]] = {}
-    for one in missing:
-        last = list(one.choices)[-1]
-        found.setdefault((one.reason, f"{last}={one.choices[last]}"), []).append(one)
-    return tuple(_together(group) for group in found.values())
+    by_pair: dict[tuple[str, str], list[Missing]] = {}
+    for entry in missing:
+        last = list(entry.choices)[-1]
+        by_pair.setdefault((entry.reason, f"{last}={entry.choices[last]}"), []).append(entry)
+    return tuple(_together(group) for group in by_pair.values())
 
 
 def _together(group: Sequence[Missing]) -> Missing:

@@ -95,14 +95,14 @@ def drawn_power(
     shifts = scores.apart(difference)
     if layout.documents < 2:
         return 0, studies
-    panel, found, wanted = Panel.one(layout), 0, 0
+    panel, hits, wanted = Panel.one(layout), 0, 0
     for n in _batches(layout, 2, studies):
         counts = lengths_of(layout, n, rng) if layout.lengths else None
         means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
         sums, counts = _summed(means, counts)
-        found += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
+        hits += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
-    return found, wanted
+    return hits, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: floa
     wins[:, first, second], wins[:, second, first] = told & (apart > 0), told & (apart < 0)
     order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
     found = []
-    for one, place in zip(wins, order, strict=True):
-        numbers = clusters(one[np.ix_(place, place)], rule)
+    for won, place in zip(wins, order, strict=True):
+        numbers = clusters(won[np.ix_(place, place)], rule)
         found.append(max(numbers or (1,)))
     return found
 

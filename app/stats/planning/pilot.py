@@ -126,9 +126,9 @@ def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) 
                 studies=1,
                 ratings=ratings_per_item,
             )
-            found = collect(items, chosen, raters)
-            sums[study] = sign * document_sums(found, "none")[0].T
-            counts[study] = found.n_segments
+            redrawn = collect(items, chosen, raters)
+            sums[study] = sign * document_sums(redrawn, "none")[0].T
+            counts[study] = redrawn.n_segments
         return sums, counts
 
     whole = np.stack([_totals(data, s) for s in range(n_systems)]) * sign

@@ -135,10 +135,10 @@ def default_components(protocol: str) -> Components:
 
     Raises NoComponents for scales that none are known of (XSTS, DA, SQM …); those of another scale are never borrowed.
     """
-    found = DEFAULTS.get(protocol)
-    if found is None:
+    components = DEFAULTS.get(protocol)
+    if components is None:
         raise NoComponents(f"there are none for {protocol}; known are {', '.join(DEFAULTS)}")
-    return found
+    return components
 
 
 def contrast_variance(components: Components, layout: Layout) -> float:
@@ -235,8 +235,8 @@ def documents_needed(
     pairs = systems * (systems - 1) // 2
     wanted = (difference / detectable(1.0, alpha=alpha / pairs, power=power)) ** 2
     rest = wanted - floor(components, layout) ** 2
-    one = replace(layout, documents=1)
-    falling = contrast_variance(components, one) - floor(components, layout) ** 2
+    single = replace(layout, documents=1)
+    falling = contrast_variance(components, single) - floor(components, layout) ** 2
     if rest <= 0 or falling > MOST_DOCUMENTS * rest:
         return None
     return max(1, ceil(falling / rest * (1 - ROUNDING)))

@@ -38,8 +38,8 @@ def raters_needed(
     >>> raters_needed(c, Layout(60, 5, 6), difference=0.7, systems=2).least
     6
     """
-    one = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
-    wanted, fewest = (difference / one) ** 2, layout.ratings_per_item
+    unit = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    wanted, fewest = (difference / unit) ** 2, layout.ratings_per_item
     endless = contrast_variance(components, replace(layout, raters=_WITHOUT_END))
     falling = contrast_variance(components, replace(layout, raters=1)) - endless
     if falling <= 0:
@@ -48,8 +48,8 @@ def raters_needed(
         return Panel(fewest, "more raters raise the standard error here" if falling else None)
     rest = wanted - endless
     if rest <= 0:
-        found = f"differences up to {one * sqrt(endless):.3g} are not found"
-        return Panel(None, f"with {layout.documents:,} documents no number of raters is enough: {found}")
+        limit = f"differences up to {unit * sqrt(endless):.3g} are not found"
+        return Panel(None, f"with {layout.documents:,} documents no number of raters is enough: {limit}")
     shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else systems)
     falling *= 1 - ROUNDING
     if falling > shares * rest:
@@ -64,8 +64,8 @@ def raters_at_least(
 
     Those who rate an item for a fixed panel; None above a million. `layout.documents` and `.raters` do not matter.
     """
-    one = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
-    wanted = (difference / one) ** 2
+    unit = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    wanted = (difference / unit) ** 2
     left = 0.0 if layout.fixed_panel else 2 * components.rater_system
     if left >= MOST_RATERS * wanted:
         return None

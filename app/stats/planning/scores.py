@@ -151,15 +151,15 @@ def _correlation(shape: Marginal) -> Floats:
     values = shape.score(_Z)
     mean = float(weight @ values)
     variance = float(weight @ (values - mean) ** 2)
-    before, now, found = np.zeros_like(_Z), np.ones_like(_Z), np.zeros_like(_RHO)
+    before, now, correlation = np.zeros_like(_Z), np.ones_like(_Z), np.zeros_like(_RHO)
     known = 0.0
     for k in range(1, _TERMS + 1):
         before, now = now, (_Z * now - sqrt(k - 1) * before) / sqrt(k)
         share = float(weight @ (values * now)) ** 2 / variance
-        found += share * _RHO**k
+        correlation += share * _RHO**k
         known += share
     # Terms beyond, of a map with steps, count where the latent values are all but equal.
-    return np.asarray(found + max(0.0, 1.0 - known) * _RHO ** (_TERMS + 1), dtype=np.float64)
+    return np.asarray(correlation + max(0.0, 1.0 - known) * _RHO ** (_TERMS + 1), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,8 +192,8 @@ class Drawn:
 
 def drawn(components: Components, shape: Marginal, *, better_sign: int, fixed_panel: bool = False) -> Drawn:
     """Make scores ready to be drawn. better_sign : −1 for penalties."""
-    found = latent(components, shape)
-    spread, weight = found.spread(fixed_panel), np.exp(-(_Z**2) / 2)
+    scores = latent(components, shape)
+    spread, weight = scores.spread(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
     means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
-    return Drawn(shape, found, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))
+    return Drawn(shape, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))

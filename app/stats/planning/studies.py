@@ -375,14 +375,14 @@ def simulated_power(
         return 0, studies
     means, panel = np.array([difference, 0.0]), panel or Panel.one(layout)
     each = layout.documents * (panel.n_raters + 6 * layout.ratings_per_item)
-    found, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
+    hits, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
     step = max(1, _AT_ONCE // each)
     for start in range(0, wanted, step):
         n = min(step, wanted - start)
         counts = lengths_of(layout, n, rng)
         scores = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
-        found += int((t_claims(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
-    return found, wanted
+        hits += int((t_claims(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
+    return hits, wanted
 
 
 def raters_of(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> Panel:

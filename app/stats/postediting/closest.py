@@ -78,15 +78,15 @@ def _counts(found: Sequence[Compared], system: int, origins: Sequence[int]) -> n
 
 def by_lab(lines: Sequence[Closest], labs: Sequence[str | None]) -> list[Labs]:
     """Whether post-edits of the same lab are favoured; labs: by code of the system. Systems without a lab have none."""
-    found = []
+    rows = []
     for system in dict.fromkeys(one.system for one in lines):
         if labs[system] is None:
             continue
         others = [one for one in lines if one.system == system and one.origin not in (system, EXTERNAL)]
         same = [one for one in others if labs[one.origin] == labs[system]]
         other = [one for one in others if labs[one.origin] not in (labs[system], None)]
-        found.append(Labs(system, *_share(same), *_share(other)))
-    return found
+        rows.append(Labs(system, *_share(same), *_share(other)))
+    return rows
 
 
 def _share(lines: Sequence[Closest]) -> tuple[float | None, int]:

@@ -93,13 +93,13 @@ def compare(texts: Texts, tokens: Tokens) -> Compared:
 
 def _own(texts: Texts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], Operations]) -> Sequence[Own]:
     outputs = dict(texts.outputs)
-    found = []
+    edits = []
     for system, edited in texts.post_edits:
         if system not in outputs:
             continue
         output = outputs[system]
         by_character = distance(output.strip(), edited.strip())
-        found.append(
+        edits.append(
             Own(
                 system,
                 known[output, edited],
@@ -108,4 +108,4 @@ def _own(texts: Texts, split: dict[str, tuple[str, ...]], known: dict[tuple[str,
                 len(edited.strip()),
             )
         )
-    return found
+    return edits

@@ -54,16 +54,16 @@ def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
 
     Sources: Cohen 1960 (agreement beyond chance matches); Benjamini & Hochberg 1995.
     """
-    one, other = _met(cells)
+    first, other = _met(cells)
     base = int(cells.rater.max(initial=0)) + 1
-    pairs, pair = np.unique(cells.rater[one].astype(np.int64) * base + cells.rater[other], return_inverse=True)
+    pairs, pair = np.unique(cells.rater[first].astype(np.int64) * base + cells.rater[other], return_inverse=True)
     kept: list[int] = []
     blocks: list[tuple[Floats, ...]] = []
     equal: list[float] = []
     share: list[float] = []
     order = np.argsort(pair, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1) if pair.size else []:
-        x, y, documents = cells.score[one[rows]], cells.score[other[rows]], document[one[rows]]
+        x, y, documents = cells.score[first[rows]], cells.score[other[rows]], document[first[rows]]
         by_chance = _by_chance(x, y)
         if rows.size < MIN_CELLS or np.unique(documents).size < MIN_DOCUMENTS or by_chance <= 0:
             continue
@@ -87,11 +87,11 @@ def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
 
 def _met(cells: Cells) -> tuple[Codes, Codes]:
     """Cells of one output by two raters, the lower code first."""
-    found = [(a, b) for a, b in meetings(cells.item)[1:]]
-    one = np.concatenate([a for a, _ in found]) if found else np.zeros(0, dtype=np.intp)
-    other = np.concatenate([b for _, b in found]) if found else one
-    ordered = cells.rater[one] < cells.rater[other]
-    return one[ordered].astype(np.int32), other[ordered].astype(np.int32)
+    meets = [(a, b) for a, b in meetings(cells.item)[1:]]
+    first = np.concatenate([a for a, _ in meets]) if meets else np.zeros(0, dtype=np.intp)
+    other = np.concatenate([b for _, b in meets]) if meets else first
+    ordered = cells.rater[first] < cells.rater[other]
+    return first[ordered].astype(np.int32), other[ordered].astype(np.int32)
 
 
 def _by_chance(x: Floats, y: Floats) -> float:
@@ -106,21 +106,21 @@ def _by_chance(x: Floats, y: Floats) -> float:
 def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floats:
     """By pair, given its sums of distances and its cells by document."""
     most = DRAWS[-1][0]
-    found = refined(
+    chances = refined(
         {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
         lambda i, part: _closer(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
         most,
     )
-    return np.array(list(found.values()))
+    return np.array(list(chances.values()))
 
 
 def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> Tally:
-    found = Tally(0, 0)
+    tally = Tally(0, 0)
     for draws, further in DRAWS:
-        found = Tally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
-        if found.chance > further:
+        tally = Tally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
+        if tally.chance > further:
             break
-    return found
+    return tally
 
 
 def _closer(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:

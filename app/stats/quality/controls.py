@@ -102,7 +102,7 @@ def control_tests(
     family = np.array([one.p_value for one in tested.values() if isinstance(one, _One)])
     q_values = dict(zip(testable, adjusted(family, adjust).tolist(), strict=True))
     passed = [rater for rater, q in q_values.items() if q < alpha]
-    found = {}
+    tests = {}
     for rater, one in tested.items():
         if only is not None and rater != only:
             continue
@@ -111,8 +111,8 @@ def control_tests(
         if isinstance(one, _One) and q is not None and q >= alpha:
             limit = alpha * one.p_value / q
             missed = _missed(pairs, rater, passed, sign, test, limit)
-        found[rater] = _verdict(pairs, rater, one, q, sign, alpha, missed)
-    return found
+        tests[rater] = _verdict(pairs, rater, one, q, sign, alpha, missed)
+    return tests
 
 
 def _missed(
@@ -157,8 +157,8 @@ def _verdict(
 def _tested(changed: Floats, original: Floats, sign: int, test: ControlTestName, min_pairs: int) -> _One | str:
     if changed.size < min_pairs:
         return f"{changed.size} of at least {min_pairs} pairs"
-    one = worse(sign * changed, sign * original, test)
-    return "all differences are the same" if one is None else one
+    result = worse(sign * changed, sign * original, test)
+    return "all differences are the same" if result is None else result
 
 
 def worse(changed: Floats, original: Floats, test: ControlTestName) -> _One | None:
@@ -177,8 +177,8 @@ def worse(changed: Floats, original: Floats, test: ControlTestName) -> _One | No
         kept = difference[difference != 0][None, :]
         if not kept.size:
             return _One(0.0, 1.0)
-        found = signed_rank(kept, method="exact" if kept.size <= MOST_EXACT else "asymptotic")
-        return _One(_w_plus(kept[0]), float(found.less[0]))
+        result = signed_rank(kept, method="exact" if kept.size <= MOST_EXACT else "asymptotic")
+        return _One(_w_plus(kept[0]), float(result.less[0]))
     return _t(difference)
 
 

@@ -134,18 +134,18 @@ def drift(
     x = x / sd
     where = np.arange(n, dtype=np.float64) if place is None else place
     where = (where - where.mean()) / max(float(np.ptp(where)), 1e-300)
-    found = cusum(x, k=k, h=h)
+    chart = cusum(x, k=k, h=h)
     slope = trend(where, x)[0]
-    largest = float(max(found.upper.max(), found.lower.max()))
-    side = 1 if found.upper.argmax() >= found.lower.argmax() else -1
+    largest = float(max(chart.upper.max(), chart.lower.max()))
+    side = 1 if chart.upper.argmax() >= chart.lower.argmax() else -1
     chance, p_value, either = _chances(x, where, k, seed)
-    return Drift(n, found.alarm, side, largest, chance, number(slope), p_value, either)
+    return Drift(n, chart.alarm, side, largest, chance, number(slope), p_value, either)
 
 
 def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:
     """Of the CUSUM, of the slope and of the rarer of both; more orders are drawn where few leave a doubt."""
-    found = _of_orders(x, where, k, FIRST_DRAWS, seed)
-    return found if found[2] > DOUBT else _of_orders(x, where, k, DRAWS, seed)
+    tally = _of_orders(x, where, k, FIRST_DRAWS, seed)
+    return tally if tally[2] > DOUBT else _of_orders(x, where, k, DRAWS, seed)
 
 
 def _of_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
@@ -187,21 +187,21 @@ def drifts(
     Sources: Page 1954; Benjamini & Hochberg 1995.
     """
     beside = np.ones(n_raters, dtype=np.bool_) if trusted is None else trusted.copy()
-    found: dict[int, Drift] = {}
+    by_rater: dict[int, Drift] = {}
     again = set(np.unique(cells.rater).tolist())
     while again:
         blocks = _blocks(cells, course, sign * levels(cells, n_raters, beside).residual)
         for rater in sorted(again):
-            one = _of_rater(blocks, rater, k, h)
-            if one is not None:
-                found[rater] = one
-        moved = [r for r, one in found.items() if beside[r] and one.either < chance]
+            drift_ = _of_rater(blocks, rater, k, h)
+            if drift_ is not None:
+                by_rater[rater] = drift_
+        moved = [r for r, one in by_rater.items() if beside[r] and one.either < chance]
         if not moved:
             break
-        worst = min(moved, key=lambda r: (found[r].either, -abs(found[r].slope or 0.0), r))
+        worst = min(moved, key=lambda r: (by_rater[r].either, -abs(by_rater[r].slope or 0.0), r))
         beside[worst] = False
         again = _met(cells, worst, beside)
-    return _adjusted(found)
+    return _adjusted(by_rater)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +241,9 @@ def _of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
     return drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
 
 
-def _adjusted(found: dict[int, Drift]) -> dict[int, Drift]:
-    q_values = bh(np.array([one.either for one in found.values()])).tolist()
-    return {r: replace(one, q_value=q) for (r, one), q in zip(found.items(), q_values, strict=True)}
+def _adjusted(by_rater: dict[int, Drift]) -> dict[int, Drift]:
+    q_values = bh(np.array([one.either for one in by_rater.values()])).tolist()
+    return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 
 
 def _met(cells: Cells, rater: int, beside: Bools) -> set[int]:

@@ -76,22 +76,22 @@ def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
         np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
     known = np.bincount(rater, minlength=n_raters) > 0
     at = np.flatnonzero(known)
-    found = np.full(n_raters, np.nan)
+    solved = np.full(n_raters, np.nan)
     if at.size:
         part = matrix[np.ix_(at, at)]
         ridge = RIDGE * float(part.diagonal().max()) * np.eye(at.size)
-        found[at] = np.linalg.solve(part + ridge, right[at])
-    return found
+        solved[at] = np.linalg.solve(part + ridge, right[at])
+    return solved
 
 
 def meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items."""
     order = np.argsort(item, kind="stable")
     ordered = item[order]
-    found = [(order, order)]
+    meets = [(order, order)]
     apart = 1
     while (same := np.flatnonzero(ordered[apart:] == ordered[:-apart])).size:
         first, second = order[same], order[same + apart]
-        found += [(first, second), (second, first)]
+        meets += [(first, second), (second, first)]
         apart += 1
-    return found
+    return meets

@@ -47,8 +47,8 @@ def originals(ratings: Ratings, roles: tuple[Role, ...] = (Role.REPEAT, Role.DEG
         keys = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].ravel() if rows.size else rows
         first = np.full(int(keys.max(initial=-1)) + 1, NO_ROW, dtype=np.int32)
         first[keys[rated][::-1]] = rows[rated][::-1]
-        found = first[keys]
-        original = np.where(asks & (found >= 0), found, original).astype(np.int32)
+        original_rows = first[keys]
+        original = np.where(asks & (original_rows >= 0), original_rows, original).astype(np.int32)
     return Links(original)
 
 

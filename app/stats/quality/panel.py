@@ -75,20 +75,20 @@ def against_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int
         return _each(ratings, "consensus", ratings.where(known), consensus[known])
     cells = cells_of(ratings.where(keep))
     shared = cells.others_n > 0
-    found = {}
+    by_rater = {}
     for rater in np.unique(cells.rater[shared]):
         mine = np.flatnonzero(shared & (cells.rater == rater))
-        found[int(rater)] = _against(ratings, basis, cells.score[mine], cells.others[mine], _pooled_sd(cells, mine))
-    return found
+        by_rater[int(rater)] = _against(ratings, basis, cells.score[mine], cells.others[mine], _pooled_sd(cells, mine))
+    return by_rater
 
 
 def _each(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, Against]:
-    found = {}
+    by_rater = {}
     for rater in np.unique(rows.rater):
         mine = rows.rater == rater
         sd = float(agreed[mine].std(ddof=1)) if mine.sum() > 1 else 0.0
-        found[int(rater)] = _against(ratings, basis, rows.score[mine], agreed[mine], sd)
-    return found
+        by_rater[int(rater)] = _against(ratings, basis, rows.score[mine], agreed[mine], sd)
+    return by_rater
 
 
 def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd: float) -> Against:

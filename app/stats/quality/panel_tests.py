@@ -31,11 +31,11 @@ def of_habits(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int)
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
     round_share = {r: _logit(way.round_share, way.n) for r, way in judged.items() if way.round_share is not None}
     run_q, round_q = _q_values(runs, floor=RUN_SPREAD), _q_values(round_share, floor=ROUND_SPREAD)
-    found = {}
+    by_rater = {}
     for r, way in ways.items():
         constant = _constant(rows, order, r) if way.distinct == 1 and len(ways) > 1 else None
-        found[r] = replace(way, run_q=run_q.get(r), round_q=round_q.get(r), constant_p=constant)
-    return found
+        by_rater[r] = replace(way, run_q=run_q.get(r), round_q=round_q.get(r), constant_p=constant)
+    return by_rater
 
 
 def of_paces(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:

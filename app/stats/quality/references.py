@@ -25,8 +25,8 @@ def references(ratings: Ratings) -> dict[int, References]:
     Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).
     """
     pairs = pairs_of(ratings, originals(ratings, (Role.REFERENCE,)), Role.REFERENCE)
-    found = {}
+    by_rater = {}
     for rater in np.unique(pairs.rater).tolist():
         shown, output = pairs.of(rater)
-        found[rater] = References(shown.size, float((shown - output).mean()))
-    return found
+        by_rater[rater] = References(shown.size, float((shown - output).mean()))
+    return by_rater

@@ -111,12 +111,12 @@ def quality(
     evidence = _evidence(work, chosen)
     flags = flagged(chosen.limits, evidence, rows.labels.raters)
     made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
-    found = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
-    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in ("pass", "fail", "not_testable")}
-    n = sum(one.n_judgments for one in found)
+    by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
+    counts = {verdict: sum(one.verdict == verdict for one in by_rater) for verdict in ("pass", "fail", "not_testable")}
+    n = sum(one.n_judgments for one in by_rater)
     similar = tuple(_named(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance)
     warnings = (*_warnings(controls, work.events), *(_of_pair(pair) for pair in similar))
-    return QualityReport(tuple(found), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
+    return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
 def quality_of(
@@ -305,15 +305,15 @@ def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict
     level = np.where(degraded, 0.0, np.nan_to_num(beside.of_rater)[rows.rater])
     usual = panel_tests.beside_usual(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
-    found = {}
+    steps = {}
     for r, at in order.items():
         by_task = at[np.argsort(rows.task[at], kind="stable")]
         task = rows.task[by_task]
         first = np.searchsorted(task, task, "left")
         size = np.searchsorted(task, task, "right") - first
         place = (np.arange(task.size) - first + 0.5) / size
-        found[r] = Steps(task, units[by_task], place, usual[by_task])
-    return found
+        steps[r] = Steps(task, units[by_task], place, usual[by_task])
+    return steps
 
 
 def _rater(

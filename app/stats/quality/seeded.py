@@ -52,9 +52,9 @@ def span_hits(seeded: Iterable[Seeded]) -> dict[str, SpanHits]:
     Segments of which nothing was changed are left out. Source: PB-9.
     """
     counts: dict[str, list[bool]] = {}
-    for one in seeded:
-        if one.changed:
-            counts.setdefault(one.rater, []).append(overlaps(one.changed, one.marked))
+    for error in seeded:
+        if error.changed:
+            counts.setdefault(error.rater, []).append(overlaps(error.changed, error.marked))
     return {rater: SpanHits(len(found), sum(found)) for rater, found in counts.items()}
 
 

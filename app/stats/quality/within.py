@@ -69,8 +69,8 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
 
 
 def _tally(steps: Steps, rater: int) -> Tally:
-    found = Tally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
-    return found if found.chance > DOUBT else Tally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
+    tally = Tally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
+    return tally if tally.chance > DOUBT else Tally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
 def _reached(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:

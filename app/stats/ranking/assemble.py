@@ -87,11 +87,11 @@ def _marginal(panel: Panel, recipe: Recipe, *, known: bool) -> list[Interval | N
 
 
 def _relative(panel: Panel, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
-    found = intervals.relative(panel)
+    relative = intervals.relative(panel)
     nothing: list[Interval | None] = [None] * len(panel.systems)
-    if found is None:
+    if relative is None:
         return [None] * len(panel.systems), nothing
-    sums, weights = found
+    sums, weights = relative
     values = sums.sum(axis=1) / weights.sum(axis=1)
     return [number(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
 

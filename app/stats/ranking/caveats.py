@@ -88,33 +88,33 @@ def find(
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
         return ("there are no ratings yet that this recipe counts",)
-    found = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    warnings = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
     if not ratings.documents_known:
-        found.append("documents are unknown: no intervals, and segments are tested as independent")
+        warnings.append("documents are unknown: no intervals, and segments are tested as independent")
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
         few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
-        found.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
+        warnings.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
     if ratings.documents_known:
-        found += _uneven(panel)
+        warnings += _uneven(panel)
     if len(panel.systems) > 1:
-        found += [*_few_raters(ratings), *_few_domains(panel)]
+        warnings += [*_few_raters(ratings), *_few_domains(panel)]
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
-            found += [*_documents(panel, recipe), *recipe_caveats.of_segments(panel, recipe)]
-        found += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
-        found += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
-        found += [*_overlap(shared), *_untested(tests, shared, recipe)]
-    return tuple(found)
+            warnings += [*_documents(panel, recipe), *recipe_caveats.of_segments(panel, recipe)]
+        warnings += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
+        warnings += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
+        warnings += [*_overlap(shared), *_untested(tests, shared, recipe)]
+    return tuple(warnings)
 
 
 def of_data(ratings: Ratings, panel: Panel) -> tuple[str, ...]:
     """How the data are unlike what every claim by document takes for granted, whatever the test."""
-    found = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    warnings = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
     if ratings.documents_known:
-        found += _uneven(panel)
+        warnings += _uneven(panel)
     if len(panel.systems) > 1:
-        found += [*_few_raters(ratings), *_few_domains(panel)]
-    return tuple(found)
+        warnings += [*_few_raters(ratings), *_few_domains(panel)]
+    return tuple(warnings)
 
 
 def something_reachable(limit: Floor, recipe: Recipe) -> bool:
@@ -139,10 +139,10 @@ def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit:
 def _systems(ratings: Ratings, panel: Panel) -> list[str]:
     rated = np.unique(ratings.system)
     lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
-    found = [f"systems without a score after normalization, not ranked: {_listed(lost)}"] if lost else []
+    warnings = [f"systems without a score after normalization, not ranked: {_listed(lost)}"] if lost else []
     if len(panel.systems) == 1:
-        found.append("only one system is rated: nothing to compare")
-    return found
+        warnings.append("only one system is rated: nothing to compare")
+    return warnings
 
 
 def _raters(ratings: Ratings) -> list[str]:
@@ -159,16 +159,16 @@ def _uneven(panel: Panel) -> list[str]:
     weights = panel.document_weights()
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
         return []
-    found, effective = [], float(effective_documents(weights).min())
+    warnings, effective = [], float(effective_documents(weights).min())
     largest = float(largest_share(weights).max())
     if largest > LARGE_SHARE:
         what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
-        found.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")
+        warnings.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")
     if effective < FEW_EFFECTIVE:
         what = f"{panel.n_documents} documents are worth {effective:.1f} equally long ones (effective documents)"
         why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
-        found.append(f"{what}: {why}; rate more documents")
-    return found
+        warnings.append(f"{what}: {why}; rate more documents")
+    return warnings
 
 
 def _few_raters(ratings: Ratings) -> list[str]:
@@ -194,13 +194,13 @@ def _few_domains(panel: Panel) -> list[str]:
 
 
 def _documents(panel: Panel, recipe: Recipe) -> list[str]:
-    found = []
+    warnings = []
     if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
-        found.append("segments of one document are tested as independent")
+        warnings.append("segments of one document are tested as independent")
     lowest = 2.0 ** (1 - panel.n_documents)
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
-        found.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
-    return found
+        warnings.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
+    return warnings
 
 
 def _few_to_draw(shared: Shared, tests: PairTests, recipe: Recipe) -> list[str]:

@@ -43,22 +43,22 @@ def chances(panel: Panel, sign: int, *, paired: bool) -> Chances:
 
 def _on_common(panel: Panel, scores: Floats) -> Indices:
     """Segments where the first is better, the second is better, and both are present; shape (3, pairs)."""
-    found = [np.zeros((3, 0), dtype=np.intp)]
+    counts = [np.zeros((3, 0), dtype=np.intp)]
     for i in range(len(scores) - 1):
         both = panel.present[i] & panel.present[i + 1 :]
         better, worse = (scores[i] > scores[i + 1 :]) & both, (scores[i] < scores[i + 1 :]) & both
-        found.append(np.stack([better.sum(axis=1), worse.sum(axis=1), both.sum(axis=1)]))
-    return np.concatenate(found, axis=1)
+        counts.append(np.stack([better.sum(axis=1), worse.sum(axis=1), both.sum(axis=1)]))
+    return np.concatenate(counts, axis=1)
 
 
 def _on_all(panel: Panel, scores: Floats) -> Indices:
     """The same over every combination of a segment of the first and one of the second."""
     first, second = pairs_of(len(scores))
     held = [np.sort(row[present]) for row, present in zip(scores, panel.present, strict=True)]
-    found = np.zeros((3, first.size), dtype=np.intp)
+    counts = np.zeros((3, first.size), dtype=np.intp)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         x, y = held[i], held[j]
         below = int(np.searchsorted(y, x, side="left").sum())
         not_above = int(np.searchsorted(y, x, side="right").sum())
-        found[:, pair] = below, x.size * y.size - not_above, x.size * y.size
-    return found
+        counts[:, pair] = below, x.size * y.size - not_above, x.size * y.size
+    return counts

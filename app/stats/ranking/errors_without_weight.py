@@ -40,9 +40,9 @@ def of_unweighed(errors: Unweighed | None, counted: Ratings) -> tuple[str, ...]:
     known = np.zeros(int(max(errors.judgment.max(), counted.judgment.max(initial=0))) + 1, dtype=np.bool_)
     known[counted.judgment] = True
     times = Counter(errors.paths[code] for code in errors.path[known[errors.judgment]])
-    found = sorted(times.items())
-    warnings = [f"no weight for {path[:LONGEST_PATH]}: {_weigh(n)}" for path, n in found[:MOST_PATHS]]
-    rest = found[MOST_PATHS:]
+    labels = sorted(times.items())
+    warnings = [f"no weight for {path[:LONGEST_PATH]}: {_weigh(n)}" for path, n in labels[:MOST_PATHS]]
+    rest = labels[MOST_PATHS:]
     if rest:
         warnings.append(f"no weight for {len(rest)} more kinds of errors: {_weigh(sum(n for _, n in rest))}")
     return tuple(warnings)

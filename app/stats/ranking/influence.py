@@ -190,8 +190,8 @@ def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, 
     for mask, pairs in common(panel):
         systems, ends = np.unique((first[pairs], second[pairs]), return_inverse=True)
         scores = contrast.sign * np.add.reduceat(np.where(mask, panel.score[systems], 0.0), panel.starts, axis=1)
-        one, other = ends.reshape(2, -1)
-        sums[:, pairs] = (scores[one] - scores[other]).T
+        lowest, highest = ends.reshape(2, -1)
+        sums[:, pairs] = (scores[lowest] - scores[highest]).T
         counts[:, pairs] = np.add.reduceat(mask.astype(np.float64), panel.starts)[:, None]
     return _gathered(sums, unit, n_units), _gathered(counts, unit, n_units)
 

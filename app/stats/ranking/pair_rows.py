@@ -104,8 +104,10 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool
     scores = panel.means()
     difference = ratings.better_sign * (scores[first] - scores[second])
     sums, counts = panel.document_sums(), panel.document_weights()
-    found = [of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)]
-    return difference, stacked(found)
+    differences = [
+        of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
+    ]
+    return difference, stacked(differences)
 
 
 def _by_raters(scored: Ratings, panel: Panel, precise: Precision, recipe: Recipe) -> Precision | None:

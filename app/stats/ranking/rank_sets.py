@@ -125,7 +125,7 @@ def normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | Non
     variance = (1 - _CORRELATION) * weights + _CORRELATION * weights * weights
     scale = np.sqrt((apart * apart).sum(axis=1, keepdims=True) * variance / variance.sum(axis=1, keepdims=True))
     factor = np.sqrt(1.0 / np.where(share < 1, 1 - share, 1.0))
-    found = []
+    campaigns = []
     step = max(1, _CHUNK // weights.size)
     for start in range(0, _NORMAL_DRAWS, step):
         drawn = rng.standard_normal((min(step, _NORMAL_DRAWS - start), *weights.shape)) * scale
@@ -134,8 +134,8 @@ def normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | Non
         gram = moved @ moved.transpose(0, 2, 1)
         own = np.einsum("bii->bi", gram)
         spread = own[:, :, None] + own[:, None, :] - 2 * gram
-        found.append((theta[:, :, None] - theta[:, None, :]) / np.sqrt(np.where(spread > 0, spread, np.inf)))
-    return np.asarray(np.concatenate(found), dtype=np.float64)
+        campaigns.append((theta[:, :, None] - theta[:, None, :]) / np.sqrt(np.where(spread > 0, spread, np.inf)))
+    return np.asarray(np.concatenate(campaigns), dtype=np.float64)
 
 
 def _limit(normal: Floats | None, active: Bools, alpha: float) -> float:

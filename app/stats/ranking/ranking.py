@@ -65,7 +65,7 @@ def rank(
     shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
     verdict = judge(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
-    found = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
+    found_warnings = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
     sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
     left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
@@ -86,7 +86,7 @@ def rank(
         pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
-            *(*found, *caveats.of_rank_sets(sets, rows, resolved, floor)),
+            *(*found_warnings, *caveats.of_rank_sets(sets, rows, resolved, floor)),
         ),
         notes=(*NOTES, *recipe_caveats.of_shapes(resolved)),
         segments=assemble.segment_table(scored, scores, raw),
@@ -111,15 +111,15 @@ def _left_out(
         return []
     sign = scored.better_sign
     median = recipe.aggregate == "median"
-    found = [influence.by_rater(laid, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
+    influences = [influence.by_rater(laid, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
     n_pairs = len(laid.systems) * (len(laid.systems) - 1) // 2
     if scored.documents_known and laid.n_documents * n_pairs <= influence.MOST_CELLS:
         codes = scored.labels.segment_document[laid.segments[laid.starts]]
         keys = [scored.labels.documents[code] for code in codes]
-        found.append(influence.by_document(laid, sign, keys, paired=paired))
+        influences.append(influence.by_document(laid, sign, keys, paired=paired))
     if laid.domain is not None and documents is not None:
-        found.append(influence.by_domain(laid, sign, documents.domain_codes()[1], paired=paired))
-    return found
+        influences.append(influence.by_domain(laid, sign, documents.domain_codes()[1], paired=paired))
+    return influences
 
 
 NOTES = (

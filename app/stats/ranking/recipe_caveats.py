@@ -66,8 +66,8 @@ def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:
     """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
     if len(panel.systems) < 2 or not len(ratings):
         return []
-    found = unevenness(ratings, panel.systems)
-    n = int(np.count_nonzero(np.triu(found, 1) > MOST_UNEVEN))
+    uneven = unevenness(ratings, panel.systems)
+    n = int(np.count_nonzero(np.triu(uneven, 1) > MOST_UNEVEN))
     if not n:
         return []
     pairs = len(panel.systems) * (len(panel.systems) - 1) // 2

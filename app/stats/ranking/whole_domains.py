@@ -21,7 +21,7 @@ def of_new_domains(shared: Shared, panel: Panel) -> Precision | None:
     error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
     count = np.zeros(n, dtype=np.intp)
     for pairs, apart, weights in differences_of(shared.by_document):
-        found = precision(apart @ gathered, weights @ gathered)
-        error[pairs], degrees[pairs], effective[pairs] = found.error, found.degrees, found.effective
-        count[pairs] = found.documents
+        known = precision(apart @ gathered, weights @ gathered)
+        error[pairs], degrees[pairs], effective[pairs] = known.error, known.degrees, known.effective
+        count[pairs] = known.documents
     return Precision(error, degrees, count, effective)

@@ -71,12 +71,12 @@ class Experiments:
     def run(self, some: Sequence[Change]) -> tuple[Effect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
         before: dict[frozenset[str], Places | str] = {}
-        found = []
+        rankings = []
         for change in some:
             if change.unshown not in before:
                 before[change.unshown] = self._places(None, change.unshown)
-            found.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
-        return tuple(found)
+            rankings.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
+        return tuple(rankings)
 
     def _places(self, change: Change | None, unshown: frozenset[str]) -> Places | str:
         """Who stands where, or the reason why there is no ranking."""

@@ -84,14 +84,14 @@ class FullData:
 
 def chunks_of(request: Request) -> tuple[Chunk, ...]:
     """The chunks of a resolved request, those of a point beside each other."""
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.assignments().items():
         for documents in request.counts:
             for first in range(0, request.n_sets, at_once):
                 last = min(first + at_once, request.n_sets)
-                found.append(Chunk(len(found), assignment, methods, documents, first, last))
-    return tuple(found)
+                chunks.append(Chunk(len(chunks), assignment, methods, documents, first, last))
+    return tuple(chunks)
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ class Simulator:
 
     def _piece(self, chunk: Chunk, number: int, piece: int, documents: Codes, n: int) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
-        found = collect(self.items, documents, raters)
-        sums = np.stack([document_sums(found, method) for method in chunk.methods], axis=1)
-        means = sums.sum(axis=2) / found.n_segments.sum()
+        studies = collect(self.items, documents, raters)
+        sums = np.stack([document_sums(studies, method) for method in chunk.methods], axis=1)
+        means = sums.sum(axis=2) / studies.n_segments.sum()
         signed, request = self._better(sums), self.request
         exact = is_enumerated(len(documents), request.permutations)
         shared = request.signs == "document_set"

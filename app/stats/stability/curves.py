@@ -144,9 +144,9 @@ def _curve(
     why: _Why,
     fitting: _Fit,
 ) -> Curve:
-    found = tuple(points[design, count] for count in request.counts if (design, count) in points)
-    pairs = fitting.told[design.normalize].pairs if found else ()
-    return Curve(design, found, why.of(design.assignment), pairs)
+    curve_points = tuple(points[design, count] for count in request.counts if (design, count) in points)
+    pairs = fitting.told[design.normalize].pairs if curve_points else ()
+    return Curve(design, curve_points, why.of(design.assignment), pairs)
 
 
 class _Fit:
@@ -229,13 +229,15 @@ def _tau_with(order: Order, truth: Order) -> float | None:
 
 
 def _warnings(documents: int, made: Indices, request: Request) -> tuple[str, ...]:
-    found = []
+    warnings = []
     silent = float((made == 0).mean())
     if silent >= VACUOUS_SHARE:
-        found.append(f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such a study counts as stable")
+        warnings.append(
+            f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such a study counts as stable"
+        )
     exact = documents < 63 and 2**documents <= request.permutations
     sides = 2 if request.two_sided else 1
     least = sides * 0.5**documents if exact else (1 if request.plus_one else 0) / (request.permutations + 1)
     if least > request.alpha:
-        found.append(f"no difference can be significant with {documents} documents: the smallest p is {least:g}")
-    return tuple(found)
+        warnings.append(f"no difference can be significant with {documents} documents: the smallest p is {least:g}")
+    return tuple(warnings)

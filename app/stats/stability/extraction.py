@@ -110,11 +110,11 @@ def _cells(ratings: Ratings) -> _Cells:
     """Average what one rater gave one output several times; number what occurs."""
     n_raters = max(len(ratings.labels.raters), 1)
     key = (ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system) * n_raters + ratings.rater
-    found, row = np.unique(key, return_inverse=True)
-    n = np.bincount(row, minlength=found.size)
-    score = np.bincount(row, weights=ratings.score, minlength=found.size) / np.maximum(n, 1)
-    errors = np.bincount(row, weights=ratings.n_errors, minlength=found.size) / np.maximum(n, 1)
-    rest, rater = np.divmod(found, n_raters)
+    keys, row = np.unique(key, return_inverse=True)
+    n = np.bincount(row, minlength=keys.size)
+    score = np.bincount(row, weights=ratings.score, minlength=keys.size) / np.maximum(n, 1)
+    errors = np.bincount(row, weights=ratings.n_errors, minlength=keys.size) / np.maximum(n, 1)
+    rest, rater = np.divmod(keys, n_raters)
     segment, system = np.divmod(rest, max(ratings.n_systems, 1))
     segments, segment = np.unique(segment, return_inverse=True)
     document_code = ratings.labels.segment_document[segments].astype(np.int64)

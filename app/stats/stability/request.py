@@ -108,10 +108,10 @@ class Request:
 
     def assignments(self) -> dict[Assignment, tuple[Method, ...]]:
         """Each assignment with the normalizations asked of it: what differs in those only is simulated once."""
-        found: dict[Assignment, tuple[Method, ...]] = {}
+        by_assignment: dict[Assignment, tuple[Method, ...]] = {}
         for design in self.designs:
-            found[design.assignment] = (*found.get(design.assignment, ()), design.normalize)
-        return found
+            by_assignment[design.assignment] = (*by_assignment.get(design.assignment, ()), design.normalize)
+        return by_assignment
 
 
 def _check(wrong: bool, field: str, message: str) -> None:

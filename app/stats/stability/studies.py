@@ -70,8 +70,8 @@ def item_sums(data: MultiplyRated) -> ItemSums:
 
 def _by_document(data: MultiplyRated, values: Floats, how: np.ufunc = np.add, empty: float = 0.0) -> Floats:
     """Reduce over the segments of each document; an empty place is added at the end."""
-    found = how.reduceat(values, data.starts, axis=0)
-    return np.concatenate([found, np.full((*found.shape[:2], 1), empty)], axis=2)
+    sums = how.reduceat(values, data.starts, axis=0)
+    return np.concatenate([sums, np.full((*sums.shape[:2], 1), empty)], axis=2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +113,8 @@ def collect(items: ItemSums, documents: Codes, raters: Codes) -> Studies:
     weights = np.broadcast_to(segments[None, :, None, None], flat.shape).ravel()
 
     def summed(values: Floats) -> Floats:
-        found = np.bincount(who.ravel(), weights=values.ravel(), minlength=n * size)
-        return np.asarray(found.reshape(n, size), dtype=np.float64)
+        sums = np.bincount(who.ravel(), weights=values.ravel(), minlength=n * size)
+        return np.asarray(sums.reshape(n, size), dtype=np.float64)
 
     total = items.total.ravel()[flat]
     count = summed(weights.astype(np.float64))

@@ -132,5 +132,5 @@ def claims(sums: Floats, p: PValues, rule: Rule) -> Claims:
     sums : as for `p_values`. A claim needs the better sum, and p ≤ alpha.
     """
     sign = np.sign(np.round(_apart(sums.sum(axis=3)), 10))
-    found = np.where(sign > 0, p.first <= rule.alpha, (sign < 0) & (p.second <= rule.alpha))
-    return np.asarray(sign * found, dtype=np.int8)
+    claimed = np.where(sign > 0, p.first <= rule.alpha, (sign < 0) & (p.second <= rule.alpha))
+    return np.asarray(sign * claimed, dtype=np.int8)

@@ -56,15 +56,15 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
 
     A pair that no chain of raters links is not testable.
     """
-    found = _compared(panel, shared, recipe, sign)
+    tests = _compared(panel, shared, recipe, sign)
     if shared.linked is None or shared.linked.all():
-        return found
-    p, reverse, lean = found.p_value.copy(), found.p_reverse.copy(), found.lean.copy()
+        return tests
+    p, reverse, lean = tests.p_value.copy(), tests.p_reverse.copy(), tests.lean.copy()
     p[~shared.linked] = reverse[~shared.linked] = np.nan
     lean[~shared.linked] = 0
-    signed = None if found.p_signed is None else np.where(shared.linked, found.p_signed, np.nan)
-    testable = np.asarray(found.testable & shared.linked)
-    return replace(found, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
+    signed = None if tests.p_signed is None else np.where(shared.linked, tests.p_signed, np.nan)
+    testable = np.asarray(tests.testable & shared.linked)
+    return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
 def _compared(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
@@ -156,11 +156,11 @@ def _by_differences(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> 
     lean = np.zeros(p.size, dtype=np.int8)
     for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
         if differences.shape[1] >= (FEWEST_DOCUMENTS if recipe.unit == "document" else 1):
-            found = _of_differences(differences, recipe)
+            tests = _of_differences(differences, recipe)
             one_sided = recipe.alternative == "greater"
-            p[pairs] = found.greater if one_sided else found.two_sided
-            reverse[pairs] = found.less if one_sided else np.nan
-            lean[pairs] = found.lean
+            p[pairs] = tests.greater if one_sided else tests.two_sided
+            reverse[pairs] = tests.less if one_sided else np.nan
+            lean[pairs] = tests.lean
     if recipe.test == "wmt26_or":
         return _either(_without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign))
     return _without_floor(p, reverse, lean)
@@ -193,11 +193,11 @@ def _by_bootstrap(shared: Shared, recipe: Recipe) -> PairTests:
         least = np.minimum(1.0, 2 * least)
         p, reverse = np.minimum(1.0, 2 * np.minimum(p, reverse)), np.full(p.size, np.nan)
     p[few] = reverse[few] = np.nan
-    found = _without_floor(p, reverse, lean)
+    p_values = _without_floor(p, reverse, lean)
     if few.all():
-        return found
+        return p_values
     smallest = float(least[~few].min())
-    return replace(found, smallest=smallest, enumerated=smallest > 2 / n_draws)
+    return replace(p_values, smallest=smallest, enumerated=smallest > 2 / n_draws)
 
 
 _FLIPS = 60
@@ -217,10 +217,10 @@ def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
     p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
     for row, domain in enumerate(strata):
         for pairs, differences in unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
-            found = signed_rank(
+            tests = signed_rank(
                 differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
             )
-            p[row, pairs], sides[row, pairs] = found.two_sided, found.lean
+            p[row, pairs], sides[row, pairs] = tests.two_sided, tests.lean
     signed, lean = stouffer_signed(p, sides)
     if recipe.test == "stouffer_signed":
         return _without_floor(signed, np.full(first.size, np.nan), lean)

@@ -57,7 +57,7 @@ def max_t(
 
 def _statistics(blocks: Sequence[Block], flips: Floats, n_pairs: int) -> Floats:
     """|Δ*|/SE* of every pair under each pattern (1 keeps the sign of a unit, 0 changes it); shape (pairs, patterns)."""
-    found = np.zeros((n_pairs, len(flips)))
+    statistics = np.zeros((n_pairs, len(flips)))
     signs = 2.0 * flips.T - 1.0
     for block in blocks:
         weights = block.unit_weights()
@@ -68,8 +68,8 @@ def _statistics(blocks: Sequence[Block], flips: Floats, n_pairs: int) -> Floats:
         mean = sums / total
         squares = (apart * apart).sum(axis=1)[:, None]
         spread = squares - 2 * mean * crossed + mean * mean * (weights * weights).sum()
-        found[block.pair] = _studentized(np.abs(sums), spread, squares, units)
-    return found
+        statistics[block.pair] = _studentized(np.abs(sums), spread, squares, units)
+    return statistics
 
 
 def _paired(block: Block, of_systems: Floats) -> Floats:

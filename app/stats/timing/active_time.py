@@ -111,9 +111,9 @@ def spent(log: Log, screens: Screens) -> Spent:
     seconds = np.minimum(np.diff(done.at) / 1e6, most)
     counts = (page[1:] == page[:-1]) & done.visible[:-1]
     address = np.stack([one[:-1][counts] for one in (done.rater, read.task, read.item, read.segment)])
-    found, code = np.unique(address, axis=1, return_inverse=True)
-    total = np.bincount(code.ravel(), weights=seconds[counts], minlength=found.shape[1])
-    rater, task, item, segment = (row.astype(np.int32) for row in found)
+    addresses, code = np.unique(address, axis=1, return_inverse=True)
+    total = np.bincount(code.ravel(), weights=seconds[counts], minlength=addresses.shape[1])
+    rater, task, item, segment = (row.astype(np.int32) for row in addresses)
     return Spent(rater, task, item, segment, np.asarray(total, dtype=np.float64))
 
 
@@ -171,12 +171,12 @@ def _last_told(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
     Events of a page that tells nothing are given themselves.
     """
     at = np.arange(told.size)
-    found = at.copy()
+    last = at.copy()
     for here in _stretches_of(page):
         telling = at[here][told[here]]
         if telling.size:
-            found[here] = telling[np.maximum(np.searchsorted(telling, at[here], side="right") - 1, 0)]
-    return found
+            last[here] = telling[np.maximum(np.searchsorted(telling, at[here], side="right") - 1, 0)]
+    return last
 
 
 def _named(log: Log, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
@@ -199,13 +199,13 @@ def _words(screens: Screens, task: Codes, item: Codes, segment: Codes) -> Floats
     known = _address(screens.task, screens.item, screens.segment)
     order = np.argsort(known)
     known, words = known[order], screens.words[order]
-    found = np.zeros(task.size)
+    counts = np.zeros(task.size)
     for places in (np.zeros_like(segment), segment):
         wanted = _address(task, item, places)
         at = np.minimum(np.searchsorted(known, wanted), max(known.size - 1, 0))
         if known.size:
-            found = np.where(known[at] == wanted, words[at], found)
-    return found
+            counts = np.where(known[at] == wanted, words[at], counts)
+    return counts
 
 
 def _address(task: Codes, item: Codes, segment: Codes) -> npt.NDArray[np.int64]:

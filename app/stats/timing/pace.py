@@ -79,28 +79,28 @@ def _ends(
     """Ends of some simulated campaigns, shape (draws,)."""
     ends = np.full(draws, now)
     arrivals = []
-    for one, drawn in zip(raters, gaps, strict=True):
-        walked = now + np.cumsum(rng.choice(drawn, size=(draws, one.remaining + shared)), axis=1)
-        if one.remaining:
-            ends = np.maximum(ends, walked[:, one.remaining - 1])
-        arrivals.append(walked[:, one.remaining :])
+    for workload, drawn in zip(raters, gaps, strict=True):
+        walked = now + np.cumsum(rng.choice(drawn, size=(draws, workload.remaining + shared)), axis=1)
+        if workload.remaining:
+            ends = np.maximum(ends, walked[:, workload.remaining - 1])
+        arrivals.append(walked[:, workload.remaining :])
     if shared:
         taken = np.partition(np.concatenate(arrivals, axis=1), shared - 1, axis=1)[:, shared - 1]
         ends = np.maximum(ends, taken)
     return ends
 
 
-def _gaps(one: Workload, now: float) -> Floats:
-    if not one.handed_in.size:
+def _gaps(workload: Workload, now: float) -> Floats:
+    if not workload.handed_in.size:
         return np.empty(0)
-    gaps = np.diff(np.concatenate(([one.began], one.handed_in)))
-    still_open = now - float(one.handed_in[-1])
+    gaps = np.diff(np.concatenate(([workload.began], workload.handed_in)))
+    still_open = now - float(workload.handed_in[-1])
     if still_open > float(np.median(gaps)):
         gaps = np.append(gaps, still_open)
     return np.asarray(np.minimum(gaps, np.percentile(gaps, 95)), dtype=np.float64)
 
 
-def pace(one: Workload, now: float) -> float | None:
+def pace(workload: Workload, now: float) -> float | None:
     """Tasks a unit of time, from the mean of the same capped gaps; None where nothing was handed in."""
-    gaps = _gaps(one, now)
+    gaps = _gaps(workload, now)
     return float(1 / gaps.mean()) if gaps.size and gaps.mean() > 0 else None

@@ -166,10 +166,10 @@ def payable(
     offset : seconds by which the day of payment is ahead of UTC.
     person : as for `without_overlaps`.
     """
-    found = without_overlaps(stretches(actions), person)
-    day = (found.start + offset * 1_000_000) // DAY
+    own = without_overlaps(stretches(actions), person)
+    day = (own.start + offset * 1_000_000) // DAY
     total: dict[tuple[int, int], float] = {}
-    for rater, date, seconds in zip(found.rater.tolist(), day.tolist(), found.seconds.tolist(), strict=True):
+    for rater, date, seconds in zip(own.rater.tolist(), day.tolist(), own.seconds.tolist(), strict=True):
         total[rater, date] = total.get((rater, date), 0.0) + seconds
     for key, seconds in (adjustments or {}).items():
         total[key] = max(0.0, total.get(key, 0.0) + seconds)

@@ -36,8 +36,8 @@ def _pairs(world: World, means: Floats, n: int, seed: int) -> Iterator[tuple[Flo
     """Sums of differences, last system minus first, and segments by document, of each campaign."""
     rng = np.random.Generator(np.random.PCG64([_KEY, seed]))
     for sums, counts, _ in campaigns(world, rng, means, n):
-        for one in sums:
-            yield one[-1] - one[0], counts
+        for total in sums:
+            yield total[-1] - total[0], counts
 
 
 def _let_through(sums: Floats, counts: Floats, world: World, rule: Rule) -> bool:
@@ -61,17 +61,17 @@ class Measured:
 
 def measured(world: World, recipe: Recipe, means: Floats, *, n: int, seed: int) -> Measured:
     """Rank n campaigns of systems with these true means by a recipe; larger is better."""
-    found: list[Mapping[str, float]] = []
+    rows: list[Mapping[str, float]] = []
     truth = Truth({f"S{i:02}": float(mean) for i, mean in enumerate(means)})
     for number in range(n):
         rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
         ranking = _ranked(world, recipe, means, rng)
-        found.append({} if ranking is None else found_in(ranking, truth))
+        rows.append({} if ranking is None else found_in(ranking, truth))
     return Measured(
-        counted(found, "any_claim"),
-        counted(found, "pairs_claimed"),
-        counted(found, "difference_interval"),
-        counted(found, "rank_sets"),
+        counted(rows, "any_claim"),
+        counted(rows, "pairs_claimed"),
+        counted(rows, "difference_interval"),
+        counted(rows, "rank_sets"),
     )
 
 

@@ -118,17 +118,17 @@ class Validation:
 
     def _found(self, looks: Sequence[Ratings], documents: Documents | None, truth: Truth) -> dict[str, float]:
         """Of the last look; a claim at any look is a claim."""
-        found: dict[str, float] = {}
+        measures: dict[str, float] = {}
         ever = dict[str, float]()
         for rows in looks:
             try:
-                found = found_in(rank(rows, self.recipe, documents), truth)
+                measures = found_in(rank(rows, self.recipe, documents), truth)
             except Invalid:
-                found = {}
+                measures = {}
             for what in ("any_claim", "any_line"):
-                if what in found:
-                    ever[what] = max(found[what], ever.get(what, 0.0))
-        return {**found, **ever}
+                if what in measures:
+                    ever[what] = max(measures[what], ever.get(what, 0.0))
+        return {**measures, **ever}
 
     @property
     def exact(self) -> bool:

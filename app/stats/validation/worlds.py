@@ -61,25 +61,25 @@ class Process:
         """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = made.systems, made.documents
         raters = int(made.rater.max(initial=0)) + 1
-        found = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
+        effects = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
         if self.topic_system:
             by_topic = self.topic_system * rng.normal(size=(n, s, int(made.topic.max(initial=0)) + 1))
-            found += by_topic[:, :, made.topic]
-        found += (self.rater * rng.normal(size=(n, raters)))[:, made.rater]
+            effects += by_topic[:, :, made.topic]
+        effects += (self.rater * rng.normal(size=(n, raters)))[:, made.rater]
         if self.rater_system:
             taste = self.rater_system * rng.normal(size=(n, s, raters))
-            found += taste[:, np.arange(s)[:, None], made.rater]
-        found[:, -1] += self.of_the_last(rng, (n, d))
-        return np.asarray(found, dtype=np.float64)
+            effects += taste[:, np.arange(s)[:, None], made.rater]
+        effects[:, -1] += self.of_the_last(rng, (n, d))
+        return np.asarray(effects, dtype=np.float64)
 
     def of_the_last(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """What documents do to the last system alone, of mean 0."""
-        found = np.zeros(shape)
+        noise = np.zeros(shape)
         if self.exponential:
-            found += self.exponential * (1 - rng.exponential(size=shape))
+            noise += self.exponential * (1 - rng.exponential(size=shape))
         if self.catastrophes:
-            found += self.depth * (self.catastrophes - (rng.random(shape) < self.catastrophes))
-        return found
+            noise += self.depth * (self.catastrophes - (rng.random(shape) < self.catastrophes))
+        return noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,15 +121,15 @@ def campaigns(
 
     Campaigns of one design stand together. alike: all have the design that is drawn first.
     """
-    found = []
+    drawn = []
     batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
     for k in batches:
         made = world.design(rng, len(means))
         level = world.process.documents(made, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
         counts = made.lengths.astype(np.float64)
         sums = counts * level + np.sqrt(counts) * world.process.segment * rng.normal(size=level.shape)
-        found.append((sums, counts, made))
-    return found
+        drawn.append((sums, counts, made))
+    return drawn
 
 
 _DESIGNS = 200

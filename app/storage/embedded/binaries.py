@@ -49,10 +49,10 @@ def client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
 def full_version(bin_dir: Path, program: str = "postgres") -> str:
     """The version of a program, like "18.4"."""
     answer = ourselves().run([bin_dir / program, "--version"])
-    found = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
-    if not found:
+    version = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
+    if not version:
         raise NoPostgres(f"{bin_dir / program} does not run: {answer.stdout.strip()}")
-    return found[1]
+    return version[1]
 
 
 def major(bin_dir: Path, program: str = "postgres") -> int:
@@ -62,14 +62,14 @@ def major(bin_dir: Path, program: str = "postgres") -> int:
 
 def _folders() -> list[Path]:
     """Every folder with Postgres programs: of the wheel, newest first, then on PATH, then Debian's, newest first."""
-    found: list[Path] = []
+    folders: list[Path] = []
     wheel = importlib.util.find_spec(WHEEL)  # not imported: its import takes locks
     if wheel and wheel.origin:
-        found += _newest_first(Path(wheel.origin).parent.glob("pginstall*/bin"))
+        folders += _newest_first(Path(wheel.origin).parent.glob("pginstall*/bin"))
     on_path = shutil.which("pg_ctl") or shutil.which("pg_dump")
     if on_path:
-        found.append(Path(on_path).resolve().parent)
-    return found + _newest_first(Path("/usr/lib/postgresql").glob("*/bin"))
+        folders.append(Path(on_path).resolve().parent)
+    return folders + _newest_first(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
 def _newest_first(folders: Iterable[Path]) -> list[Path]:

@@ -132,20 +132,20 @@ def processes(cluster: Cluster) -> set[int]:
 
     A process id in a file says nothing: after a crash it may be another program's. A server stands in its folder.
     """
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if (entry / "cwd").readlink() == cluster.folder and (entry / "comm").read_text().strip() == "postgres":
-                found.add(int(entry.name))
+                pids.add(int(entry.name))
         except OSError:
             continue  # ended meanwhile, or another user's
-    return found
+    return pids
 
 
-def postmaster(cluster: Cluster, found: set[int]) -> int | None:
+def postmaster(cluster: Cluster, pids: set[int]) -> int | None:
     """The one of the cluster's processes that began the others and takes connections; None where it is gone."""
     pid = _first_number(cluster.folder / PID_FILE)
-    return pid if pid in found else None
+    return pid if pid in pids else None
 
 
 def launch(cluster: Cluster) -> None:

@@ -84,33 +84,35 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[Finding]:
     yield from _server(Cluster(home, folders.noted_socket_folder(home), binaries.reachable_by(account, tools), account))
 
 
-def _server(found: Cluster) -> Iterator[Finding]:
-    there = cluster.processes(found)
+def _server(server: Cluster) -> Iterator[Finding]:
+    there = cluster.processes(server)
     stopped = sorted(pid for pid in there if is_stopped(pid))
     if stopped:
         do = f"kill -CONT {' '.join(map(str, stopped))}; `plumbline serve` does so by itself"
         yield Finding("server", "wrong", f"processes {stopped} are stopped by a signal", do)
     elif not there:
         yield Finding("server", "warning", "it does not run", START)
-        yield from _left_over(found)
-    elif cluster.postmaster(found, there) is None:
+        yield from _left_over(server)
+    elif cluster.postmaster(server, there) is None:
         do = f"kill -9 {' '.join(map(str, sorted(there)))}, and {START}, which does so by itself"
         yield Finding("server", "wrong", f"its main process is gone, {len(there)} others are left", do)
     else:
-        answers = cluster.ask(found)
+        answers = cluster.ask(server)
         if answers == "accepts":
             yield Finding("server", "ok", "it takes connections")
         elif answers == "rejects":
             yield Finding("server", "warning", "it makes good what its end left undone", "wait; it may take minutes")
         else:
-            do = f"look into {found.log}; `plumbline serve` ends and starts it by itself"
-            yield Finding("server", "wrong", f"it does not answer; {cluster.last_words(found)}", do)
+            do = f"look into {server.log}; `plumbline serve` ends and starts it by itself"
+            yield Finding("server", "wrong", f"it does not answer; {cluster.last_words(server)}", do)
 
 
-def _left_over(found: Cluster) -> Iterator[Finding]:
+def _left_over(server: Cluster) -> Iterator[Finding]:
     """The files of a server that was killed, which the next start deals with."""
     left = [
-        file for file in (found.folder / cluster.PID_FILE, found.sockets / f".s.PGSQL.{folders.PORT}") if file.exists()
+        file
+        for file in (server.folder / cluster.PID_FILE, server.sockets / f".s.PGSQL.{folders.PORT}")
+        if file.exists()
     ]
     if left:
         said = f"a server that was killed has left {', '.join(file.name for file in left)}"

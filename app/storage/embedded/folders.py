@@ -45,8 +45,8 @@ def own(folder: Path, account: Account) -> None:
 
     Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.
     """
-    found = folder.stat()
-    if found.st_uid not in {os.geteuid(), account.uid, initdb_account(account).uid}:
+    status = folder.stat()
+    if status.st_uid not in {os.geteuid(), account.uid, initdb_account(account).uid}:
         raise BadDataFolder(f"{folder} belongs to another user")
     give(folder, account)
     folder.chmod(0o700)
@@ -73,8 +73,8 @@ def give_tree(folder: Path, account: Account) -> None:
     """Make the account the owner of everything in a folder; never through a link, hard or symbolic."""
     for _, folders, files, handle in os.fwalk(folder):
         for name in folders + files:
-            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode) or found.st_nlink == 1:
+            status = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) or status.st_nlink == 1:
                 os.chown(name, account.uid, account.gid, dir_fd=handle, follow_symlinks=False)
     give(folder, account)
 
@@ -139,10 +139,10 @@ def noted_socket_folder(home: Path) -> Path:
 
 def _is_private(folder: Path, account: Account) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid and stat.S_IMODE(found.st_mode) == 0o700
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == account.uid and stat.S_IMODE(status.st_mode) == 0o700
 
 
 def _runtime_folder() -> Path:

@@ -84,16 +84,16 @@ def start(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) ->
     tools = binaries.server_programs(bin_dir)
     home = folders.open_data_folder(data_dir)
     with _locked(home):
-        found = _open(home, tools)
-        passwords = settings.passwords(home, found.account, fresh=not found.folder.exists())
-        cluster.make(found, passwords)
-        started = not cluster.is_ready(found) and _bring_up(found)
-        server = Server(found, started, _join(home))
+        server_cluster = _open(home, tools)
+        passwords = settings.passwords(home, server_cluster.account, fresh=not server_cluster.folder.exists())
+        cluster.make(server_cluster, passwords)
+        started = not cluster.is_ready(server_cluster) and _bring_up(server_cluster)
+        server = Server(server_cluster, started, _join(home))
         try:
             roles.furnish(server.url("admin", "postgres"), passwords)
         except BaseException:
             if started:
-                cluster.bring_down(found)
+                cluster.bring_down(server_cluster)
             os.close(server._users)
             raise
         if started or keep:
@@ -101,10 +101,10 @@ def start(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) ->
         return server
 
 
-def _bring_up(found: Cluster) -> bool:
-    settings.write_settings(found.folder, found.sockets, found.account)
-    cluster.rotate_log(found)
-    return cluster.bring_up(found)
+def _bring_up(server_cluster: Cluster) -> bool:
+    settings.write_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
+    cluster.rotate_log(server_cluster)
+    return cluster.bring_up(server_cluster)
 
 
 def stop(data_dir: Path, *, bin_dir: Path | None = None) -> None:
@@ -121,16 +121,16 @@ def running(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
     home = data_dir.expanduser().resolve()
     if not (home / folders.LOCK).exists() or not cluster.folder_in(home).exists():
         return None
-    found = Cluster(
+    server_cluster = Cluster(
         home,
         folders.noted_socket_folder(home),
         binaries.server_programs(bin_dir),
         server_account(cluster.folder_in(home)),
     )
-    there = cluster.processes(found)
-    if not there or any(map(is_stopped, there)) or not cluster.is_ready(found):
+    there = cluster.processes(server_cluster)
+    if not there or any(map(is_stopped, there)) or not cluster.is_ready(server_cluster):
         return None
-    return Server(found, started=False, _users=-1).url("owner")
+    return Server(server_cluster, started=False, _users=-1).url("owner")
 
 
 def _open(home: Path, tools: Path) -> Cluster:
@@ -140,9 +140,9 @@ def _open(home: Path, tools: Path) -> Cluster:
     return Cluster(home, folders.socket_folder(home, account), programs, account)
 
 
-def _take_down(found: Cluster) -> None:
-    cluster.bring_down(found)
-    (found.home / KEPT).unlink(missing_ok=True)
+def _take_down(server_cluster: Cluster) -> None:
+    cluster.bring_down(server_cluster)
+    (server_cluster.home / KEPT).unlink(missing_ok=True)
 
 
 def _note_kept(home: Path, *, keep: bool) -> None:

@@ -43,8 +43,8 @@ class Condition:
 class Tender:
     """Looks after one server. `look` is to be called every second, by one thread."""
 
-    def __init__(self, found: Cluster) -> None:
-        self._cluster = found
+    def __init__(self, server_cluster: Cluster) -> None:
+        self._cluster = server_cluster
         self._looked = time.monotonic()
         self._asked = 0.0  # seconds since the last question
         self._stopped: dict[int, float] = {}
@@ -57,30 +57,30 @@ class Tender:
         """Look once, and do what is needed. Raises OSError or SubprocessError where a look fails."""
         now = time.monotonic()
         seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
-        found = cluster.processes(self._cluster)
-        self._wake(found, seconds)
-        main = cluster.postmaster(self._cluster, found)
+        pids = cluster.processes(self._cluster)
+        self._wake(pids, seconds)
+        main = cluster.postmaster(self._cluster, pids)
         if main is None:
-            return self._absent(found, seconds)
+            return self._absent(pids, seconds)
         self._orphaned = 0.0
-        return self._present(main, found, seconds)
+        return self._present(main, pids, seconds)
 
-    def _wake(self, found: set[int], seconds: float) -> None:
+    def _wake(self, pids: set[int], seconds: float) -> None:
         """Let those go on that a signal has stopped for a while."""
-        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in found if is_stopped(pid)}
+        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_stopped(pid)}
         for pid, stopped in self._stopped.items():
             if stopped >= STOPPED_FOR:
                 log.warning("process %d of Postgres was stopped by a signal; it goes on", pid)
                 _signal([pid], signal.SIGCONT)
 
-    def _absent(self, found: set[int], seconds: float) -> Condition:
+    def _absent(self, pids: set[int], seconds: float) -> Condition:
         """There is no server; what it began may still be there."""
         self._main, self._silent = None, 0.0
-        if found:
+        if pids:
             self._orphaned += seconds
             if self._orphaned >= ORPHANED_FOR:
-                log.warning("Postgres has ended and left processes %s; they are ended, too", sorted(found))
-                _signal(found, signal.SIGKILL)
+                log.warning("Postgres has ended and left processes %s; they are ended, too", sorted(pids))
+                _signal(pids, signal.SIGKILL)
             return Condition("restarting", "it ended")
         full = shutil.disk_usage(self._cluster.home).free < ROOM
         reason = "it ended, and its disk is full" if full else "it ended"
@@ -103,7 +103,7 @@ class Tender:
         finally:
             os.close(handle)
 
-    def _present(self, main: int, found: set[int], seconds: float) -> Condition:
+    def _present(self, main: int, pids: set[int], seconds: float) -> Condition:
         if self._main is None or self._main[0] != main:
             self._main, self._asked = (main, Stillness(main)), ASK_EVERY
         still = self._main[1]
@@ -126,7 +126,7 @@ class Tender:
         self._silent += max(seconds, LOOK_EVERY)
         if self._silent >= COMPUTING_FOR or min(self._silent, still.idle) >= SILENT_FOR:
             log.warning("Postgres has not answered for %d s; it is ended and started again", self._silent)
-            _signal(found, signal.SIGKILL)
+            _signal(pids, signal.SIGKILL)
         return Condition("restarting", "it does not answer")
 
     def _say(self, reason: str) -> None:

@@ -71,8 +71,8 @@ def by_other_accounts(
 ) -> dict[tuple[str, str, str], list[Stretch]]:
     """What other accounts of a rater's person hold or judged, by (rater, document, system)."""
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
-    found: dict[tuple[str, str, str], list[Stretch]] = {}
+    ranges: dict[tuple[str, str, str], list[Stretch]] = {}
     for query in (_HELD, _DONE):
         for row in walk(session, query, keys):
-            found.setdefault((row.rater, row.document, row.system), []).append(Stretch(row.first, row.last))
-    return found
+            ranges.setdefault((row.rater, row.document, row.system), []).append(Stretch(row.first, row.last))
+    return ranges

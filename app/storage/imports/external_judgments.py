@@ -113,11 +113,11 @@ def hold(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Non
 
 def named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[Known]]:
     """Stored judgments by the name that their sender gave them."""
-    found: dict[str, list[Known]] = {}
+    stored: dict[str, list[Known]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
         known = Known(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
-        found.setdefault(row.external_id, []).append(known)
-    return found
+        stored.setdefault(row.external_id, []).append(known)
+    return stored
 
 
 def raters_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:

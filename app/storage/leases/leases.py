@@ -230,13 +230,17 @@ async def lease(connection: Connection, asking: Asking) -> Lease | Nothing | Not
     """The task that the rater holds, renewed, or the next one, or why there is none."""
     keys = asking.keys
     await connection.execute(LOCK, keys)
-    found = await (await connection.execute(RATER, keys)).fetchone()
-    if found is None or not found[5]:
-        return NotLive() if found is not None and found[1] not in (None, "erased") else Nothing("not_enrolled")
-    campaign, enrolment, capacity, unit, person, _ = found
-    refused = _refused(campaign, enrolment)
-    if refused is not None:
-        return refused
+    enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
+    if enrolment_row is None or not enrolment_row[5]:
+        return (
+            NotLive()
+            if enrolment_row is not None and enrolment_row[1] not in (None, "erased")
+            else Nothing("not_enrolled")
+        )
+    campaign, enrolment, capacity, unit, person, _ = enrolment_row
+    refusal = _refused(campaign, enrolment)
+    if refusal is not None:
+        return refusal
     held = await (await connection.execute(RENEW, keys)).fetchone()
     if held is not None:
         return Lease(*held)

@@ -32,8 +32,8 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
     part, _, key = (cursor or "").partition(":")
     after = (part == CLOSED, key) if cursor else None
     with database.transaction(snapshot=True) as session:
-        found = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
-    shown = lists.page_of(found, ON_A_PAGE, _place)
+        views = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
+    shown = lists.page_of(views, ON_A_PAGE, _place)
     values = {
         "campaigns": shown.items,
         "next": shown.next,

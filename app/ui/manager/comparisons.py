@@ -60,62 +60,62 @@ def comparison(
 
     Raises NoSuchReport, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
     """
-    found = report_requests.report_of(kind, "campaigns")
-    if not caller.may(found.role):
-        raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
+    report = report_requests.report_of(kind, "campaigns")
+    if not caller.may(report.role):
+        raise RoleLacksIt(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
         raise BoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = answered(found.options, request.query_params)
+    given = answered(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         others = _others(session, campaign, chosen)
     begun = bool(chosen or given)
     values = {
-        "kind": found,
+        "kind": report,
         "others": others,
         "chosen": chosen,
-        "fields": fields(found.options, given),
+        "fields": fields(report.options, given),
         "open": not begun,
         "job": None,
         "view": None,
         "why": "",
     }
     if begun:
-        values |= _answered(database, caller, found, (campaign, *chosen), given)
+        values |= _answered(database, caller, report, (campaign, *chosen), given)
     return desk(request, "manager/comparison.html", about, caller, values, status=422 if values["why"] else 200)
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignView]:
     """The campaigns that can be ticked. Raises CampaignNotFound for one that was ticked and is not there."""
-    found = {one.key: one for one in campaigns.page(session, after=None, limit=MOST_OFFERED, only=None)}
-    found |= {key: campaigns.get(session, key) for key in chosen if key not in found}
-    return [one for key, one in sorted(found.items()) if key != campaign]
+    by_key = {one.key: one for one in campaigns.page(session, after=None, limit=MOST_OFFERED, only=None)}
+    by_key |= {key: campaigns.get(session, key) for key in chosen if key not in by_key}
+    return [one for key, one in sorted(by_key.items()) if key != campaign]
 
 
 def _answered(
     database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     try:
-        found = report_requests.find_or_queue(
+        outcome = report_requests.find_or_queue(
             database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=under_way
         )
     except NotBegun:
         return start(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
         return {"why": words(error), "open": True}
-    if isinstance(found, JobView):
-        return {"job": found, "script": "job"}
-    return _shown(caller, kind, found, keys, given)
+    if isinstance(outcome, JobView):
+        return {"job": outcome, "script": "job"}
+    return _shown(caller, kind, outcome, keys, given)
 
 
 def _shown(
-    caller: Caller, kind: AnyKind, found: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
+    caller: Caller, kind: AnyKind, report: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        found = store.without_raters(kind, found)
-    view = kind.result.model_validate_json(found.body)
+        report = store.without_raters(kind, report)
+    view = kind.result.model_validate_json(report.body)
     return {
         "view": view,
         "warnings": view.warnings,

@@ -36,10 +36,10 @@ def exports_page(request: Request, caller: Manager, campaign: CampaignKey, datab
 
 def offered(protocol: str) -> list[Offered]:
     """The formats that judgments by a protocol can be written in, those that lose nothing first."""
-    found = []
+    formats_offered = []
     for name in exports.writable():
         form = formats.ALL.get(name)
         if form is None or not form.judged_by or protocol in form.judged_by:
             target = exports.target(name)
-            found.append(Offered(name, form.title if form else "", target.suffix, target.files))
-    return sorted(found, key=lambda one: (one.name != "jsonl", one.name))
+            formats_offered.append(Offered(name, form.title if form else "", target.suffix, target.files))
+    return sorted(formats_offered, key=lambda one: (one.name != "jsonl", one.name))

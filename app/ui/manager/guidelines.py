@@ -30,7 +30,7 @@ def guidelines_page(request: Request, caller: Manager, campaign: CampaignKey, da
 def _shown(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tuple[str, str]]]:
     """The latest version, 0 where there is none, and the text of each language as HTML."""
     try:
-        found = guidelines.get(session, campaign, kind)
+        current = guidelines.get(session, campaign, kind)
     except NoTexts:
         return 0, []
-    return found.version, [(language, markdown.shown(found.texts[language])) for language in sorted(found.texts)]
+    return current.version, [(language, markdown.shown(current.texts[language])) for language in sorted(current.texts)]

@@ -111,11 +111,11 @@ Manager = Annotated[Caller, Depends(Needs(frozenset({"manager"})))]
 def ways(campaign: str, caller: Caller) -> Ways:
     """The pages of a campaign that the caller may open, by group; groups without any are left out."""
     start = f"/campaigns/{quote(campaign, safe='')}"
-    found = [
+    links = [
         (group, [(start + end, name) for end, name, roles in pages if any(caller.may(role) for role in roles)])
         for group, pages in WAYS
     ]
-    return [(group, pages) for group, pages in found if pages]
+    return [(group, pages) for group, pages in links if pages]
 
 
 def here(request: Request) -> str:

@@ -68,10 +68,10 @@ def printable(
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
-    found = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
-    if isinstance(found, JobView):
-        return {"job": found, "script": "job"}
-    view = view_for(caller, found)
+    outcome = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
+    if isinstance(outcome, JobView):
+        return {"job": outcome, "script": "job"}
+    view = view_for(caller, outcome)
     return {"view": view, "systems": ranking_tables.systems_table(view), "pairs": ranking_tables.pairs_table(view)}
 
 
@@ -80,12 +80,12 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     kind = registry.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
-        found = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))
+        report = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))
     except Invalid as error:
         return {**part, "why": words(error), "picture": ""}
     if not caller.may("manager"):
-        found = store.without_raters(kind, found)
-    view: ReportHead = kind.result.model_validate_json(found.body)
+        report = store.without_raters(kind, report)
+    view: ReportHead = kind.result.model_validate_json(report.body)
     shown: list[Section] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
     return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

@@ -68,16 +68,16 @@ def ranking(
         "view": None,
     }
     try:
-        found = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
+        outcome = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
     except NotBegun:
         begin = start(address(about.key, "", chosen))
         return desk(request, "manager/ranking.html", about, reader, {**shared, **begin})
     except Invalid as error:
         failed = {**shared, "why": error.detail or error.title()}
         return desk(request, "manager/ranking.html", about, reader, failed, status=422)
-    if isinstance(found, JobView):
-        return desk(request, "manager/ranking.html", about, reader, {**shared, "job": found, "script": "job"})
-    shown = _shown(view_for(reader, found), about, chosen)
+    if isinstance(outcome, JobView):
+        return desk(request, "manager/ranking.html", about, reader, {**shared, "job": outcome, "script": "job"})
+    shown = _shown(view_for(reader, outcome), about, chosen)
     return desk(request, "manager/ranking.html", about, reader, {**shared, **shown})
 
 
@@ -100,9 +100,9 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
-def view_for(reader: Caller, found: StoredReport) -> RankingView:
+def view_for(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
-    return ranking_view.read(found.body if reader.may("manager") else without_raters(found).body)
+    return ranking_view.read(report.body if reader.may("manager") else without_raters(report).body)
 
 
 def together(warnings: Iterable[str]) -> list[str]:
@@ -111,11 +111,11 @@ def together(warnings: Iterable[str]) -> list[str]:
     >>> together(["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"])
     ['5 documents: too few for BCa; too few for rank sets', 'no pair is tested']
     """
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for text in warnings:
         head = OF_DOCUMENTS.match(text)
-        found.setdefault(head[0] if head else text, []).append(text)
-    return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in found.items()]
+        groups.setdefault(head[0] if head else text, []).append(text)
+    return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in groups.items()]
 
 
 def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:

@@ -44,24 +44,24 @@ def recipes_page(
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        found = side_by_side_jobs.long_answer(database, campaign, chosen, ask=under_way)
+        outcome = side_by_side_jobs.long_answer(database, campaign, chosen, ask=under_way)
     except NotBegun:
         return desk(request, "manager/recipes.html", about, caller, {**values, **start(_address(campaign, "", chosen))})
-    if isinstance(found, JobView):
-        return desk(request, "manager/recipes.html", about, caller, {**values, "job": found, "script": "job"})
-    return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, found)})
+    if isinstance(outcome, JobView):
+        return desk(request, "manager/recipes.html", about, caller, {**values, "job": outcome, "script": "job"})
+    return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
 
 
-def _shown(caller: Caller, campaign: str, chosen: list[str], found: SideBySide) -> dict[str, object]:
+def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: SideBySide) -> dict[str, object]:
     """The table with its picture. Who only views learns nothing of raters."""
-    why = [f"{one.name}: {one.why}" for one in found.columns if one.why]
+    why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
         "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
-        "ranked": bool(found.ranked),
-        "table": side_by_side_renderings.table(found),
-        "flips": found.flips(),
-        "names": [one.name for one in found.ranked],
-        "caption": side_by_side_renderings.caption(found),
+        "ranked": bool(rankings.ranked),
+        "table": side_by_side_renderings.table(rankings),
+        "flips": rankings.flips(),
+        "names": [one.name for one in rankings.ranked],
+        "caption": side_by_side_renderings.caption(rankings),
         "picture": _address(campaign, ".svg", chosen),
         "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
     }

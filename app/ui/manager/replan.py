@@ -19,6 +19,6 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 def replan(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """Raters, systems and documents as they are now, beside the plan in force."""
     with database.transaction(snapshot=True) as session:
-        found = planned(session, campaign)
-    values = {"documents": json.dumps(found.documents), "systems": json.dumps(found.systems)}
+        scope = planned(session, campaign)
+    values = {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
     return shell(request, caller, campaign, database, "replan", values)

@@ -49,11 +49,11 @@ def reports_list(request: Request, caller: Reader, campaign: CampaignKey, databa
 @router.get("/campaigns/{campaign}/reports/{kind}")
 def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
-    found = report_requests.report_of(kind)
-    if not caller.may(found.role):
-        raise RoleLacksIt(f"it needs the rights of a {found.role}; yours is {caller.role}")
+    wanted = report_requests.report_of(kind)
+    if not caller.may(wanted.role):
+        raise RoleLacksIt(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
-    return _page(request, caller, campaign, database, found, address, begun=True)
+    return _page(request, caller, campaign, database, wanted, address, begun=True)
 
 
 @router.get("/campaigns/{campaign}/gate")
@@ -92,16 +92,16 @@ def _page(
     try:
         question = parse_options(kind, given)
         read = all_seen(caller, campaigns_of(kind, (campaign,), question))
-        found = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
+        outcome = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
     except NotBegun:
         return desk(request, "manager/report.html", about, caller, {**values, **start(_at(address, "", given))})
     except (CampaignNotFound, Conflict, Invalid) as error:
         failed = {**values, "why": words(error), "open": True}
         return desk(request, "manager/report.html", about, caller, failed, status=422)
-    if isinstance(found, JobView):
-        return desk(request, "manager/report.html", about, caller, {**values, "job": found, "script": "job"})
+    if isinstance(outcome, JobView):
+        return desk(request, "manager/report.html", about, caller, {**values, "job": outcome, "script": "job"})
     return desk(
-        request, "manager/report.html", about, caller, {**values, **_shown(caller, kind, found, address, given)}
+        request, "manager/report.html", about, caller, {**values, **_shown(caller, kind, outcome, address, given)}
     )
 
 
@@ -114,14 +114,14 @@ def words(error: AppError) -> str:
 def _shown(
     caller: Caller,
     kind: AnyKind,
-    found: StoredReport,
+    stored: StoredReport,
     address: str,
     given: Mapping[str, str],
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        found = store.without_raters(kind, found)
-    view = kind.result.model_validate_json(found.body)
+        stored = store.without_raters(kind, stored)
+    view = kind.result.model_validate_json(stored.body)
     drawn = [
         (name, _at(address, ".svg", {**given, **({} if kind.own_routes else {"picture": name})}))
         for name in representations.chart_names(kind)

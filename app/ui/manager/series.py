@@ -54,16 +54,16 @@ def series_page(
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
-    found = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
-    if isinstance(found, JobView):
-        return {"job": found, "script": "job"}
-    why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in found.columns if one.why]
+    outcome = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
+    if isinstance(outcome, JobView):
+        return {"job": outcome, "script": "job"}
+    why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in outcome.columns if one.why]
     return {
-        "table": side_by_side_renderings.table(found),
-        "members": [(one.name, bool(one.view)) for one in found.columns],
-        "notes": [*found.notes],
+        "table": side_by_side_renderings.table(outcome),
+        "members": [(one.name, bool(one.view)) for one in outcome.columns],
+        "notes": [*outcome.notes],
         "left_out": why,
-        "caption": side_by_side_renderings.caption(found),
+        "caption": side_by_side_renderings.caption(outcome),
         "picture": _address(name, ".svg", recipe),
         "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
     }

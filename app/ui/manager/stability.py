@@ -112,7 +112,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     try:
         question = read(given)
         asking = ReportRequest(REPORT, (campaign,), question.options())
-        found = report_requests.find_or_queue(database, asking, ask=under_way)
+        outcome = report_requests.find_or_queue(database, asking, ask=under_way)
     except NotBegun:
         begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
         return desk(request, "manager/stability.html", about, caller, {**values, **begin})
@@ -126,9 +126,9 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
             "open": True,
         }
         return desk(request, "manager/stability.html", about, caller, failed, status=422)
-    if isinstance(found, JobView):
-        return desk(request, "manager/stability.html", about, caller, {**values, "job": found, "script": "job"})
-    view = StabilityView.model_validate_json(found.body)
+    if isinstance(outcome, JobView):
+        return desk(request, "manager/stability.html", about, caller, {**values, "job": outcome, "script": "job"})
+    view = StabilityView.model_validate_json(outcome.body)
     address = f"/campaigns/{quote(campaign, safe='')}/stability-report"
     shown = {
         "view": view,
@@ -171,10 +171,10 @@ def alike(warnings: Iterable[str]) -> list[list[str]]:
     >>> alike(["psxs, 5 documents: the smallest p is 0.1", "pool", "none, 4 documents: the smallest p is 0.2"])
     [['psxs, 5 documents: the smallest p is 0.1', 'none, 4 documents: the smallest p is 0.2'], ['pool']]
     """
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for text in warnings:
-        found.setdefault(FIGURE.sub("#", text.partition(" documents: ")[2] or text), []).append(text)
-    return list(found.values())
+        groups.setdefault(FIGURE.sub("#", text.partition(" documents: ")[2] or text), []).append(text)
+    return list(groups.values())
 
 
 def _more(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str, str] | None:
