@@ -171,4 +171,4 @@ def test_the_command_names_a_pilot_and_prints_what_it_tells(
         ["plan", "live", str(design), "--dry-run", "--pilot", "before"],
         env={"PLUMBLINE_DATABASE_URL": database_url, "COLUMNS": "300"},
     )
-    assert "Pilot before: 144 ratings of 8 documents; drawn again, " in told.stdout, told.output
+    assert "Pilot before: 144 ratings of 8 documents; resampled, " in told.stdout, told.output

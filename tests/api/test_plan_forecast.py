@@ -68,7 +68,7 @@ def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
 
     settled(ready, {"components": {"residual": 1.0}})
     told = CliRunner().invoke(build("plan"), words, env=environment)
-    assert "Forecast SRP: unknown, how far apart the systems are is not known" in told.stdout
+    assert "Forecast SRP: unknown, the variance between systems is unknown" in told.stdout
 
 
 @pytest.mark.parametrize(

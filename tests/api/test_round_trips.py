@@ -190,7 +190,7 @@ ELSEWHERE = {
         *("activity", "hour_adjustments", "contacts", "enrolments", "invitations", "leases", "teams"),
         *("tokens", "sessions", "tutorial_answers", "audit_log"),
     },
-    "work under way": {"answers", "idempotency", "imports", "import_files", "import_chunks", "jobs"},
+    "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs"},
     "shared by campaigns": {"calibration_sets", "calibration_pairs"},
 }
 """Tables that no export has or counts, by the reason."""

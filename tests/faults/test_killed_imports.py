@@ -24,7 +24,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from app.formats.base import Input
-from app.services import imports
+from app.services.data import imports
 from app.storage.db import Database
 url, mode, *files = sys.argv[1:]
 database = Database(url, size=2)

@@ -33,7 +33,7 @@ CARELESS = """
 import sys
 if "app.cli.serving.web" in sys.orig_argv:
     import gzip
-    from app.formats import _reading
+    from app.formats.kit import reading as _reading
     def careless(raw, name, limits, log):
         data = raw.read()
         yield gzip.decompress(data) if data[:2] == _reading.GZIP_MAGIC else data

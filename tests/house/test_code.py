@@ -105,7 +105,7 @@ def test_each_check_sees_what_it_refuses(check: Check, offence: str) -> None:
     [
         (swallowed, "try:\n    f()\nexcept BaseException:\n    close()\n    raise"),
         (swallowed, "try:\n    f()\nexcept OSError:\n    pass"),
-        (commits, "from app.services import imports\nimports.commit(database)"),
+        (commits, "from app.services.data import imports\nimports.commit(database)"),
         (commits, "commit(import_id)"),
         (branches_on_protocol, "if protocol == campaign.protocol: pass"),
     ],

@@ -65,7 +65,7 @@ def rank(
     shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
     verdict = judge(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
-    found_warnings = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
+    caveat_warnings = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
     sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
     left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
@@ -86,7 +86,7 @@ def rank(
         pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
-            *(*found_warnings, *caveats.of_rank_sets(sets, rows, resolved, floor)),
+            *(*caveat_warnings, *caveats.of_rank_sets(sets, rows, resolved, floor)),
         ),
         notes=(*NOTES, *recipe_caveats.of_shapes(resolved)),
         segments=assemble.segment_table(scored, scores, raw),

@@ -307,7 +307,7 @@ def test_a_late_text_is_held_only_against_what_was_marked_on_it(spine: Spine) ->
 
 def test_files_of_another_protocol_than_the_campaigns_are_refused(spine: Spine) -> None:
     spine.take("c", "mqm-tsv", MQM.encode())
-    with pytest.raises(Invalid, match="judge by da"):
+    with pytest.raises(Invalid, match="their protocol is da"):
         spine.take("c", "wmt-da", DA.encode())
 
 
