@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from app.domain.errors import AppError
 from app.storage import embedded
 from app.storage.embedded import account
-from app.storage.embedded.errors import BadDataFolder
 
 PREFIX = "plumbline-tests-"
 
@@ -32,14 +34,24 @@ def walkable_folder(parents: Sequence[Path]) -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Stop and remove what a killed test run left behind."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        try:
-            if folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists():
+    """Stop and remove what a killed test run left behind; one process does it, and fails no test where it cannot."""
+    handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for folder in filter(_is_left_behind, parent.glob(f"{PREFIX}*")):
+            with suppress(OSError, AppError):
                 for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
                     embedded.stop(lock.parent)
-                shutil.rmtree(folder, ignore_errors=True)
-        except (FileNotFoundError, BadDataFolder):
-            if folder.exists():  # else another process of this run, or another run, was at it too
-                raise
+            shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        pass  # another process is at it
+    finally:
+        os.close(handle)
+
+
+def _is_left_behind(folder: Path) -> bool:
+    pid = folder.name.removeprefix(PREFIX).split("-")[0]
+    try:
+        return folder.stat().st_uid == os.geteuid() and not Path(f"/proc/{pid}").exists()
+    except FileNotFoundError:
+        return False

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from app.storage import embedded
 from app.storage.embedded import binaries, settings
 from app.storage.embedded.account import Account
 from app.storage.embedded.cluster import processes
-from tests.scratch import walkable_folder
+from tests.scratch import PREFIX, walkable_folder
 
 RunAs = Callable[[int, Callable[[], object]], object]
 NOBODY = 65534
@@ -146,6 +148,35 @@ def test_the_tests_pass_over_a_folder_that_is_closed_to_the_servers_user(data_di
     assert list(closed.iterdir()) == []
     with pytest.raises(pytest.UsageError, match="in none of"):
         walkable_folder([closed])
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("gone meanwhile"), embedded.NotStopping("it hangs")])
+def test_what_a_killed_test_run_left_fails_no_test(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    room = data_dir.parent / "room"
+    room.mkdir(mode=0o711)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left, ours = room / f"{PREFIX}{ended.pid}-left", room / f"{PREFIX}{os.getpid()}-ours"
+    for folder in (left, ours):
+        (folder / "server").mkdir(parents=True)
+        (folder / "server" / "start.lock").touch()
+    tried = []
+
+    def stop(folder: Path) -> None:
+        tried.append(folder)
+        raise error
+
+    monkeypatch.setattr(embedded, "stop", stop)
+    handle = os.open(room, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    first = walkable_folder([room])
+    assert tried == [], "while another process sweeps, this one does not"
+    os.close(handle)
+    second = walkable_folder([room])
+    assert tried == [left / "server"]
+    assert set(room.iterdir()) == {ours, first, second}
 
 
 def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -> None:
