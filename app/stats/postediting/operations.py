@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from app.stats.postediting import shifts
+
 LONGEST_SHIFTED = 500
 """Tokens; in longer texts no shifts are sought, as in the scores of judgments: they take seconds to find."""
 
@@ -85,22 +87,25 @@ def operations(text: Sequence[str], reference: Sequence[str]) -> Operations:
     words, wanted = list(text), list(reference)
     if not words or not wanted:
         return Operations(len(wanted), len(words), 0, 0, len(wanted))
-    shifts, distance = 0, _lib().BeamEditDistance(wanted)
-    if max(len(words), len(wanted)) <= LONGEST_SHIFTED:
-        words, shifts = _shifted(words, wanted, distance)
-    _, trace = distance(words)
-    return Operations(trace.count("i"), trace.count("d"), trace.count("s"), shifts, len(wanted))
+    seek = max(len(words), len(wanted)) <= LONGEST_SHIFTED
+    try:
+        n_shifts, trace = shifts.best_shifts(words, wanted, seek=seek)
+    except shifts.OutsideBeam:
+        n_shifts, trace = _by_sacrebleu(words, wanted, seek=seek)
+    return Operations(trace.count("i"), trace.count("d"), trace.count("s"), n_shifts, len(wanted))
 
 
-def _shifted(words: list[str], wanted: list[str], distance: Any) -> tuple[list[str], int]:
-    """The words after every shift that lessens their distance, and how many: the loop of sacrebleu's own TER."""
+def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[int, str]:
+    """The number of shifts and the steps that remain, by the loop of sacrebleu's own TER. seek: whether to shift."""
     lib = _lib()
-    shifts, seen = 0, 0
-    while True:
-        gain, following, seen = lib._shift(words, wanted, distance, seen)
-        if seen >= lib._MAX_SHIFT_CANDIDATES or gain <= 0:
-            return words, shifts
-        words, shifts = following, shifts + 1
+    distance = lib.BeamEditDistance(wanted)
+    n_shifts = tried = 0
+    while seek:
+        gain, following, tried = lib._shift(words, wanted, distance, tried)
+        if tried >= lib._MAX_SHIFT_CANDIDATES or gain <= 0:
+            break
+        words, n_shifts = following, n_shifts + 1
+    return n_shifts, distance(words)[1]
 
 
 def distance(text: Sequence[Hashable], reference: Sequence[Hashable]) -> int:

@@ -1,0 +1,225 @@
+"""TER's search for shifts of stretches of words: sacrebleu's numbers with a fraction of its work.
+
+sacrebleu fills a table of costs, cell by cell, for every shift that it tries. Here a column of the table is a few whole
+numbers, one bit a cell. A shift is tried from the column where it begins, and one that cannot be the best is not tried.
+
+sacrebleu looks only at cells near the diagonal: its beam. A cheapest path that stays in the beam is the path that
+sacrebleu takes, because both prefer the same steps where costs are equal. A path that leaves the beam raises
+`OutsideBeam`, and sacrebleu itself must be asked; long texts with little in common do that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+BEAM = 25
+LONGEST_SHIFT = 10
+FARTHEST_SHIFT = 50
+MOST_TRIED = 1000
+"""Limits of sacrebleu's search: cells beside the diagonal; words of a shift; positions between the words in the text
+and the same words in the reference; shifts that are tried in all."""
+KEEP, SUBSTITUTE, DELETE, INSERT = " ", "s", "d", "i"
+
+Column = tuple[int, int, int, int, int]
+"""One column of the table. Bits of the cells that are one more than the cell above, one less than it, one more than the
+cell to the left, one less than it; then the cost in the last cell."""
+
+
+class OutsideBeam(Exception):
+    """The cheapest path leaves the beam, so sacrebleu may take a dearer one."""
+
+
+class Reference:
+    """The tokens of a reference, at least one, and columns of the table of costs to it."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self.tokens = list(tokens)
+        self.places: dict[str, list[int]] = {}
+        for place, token in enumerate(tokens):
+            self.places.setdefault(token, []).append(place)
+        self._bits = {token: sum(1 << place for place in places) for token, places in self.places.items()}
+        self._last = 1 << (len(tokens) - 1)
+        self._every = (1 << len(tokens)) - 1
+
+    @property
+    def start(self) -> Column:
+        """The column before any word."""
+        return self._every, 0, 0, 0, len(self.tokens)
+
+    def columns(self, words: Sequence[str], start: Column) -> Iterator[Column]:
+        """The columns after each of some words, from the one before them.
+
+        Source: Hyyrö 2003.
+        """
+        every, last, bits = self._every, self._last, self._bits
+        above, below, _, _, cost = start
+        for word in words:
+            match = bits.get(word, 0)
+            diagonal = (((match & above) + above) ^ above) | match | below
+            rise, fall = below | (every & ~(diagonal | above)), diagonal & above
+            if rise & last:
+                cost += 1
+            elif fall & last:
+                cost -= 1
+            shifted = (rise << 1 | 1) & every
+            above, below = ((fall << 1) & every) | (every & ~(diagonal | shifted)), shifted & diagonal
+            yield above, below, rise, fall, cost
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The cheapest path from some words to a reference.
+
+    partner : for each token of the reference, the last word that stands for it or for an earlier token; -1 for none.
+    word_errors, token_errors : for each word and each token, the place of the first error at or after it; the number of
+    words or tokens where there is none.
+    """
+
+    partner: list[int]
+    word_errors: list[int]
+    token_errors: list[int]
+
+
+def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
+    """How many shifts sacrebleu makes, and the steps that remain: KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
+
+    seek: False seeks no shift.
+
+    Raises OutsideBeam.
+    """
+    reference, text = _reference(tuple(tokens)), list(words)
+    shifts = tried = 0
+    while True:
+        columns = [reference.start, *reference.columns(text, reference.start)]
+        trace = _trace(text, reference.tokens, columns)
+        if not seek or columns[-1][-1] == 0:
+            return shifts, trace
+        following, tried = _best(text, reference, columns, _aligned(trace, len(text), len(tokens)), tried)
+        if following is None or tried >= MOST_TRIED:
+            return shifts, trace
+        text, shifts = following, shifts + 1
+
+
+_reference = lru_cache(maxsize=64)(Reference)  # a reference is compared with the outputs of all systems
+
+
+def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column]) -> str:
+    """The steps of the cheapest path, the last first.
+
+    Among steps of equal cost, keeping or substituting comes before deleting, and deleting before inserting.
+    """
+    i, j = len(words), len(tokens)
+    ratio = j / i
+    width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
+    narrow, last = j >= width, i
+    steps = []
+    while i and j:
+        if narrow and not (-width <= j - int(i * ratio) and (i == last or j - int(i * ratio) < width)):
+            raise OutsideBeam
+        above, below, rise, fall, _ = columns[i]
+        bit = 1 << (j - 1)
+        if words[i - 1] == tokens[j - 1]:
+            step = KEEP
+        elif _over(above, below, bit) + (_over(rise, fall, bit >> 1) if j > 1 else 1) == 1:
+            step = SUBSTITUTE
+        else:
+            step = DELETE if rise & bit else INSERT
+        steps.append(step)
+        i -= step != INSERT
+        j -= step != DELETE
+    if int(i * ratio) > width:
+        raise OutsideBeam
+    return "".join(steps) + DELETE * i + INSERT * j
+
+
+def _over(more: int, less: int, bit: int) -> int:
+    return 1 if more & bit else -1 if less & bit else 0
+
+
+def _aligned(trace: str, n_words: int, n_tokens: int) -> Alignment:
+    partner, word_errors, token_errors = [0] * n_tokens, [0] * n_words, [0] * n_tokens
+    word, token = word_error, token_error = n_words, n_tokens
+    for step in trace:
+        if step != DELETE:
+            token -= 1
+            token_error = token_error if step == KEEP else token
+            token_errors[token] = token_error
+        if step != INSERT:
+            word -= 1
+            word_error = word_error if step == KEEP else word
+            word_errors[word] = word_error
+        if step != DELETE:
+            partner[token] = word - (step == INSERT)
+    return Alignment(partner, word_errors, token_errors)
+
+
+def _best(
+    words: list[str], reference: Reference, columns: Sequence[Column], alignment: Alignment, tried: int
+) -> tuple[list[str] | None, int]:
+    """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.
+
+    Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
+    """
+    before = columns[-1][-1]
+    best: tuple[int, int, int, int, list[str]] | None = None
+    costs: dict[tuple[str, ...], int] = {}
+    for start, size, targets in _candidates(words, reference, alignment):
+        for target in targets:
+            if 2 * size < (best[0] if best else 1):
+                continue  # a shift saves at most a deletion and an insertion of each of its words
+            following = _moved(words, start, size, target)
+            key = tuple(following)
+            if key not in costs:
+                costs[key] = _cost(following, reference, columns[: min(start, target) + 1])
+            candidate = (before - costs[key], size, -start, -target, following)
+            if candidate[0] > 0 and (best is None or candidate > best):
+                best = candidate
+        tried += len(targets)
+        if tried >= MOST_TRIED:
+            break
+    return best and best[-1], tried
+
+
+def _candidates(
+    words: Sequence[str], reference: Reference, alignment: Alignment
+) -> Iterator[tuple[int, int, list[int]]]:
+    """Stretches that the reference has elsewhere, with an error in both places: start, number of words, targets."""
+    tokens, partner = reference.tokens, alignment.partner
+    for start, word in enumerate(words):
+        wrong_word = alignment.word_errors[start] - start
+        if wrong_word >= LONGEST_SHIFT:
+            continue
+        for place in reference.places.get(word, ()):
+            inside = partner[place] - start  # no stretch moves into itself
+            if inside == 0:
+                continue
+            shortest = max(wrong_word, alignment.token_errors[place] - place) + 1
+            longest = min(LONGEST_SHIFT, len(words) - start, len(tokens) - place)
+            longest = min(longest, inside) if inside > 0 else longest
+            if shortest > longest or abs(place - start) > FARTHEST_SHIFT:
+                continue
+            size = 1
+            while size < longest and words[start + size] == tokens[place + size]:
+                size += 1
+            for length in range(shortest, size + 1):
+                targets = [0] * (place == 0) + [n + 1 for n in partner[place - 1 if place else 0 : place + length]]
+                yield start, length, [t for n, t in enumerate(targets) if n == 0 or t != targets[n - 1]]
+
+
+def _moved(words: list[str], start: int, size: int, target: int) -> list[str]:
+    """The words with a stretch moved before the word at `target`; a target inside the stretch moves it right."""
+    stretch, rest = words[start : start + size], words[:start] + words[start + size :]
+    at = target - size if target > start + size else target
+    return [*rest[:at], *stretch, *rest[at:]]
+
+
+def _cost(words: list[str], reference: Reference, columns: Sequence[Column]) -> int:
+    """The edit distance from the words to the reference. columns : the known ones, from the start."""
+    table = [*columns, *reference.columns(words[len(columns) - 1 :], columns[-1])]
+    cost = table[-1][-1]
+    if (cost + abs(len(words) - len(reference.tokens)) + 1) // 2 >= BEAM:  # else no path of that cost leaves the beam
+        _trace(words, reference.tokens, table)
+    return cost
