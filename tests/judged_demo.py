@@ -12,7 +12,7 @@ from app.formats.base import At, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.simulation import Forms, Mind, key_of
-from app.simulation.answers import Sheet, answer
+from app.simulation.answers import AnswerContext, answer
 from app.simulation.seen import SeenSegment, SeenText
 from app.storage.db import Database
 
@@ -64,5 +64,5 @@ def _payload(mind: Mind, forms: Forms, source: str, text: str) -> dict[str, obje
     pair = key_of(text, source)
     opinion = mind.opinion(pair if pair in mind.model.texts else key_of(text))
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
-    sheet = Sheet(shown, opinion, mind.draws, mind.temper.taste, forms.lower)
+    sheet = AnswerContext(shown, opinion, mind.draws, mind.temper.taste, forms.lower)
     return answer(forms.protocol.name, forms.at["segment"], sheet)

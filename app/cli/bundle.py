@@ -47,7 +47,7 @@ def bundle(
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
-    if (remote := _remote.chosen(server)) is not None:
+    if (remote := _remote.configured_remote(server)) is not None:
         write(_archive(remote, campaign), output)
         return
     with context.database() as database:
@@ -60,7 +60,7 @@ def release(
     server: _remote.Server = None,
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
-    if (remote := _remote.chosen(server)) is not None:
+    if (remote := _remote.configured_remote(server)) is not None:
         fill(fetched(remote, campaign), output)
     else:
         with context.database() as database:
@@ -69,7 +69,7 @@ def release(
 
 
 def fetched(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The files of a server's archive, once it is here and as it was made. Raises Refused, NotReached, Altered."""
+    """The files of a server's archive, once it is here and as it was made. Raises ServerRefusal, ServerUnreachable, Altered."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
         write(_archive(remote, campaign), archive)

@@ -21,10 +21,10 @@ from app.cli.report import show
 from app.cli.serving.beside import served
 from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.client.remote import Remote
 from app.config import Settings
-from app.conformance.conformance import failed, run_checks
+from app.conformance.conformance import failures, run_checks
 from app.demo import (
     DEMO_SEED,
     DESIGN,
@@ -73,7 +73,7 @@ def demo(
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _somewhere(stack, settings.host, settings.port)
         with served(url, role, listener):
-            managed = Managed(Remote(origin_of(listener), secret), campaign)
+            managed = CampaignClient(Remote(origin_of(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)
             _report(console, database, campaign)
@@ -90,7 +90,7 @@ def _load(database: Database) -> str:
         return load_demo(database, progress=lambda done, of: progress.update(bar, completed=done, total=of))
 
 
-def _say_what_is_there(console: Console, managed: Managed, settings: Settings) -> None:
+def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
     """A demo goes on from the one before: its figures are then not those of a new one."""
     if managed.settings()["state"] == "draft":
         return
@@ -99,7 +99,7 @@ def _say_what_is_there(console: Console, managed: Managed, settings: Settings) -
     console.print(told, highlight=False, markup=False, soft_wrap=True)
 
 
-def _collect(console: Console, database: Database, managed: Managed) -> None:
+def _collect(console: Console, database: Database, managed: CampaignClient) -> None:
     """Plan, open and judge; what is done already stays as it is."""
     if managed.settings()["state"] == "draft":
         _say_conformance(console, database, managed.remote.url)
@@ -126,7 +126,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
     finally:
         with database.transaction() as session:
             tokens.revoke(session, issued.token.prefix, by=None)
-    wrong = failed(checks)
+    wrong = failures(checks)
     console.print(f"Conformance: {len(checks) - len(wrong)} of {len(checks)} checks hold", highlight=False)
     for check in wrong:
         console.print(f"  {check.name}: {check.detail}", highlight=False, markup=False)
@@ -163,7 +163,7 @@ def _somewhere(stack: ExitStack, host: str, port: int) -> socket.socket:
         return stack.enter_context(listening(host, 0))
 
 
-def _links(origin: str, managed: Managed, secret: str) -> dict[str, str]:
+def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
     """The manager's link, and one of a rater who has work left."""
     page = f"/campaigns/{managed.campaign}"
     guest = managed.links([GUEST])[GUEST]

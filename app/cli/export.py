@@ -40,7 +40,7 @@ def export(
     Formats that are several files (mtme, appraise, pearmut) fill a new folder, or a tar archive where the output is
     called *.tar or is standard output.
     """
-    if (remote := _remote.chosen(server)) is not None:
+    if (remote := _remote.configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write(remote.pieces(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all

@@ -119,7 +119,7 @@ def gate(
     }
     given = {name: str(value) for name, value in options.items() if value is not None}
     with UnforeseenIsTwo():
-        remote = _remote.chosen(server)
+        remote = _remote.configured_remote(server)
         body = _here(campaign, given, as_of) if remote is None else _there(remote, campaign, given, as_of, wait)
         view = _view(body, remote)
         _put(body if shape == "json" else render(GATE, body, shape) if shape else _table(view))
@@ -133,7 +133,7 @@ def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
 
 
 def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float) -> bytes:
-    """The server's answer; asked again while it cannot give one. Raises Refused, NotReached, NotAGate."""
+    """The server's answer; asked again while it cannot give one. Raises ServerRefusal, ServerUnreachable, NotAGate."""
     query = given if as_of is None else {**given, "as_of": as_of}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
     until = time.monotonic() + wait
@@ -142,8 +142,8 @@ def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: 
             return long_reports.report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
         except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # of a job that is none
             raise _not_a_gate(remote) from error
-        except (_remote.Refused, _remote.NotReached) as error:
-            passing = isinstance(error, _remote.NotReached) or error.status in BUSY
+        except (_remote.ServerRefusal, _remote.ServerUnreachable) as error:
+            passing = isinstance(error, _remote.ServerUnreachable) or error.status in BUSY
             if not passing or time.monotonic() + PAUSE > until:
                 raise
         time.sleep(PAUSE)

@@ -38,7 +38,7 @@ def payable(
 ) -> None:
     """Payable hours by rater and day, and by team."""
     shape = kind_of(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     if remote is None:
         with context.database() as database, database.transaction(snapshot=True) as session:
             answer = hours.report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)

@@ -29,7 +29,7 @@ def locks(
     server: _remote.Server = None,
 ) -> None:
     """What is locked in a campaign, since when, and every amendment with its reason."""
-    if (remote := _remote.chosen(server)) is not None:
+    if (remote := _remote.configured_remote(server)) is not None:
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:

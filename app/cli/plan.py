@@ -74,7 +74,7 @@ def _found(
     campaign: str, design: Path | None, *, dry_run: bool, replan: _Replan | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     if remote is not None:
         return _asked(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
     actor = context.actor()

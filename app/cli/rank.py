@@ -76,7 +76,7 @@ def rank(
         )
     _check_table(table, kinds)
     asked = Asked(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
     if not kinds:
         Console().print(ranking_table(json.loads(b"".join(pieces))))
@@ -151,7 +151,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
 
 def recipes(server: _remote.Server = None) -> None:
     """The named recipes, and what each was checked against."""
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:
         items = json.loads(remote.body("/v1/recipes", accept="application/json"))["items"]

@@ -77,7 +77,7 @@ def _command(argument: Any, run: Callable[[list[str], Options, How], None]) -> C
         server: _remote.Server = None,
     ) -> None:
         shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-        run(*_read(words, option or []), How(as_of, shape, picture, _remote.chosen(server)))
+        run(*_read(words, option or []), How(as_of, shape, picture, _remote.configured_remote(server)))
 
     command.__annotations__["words"] = Annotated[list[str], argument]
     return command

@@ -92,7 +92,7 @@ def _read(path: Path) -> Manifest:
 
 @contextmanager
 def _desk(server: str | None) -> Iterator[Desk]:
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     if remote is not None:
         yield RemoteDesk(remote)
         return

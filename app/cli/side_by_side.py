@@ -59,7 +59,7 @@ def rank_series(
     wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
     ask: Ask = partial(all_series.ranking, name=series, recipe=recipe)
-    _answer(_remote.chosen(server), path, {"recipe": recipe}, wanted, ask)
+    _answer(_remote.configured_remote(server), path, {"recipe": recipe}, wanted, ask)
 
 
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:

@@ -21,7 +21,7 @@ from app.cli.kit.raters_at_work import Pace, Tally, first_error, work
 from app.cli.serving.beside import own_server
 from app.cli.serving.service import prepare, stoppable
 from app.client import remote as _remote
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
 from app.simulation import RaterModel, model_of, read_model, write_model
@@ -76,7 +76,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def rehearse(managed: Managed, model: RaterModel, pace: Pace) -> Tally:
+def rehearse(managed: CampaignClient, model: RaterModel, pace: Pace) -> Tally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NobodyComes, NotServed."""
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:
@@ -92,14 +92,14 @@ def rehearse(managed: Managed, model: RaterModel, pace: Pace) -> Tally:
 
 
 @contextmanager
-def managing(campaign: str | None, server: str | None) -> Iterator[Managed]:
+def managing(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
     """A campaign under its manager's credential: on the server that is named, or on one of our own over the database.
 
     campaign None: a credential that is good for all.
     """
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     if remote is not None:
-        yield Managed(remote, campaign or "")
+        yield CampaignClient(remote, campaign or "")
         return
     with context.owner_url() as url:
         role = prepare(url, upgrade=True)
@@ -108,7 +108,7 @@ def managing(campaign: str | None, server: str | None) -> Iterator[Managed]:
             borrowed(database, campaign) as secret,
             own_server(url, role) as origin,
         ):
-            yield Managed(_remote.Remote(origin, secret.get_secret_value()), campaign or "")
+            yield CampaignClient(_remote.Remote(origin, secret.get_secret_value()), campaign or "")
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def stability(
         "designs": "paper" if paper else _designs(grouping, balance, ratings_per_item, normalize),
     }
     asked = _read(request, {name: value for name, value in given.items() if value is not None})
-    remote = _remote.chosen(server)
+    remote = _remote.configured_remote(server)
     body = _here(campaign, asked, workers) if remote is None else _there(remote, campaign, asked)
     if wanted:
         write([body if wanted == "json" else render(REPORT, body, wanted, picture)])

@@ -46,7 +46,7 @@ def create(
 def list_(server: _remote.Server = None) -> None:
     """The tokens that were made, without their secrets; with --server those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "ends", "state")
-    remote = _remote.typed(server)  # else where `token revoke` works, whatever the settings name
+    remote = _remote.explicit_remote(server)  # else where `token revoke` works, whatever the settings name
     for token in _listed(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"

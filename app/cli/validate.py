@@ -38,4 +38,4 @@ def validate(
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
     shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    report([campaign, "validation"], options, How(as_of, shape, PICTURE, remote.chosen(server)))
+    report([campaign, "validation"], options, How(as_of, shape, PICTURE, remote.configured_remote(server)))

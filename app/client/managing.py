@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from app.client.remote import Remote
 from app.domain.errors import Conflict
-from app.simulation import About, PlantedText
+from app.simulation import CampaignFacts, PlantedText
 
 LINK_DAYS = 2
 
@@ -20,7 +20,7 @@ class NoLink(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Managed:
+class CampaignClient:
     """A campaign on a server, under the credential of its manager."""
 
     remote: Remote
@@ -32,14 +32,14 @@ class Managed:
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
     def settings(self) -> dict[str, Any]:
-        """The campaign as it is shown. Raises Refused, NotReached."""
+        """The campaign as it is shown. Raises ServerRefusal, ServerUnreachable."""
         settings: dict[str, Any] = json.loads(self.remote.body(self.path, accept="application/json"))
         return settings
 
-    def about(self) -> About:
+    def about(self) -> CampaignFacts:
         """What a model of raters says of it."""
         told = self.settings()
-        return About(self.campaign, told["protocol"], told["options"], told["basis"])
+        return CampaignFacts(self.campaign, told["protocol"], told["options"], told["basis"])
 
     def raters(self) -> list[str]:
         """Keys of those who are enrolled and active."""
@@ -79,13 +79,13 @@ class Managed:
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
     def enrol(self, rater: str, enrolment: Mapping[str, object]) -> None:
-        """Enrol a rater. Raises Refused, NotReached."""
+        """Enrol a rater. Raises ServerRefusal, ServerUnreachable."""
         self.remote.write("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
     def plan(self, design: Mapping[str, object]) -> None:
-        """Compile a design and freeze it. Raises Refused, NotReached."""
+        """Compile a design and freeze it. Raises ServerRefusal, ServerUnreachable."""
         self.remote.write("POST", f"{self.path}/plan", {}, design)
 
     def step(self, step: str) -> None:
-        """Open, pause or close it. Raises Refused, NotReached."""
+        """Open, pause or close it. Raises ServerRefusal, ServerUnreachable."""
         self.remote.write("POST", f"{self.path}/{step}", {})

@@ -23,13 +23,13 @@ PIECE = 1 << 18  # bytes
 PATIENCE = httpx.Timeout(10, read=600)  # seconds; a ranking that nobody asked for before takes its time
 
 
-class Refused(AppError):
+class ServerRefusal(AppError):
     """The server refuses."""
 
     status = 0  # of the answer
 
 
-class NotReached(Unavailable):
+class ServerUnreachable(Unavailable):
     """The server cannot be reached."""
 
 
@@ -43,7 +43,7 @@ class Remote:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def pieces(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
-        """A body as it comes. Raises Refused with what the server says, NotReached where nobody answers or ends."""
+        """A body as it comes. Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends."""
         headers = {**self._headers, "Accept": accept}
         url = f"{self.url}{path}"
         with _reaching(self.url), httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer:
@@ -71,7 +71,7 @@ class Remote:
         *,
         if_match: str | None = None,
     ) -> bytes:
-        """Change something; the answer. Raises Refused, NotReached. A retry by the transport cannot do it twice."""
+        """Change something; the answer. Raises ServerRefusal, ServerUnreachable. A retry by the transport cannot do it twice."""
         headers = {**self._headers, "Accept": "application/json"}
         if if_match is not None:
             headers["If-Match"] = if_match
@@ -99,7 +99,7 @@ class Remote:
 
         creates: the Idempotency-Key under which it is made once.
 
-        Raises Refused, NotReached.
+        Raises ServerRefusal, ServerUnreachable.
         """
         headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
         if creates:
@@ -113,7 +113,7 @@ class Remote:
         return answer
 
     def send(self, path: str, body: IO[bytes]) -> None:
-        """Send a file as it is read. Raises Refused, NotReached."""
+        """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
         headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/octet-stream"}
         pieces = iter(lambda: body.read(PIECE), b"")
         with _reaching(self.url):
@@ -126,16 +126,16 @@ class Remote:
         return b"".join(self.pieces(path, query, accept=accept))
 
 
-def chosen(server: str | None) -> Remote | None:
+def configured_remote(server: str | None) -> Remote | None:
     """The server that the option or the settings name; None for the database."""
     settings = Settings.load()
     url = server or settings.server
     return Remote(url, settings.token.get_secret_value() if settings.token else None) if url else None
 
 
-def typed(server: str | None) -> Remote | None:
+def explicit_remote(server: str | None) -> Remote | None:
     """The server that the option names; None for the database, whatever the settings name."""
-    return chosen(server) if server else None
+    return configured_remote(server) if server else None
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _reaching(url: str) -> Iterator[None]:
     try:
         yield
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise NotReached(f"{url}: {str(error) or type(error).__name__}") from error
+        raise ServerUnreachable(f"{url}: {str(error) or type(error).__name__}") from error
 
 
 def _refusal(answer: httpx.Response) -> AppError:
@@ -153,12 +153,12 @@ def _refusal(answer: httpx.Response) -> AppError:
     return error
 
 
-def _problem(answer: httpx.Response) -> Refused:
+def _problem(answer: httpx.Response) -> ServerRefusal:
     try:
         told = answer.json()
         title, detail = str(told["title"]), str(told["detail"])
         places = tuple(Place(tuple(place["loc"]), str(place["msg"])) for place in told["errors"])
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        return Refused(f"it answers {answer.status_code}, and not as Plumbline does")
+        return ServerRefusal(f"it answers {answer.status_code}, and not as Plumbline does")
     said = title if detail in ("", title) else f"{title}: {detail}"
-    return Refused(f"{said[0].lower()}{said[1:]}" if said else str(answer.status_code), places=places)
+    return ServerRefusal(f"{said[0].lower()}{said[1:]}" if said else str(answer.status_code), places=places)

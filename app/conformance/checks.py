@@ -12,7 +12,7 @@ PLANTED = ("zz-planted-system", "zz-planted-document")  # keys that no rater may
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """One thing that is promised, and whether it holds. detail: what was seen."""
 
     name: str
@@ -20,7 +20,7 @@ class Check:
     detail: str = ""
 
 
-def failed(checks: Iterable[Check]) -> list[Check]:
+def failures(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """Those that do not hold."""
     return [check for check in checks if not check.ok]
 

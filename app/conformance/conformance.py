@@ -13,12 +13,12 @@ from typing import Any
 
 import httpx
 
-from app.client.managing import Managed
-from app.client.remote import Refused, Remote
+from app.client.managing import CampaignClient
+from app.client.remote import Remote, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, Check, Front, failed
+from app.conformance.checks import PLANTED, CheckResult, Front, failures
 
-__all__ = ["Check", "failed", "run_checks"]
+__all__ = ["CheckResult", "failures", "run_checks"]
 
 TOLERANCE = 1e-9
 SYSTEM, DOCUMENT = PLANTED
@@ -53,11 +53,11 @@ class Bench:
 
     remote: Remote
     client: httpx.Client
-    made: list[Managed] = field(default_factory=list)
+    made: list[CampaignClient] = field(default_factory=list)
 
-    def campaign(self, setup: Setup) -> tuple[Managed, list[Front]]:
-        """Make and open a campaign: the manager's side, and the front-end of each rater. Raises Refused, NotReached."""
-        managed = Managed(self.remote, f"conformance-{secrets.token_hex(6)}")
+    def campaign(self, setup: Setup) -> tuple[CampaignClient, list[Front]]:
+        """Make and open a campaign: the manager's side, and the front-end of each rater. Raises ServerRefusal, ServerUnreachable."""
+        managed = CampaignClient(self.remote, f"conformance-{secrets.token_hex(6)}")
         body = {"key": managed.campaign, "protocol": setup.protocol, "options": setup.options, "basis": setup.basis}
         about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
         self.remote.write("POST", "/v1/campaigns", {}, {**body, **about})
@@ -85,8 +85,8 @@ class Bench:
                 managed.step("close")
 
 
-def run_checks(remote: Remote, *, only: str | None = None) -> list[Check]:
-    """Every check, in order. only: the examples of one protocol. Raises Refused, NotReached where it cannot begin."""
+def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
+    """Every check, in order. only: the examples of one protocol. Raises ServerRefusal, ServerUnreachable where it cannot begin."""
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = Bench(remote, client)
         listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]
@@ -95,7 +95,10 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[Check]:
             checks = [check for protocol in told for check in _examples(bench, protocol)]
             fit = [one for one in told if _sits(one)] or [one for one in listed if _sits(one)]
             if not fit:
-                return [*checks, Check("a protocol that judges segments", ok=False, detail="there is none to sit with")]
+                return [
+                    *checks,
+                    CheckResult("a protocol that judges segments", ok=False, detail="there is none to sit with"),
+                ]
             checks += _session(bench, min(fit, key=lambda one: (one["hides_source"], one["name"])))
         finally:
             bench.close()
@@ -107,7 +110,7 @@ def _sits(protocol: Told) -> bool:
     return protocol["level"] == "segment" and protocol["ranks"] and not protocol["requires_prefill"]
 
 
-def _session(bench: Bench, protocol: Told) -> list[Check]:
+def _session(bench: Bench, protocol: Told) -> list[CheckResult]:
     """The rules of a sitting, by one protocol."""
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
@@ -124,7 +127,7 @@ def _longer(first: str, other: str) -> str:
     return max(first, other, key=len)
 
 
-def _examples(bench: Bench, protocol: Told) -> Iterator[Check]:
+def _examples(bench: Bench, protocol: Told) -> Iterator[CheckResult]:
     """Each worked example is posted and must score as it says."""
     groups: dict[str, list[tuple[int, Told]]] = {}
     for n, example in enumerate(protocol["examples"], 1):
@@ -133,13 +136,13 @@ def _examples(bench: Bench, protocol: Told) -> Iterator[Check]:
         names = {n: f"{protocol['name']}: example {n} scores {example['score']:g}" for n, example in members}
         try:
             yield from _posted(bench, protocol, members, names)
-        except Refused as error:
-            yield from (Check(name, ok=False, detail=f"cannot be set up: {error}") for name in names.values())
+        except ServerRefusal as error:
+            yield from (CheckResult(name, ok=False, detail=f"cannot be set up: {error}") for name in names.values())
 
 
 def _posted(
     bench: Bench, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
     _, (front,) = bench.campaign(Setup(protocol["name"], options, protocol["bases"][0], texts))
@@ -159,14 +162,14 @@ def _posted(
         if front.submit(task).status_code != httpx.codes.OK:
             break
     for n, name in names.items():
-        yield checks.get(n) or Check(name, ok=False, detail="its text is in no task")
+        yield checks.get(n) or CheckResult(name, ok=False, detail="its text is in no task")
 
 
-def _scored(name: str, answer: httpx.Response, score: float) -> Check:
+def _scored(name: str, answer: httpx.Response, score: float) -> CheckResult:
     if answer.status_code != httpx.codes.OK:
-        return Check(name, ok=False, detail=f"{answer.status_code}: {answer.text[:200]}")
+        return CheckResult(name, ok=False, detail=f"{answer.status_code}: {answer.text[:200]}")
     came = answer.json()["score"]
-    return Check(name, ok=abs(came - score) <= TOLERANCE, detail=f"it scores {came:g}")
+    return CheckResult(name, ok=abs(came - score) <= TOLERANCE, detail=f"it scores {came:g}")
 
 
 def _match(item: Told, left: Mapping[int, Told]) -> int | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from app.client.managing import Managed
-from app.conformance.checks import PLANTED, Check, Front
+from app.client.managing import CampaignClient
+from app.conformance.checks import PLANTED, CheckResult, Front
 
 PROBLEM = "application/problem+json"
 NO_TASK = "t_" + "0" * 32
@@ -23,7 +23,7 @@ Told = Mapping[str, Any]
 class Sitting:
     """Where the checks are. one, other: two payloads that differ, where the protocol has two that fit the text."""
 
-    managed: Managed
+    managed: CampaignClient
     front: Front
     stranger: Front
     task: Told
@@ -45,11 +45,11 @@ class Sitting:
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
-def checks(managed: Managed, fronts: Sequence[Front], first: object, second: object) -> Iterator[Check]:
+def checks(managed: CampaignClient, fronts: Sequence[Front], first: object, second: object) -> Iterator[CheckResult]:
     """Every rule, in the order of a sitting. fronts: of two raters, of whom the first has a task."""
     front, stranger = fronts
     task = front.lease()
-    yield Check("a lease gives a task", ok=task is not None)
+    yield CheckResult("a lease gives a task", ok=task is not None)
     if task is None:
         return
     at = Sitting(managed, front, stranger, task, first, second)
@@ -57,39 +57,43 @@ def checks(managed: Managed, fronts: Sequence[Front], first: object, second: obj
         yield from rule(at)
 
 
-def _is(name: str, answer: httpx.Response, status: int) -> Check:
+def _is(name: str, answer: httpx.Response, status: int) -> CheckResult:
     """The status that is promised; an error is a problem with its members."""
     ok = answer.status_code == status
     if ok and status >= httpx.codes.BAD_REQUEST:
         ok = answer.headers.get("content-type") == PROBLEM and {"type", "title", "status", "errors"} <= set(
             answer.json()
         )
-    return Check(name, ok, f"{answer.status_code} {answer.headers.get('content-type', '')}")
+    return CheckResult(name, ok, f"{answer.status_code} {answer.headers.get('content-type', '')}")
 
 
-def _leased(at: Sitting) -> Iterator[Check]:
+def _leased(at: Sitting) -> Iterator[CheckResult]:
     again = at.front.lease()
-    yield Check("leasing again gives the task that is held", ok=again is not None and again["task"] == at.task["task"])
-    yield Check(
+    yield CheckResult(
+        "leasing again gives the task that is held", ok=again is not None and again["task"] == at.task["task"]
+    )
+    yield CheckResult(
         "the task is leased, until when it says", at.task["state"] == "leased" and bool(at.task["leased_until"])
     )
     told = json.dumps(at.task)
     blind = not any(word in told for word in (*PLANTED, '"role"', '"system"'))
-    yield Check("the task names no system, no document and no role", blind)
+    yield CheckResult("the task names no system, no document and no role", blind)
     missing = [(one["item"], one["segment"]) for one in at.task["missing"]]
-    yield Check("`missing` names every address, and no other", missing == at.places(), str(missing))
+    yield CheckResult("`missing` names every address, and no other", missing == at.places(), str(missing))
 
 
-def _alive(at: Sitting) -> Iterator[Check]:
+def _alive(at: Sitting) -> Iterator[CheckResult]:
     events = [{"session": "conformance", "seq": n, "kind": "focus", "at_ms": 1000 * n} for n in range(2)]
     first = at.front.send("POST", f"{at.path}/heartbeat", {"events": events})
     yield _is("a heartbeat with events is taken", first, OK)
     yield _is("the same events again are taken", at.front.send("POST", f"{at.path}/heartbeat", {"events": events}), OK)
     before, after = at.task["leased_until"], first.json().get("leased_until")
-    yield Check("a heartbeat extends the lease", ok=after is not None and after >= before, detail=f"{before} {after}")
+    yield CheckResult(
+        "a heartbeat extends the lease", ok=after is not None and after >= before, detail=f"{before} {after}"
+    )
 
 
-def _refused(at: Sitting) -> Iterator[Check]:
+def _refused(at: Sitting) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is(
         "an unknown protocol is 422", at.front.judge(at.task, item, segment, {"protocol": "none~such"}), MALFORMED
@@ -98,10 +102,10 @@ def _refused(at: Sitting) -> Iterator[Check]:
     yield _is("an unknown item is 404", at.front.judge(at.task, 9999, 1, at.one), UNKNOWN)
     yield _is("an unknown segment is 404", at.front.judge(at.task, item, 9999, at.one), UNKNOWN)
     yield _is("an unknown task is 404", at.front.judge({"task": NO_TASK}, 1, 1, at.one), UNKNOWN)
-    yield Check("what was refused left nothing", ok=not any(at.answers()))
+    yield CheckResult("what was refused left nothing", ok=not any(at.answers()))
 
 
-def _strangers(at: Sitting) -> Iterator[Check]:
+def _strangers(at: Sitting) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is("another rater's task is 404", at.stranger.send("GET", at.path), UNKNOWN)
     yield _is("judging in another rater's task is 404", at.stranger.judge(at.task, item, segment, at.one), UNKNOWN)
@@ -110,30 +114,30 @@ def _strangers(at: Sitting) -> Iterator[Check]:
     yield _is("without a credential it is 401", nobody, NOBODY)
     wrong = at.front.client.get(at.path, headers={"Authorization": "Bearer plb_000000000000_wrong"})
     yield _is("with a wrong credential it is 401", wrong, NOBODY)
-    yield Check("what strangers tried left nothing", ok=not any(at.answers()))
+    yield CheckResult("what strangers tried left nothing", ok=not any(at.answers()))
 
 
-def _many(at: Sitting) -> Iterator[Check]:
+def _many(at: Sitting) -> Iterator[CheckResult]:
     item, segment = at.places()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
     bad = at.front.send("POST", f"{at.path}/judgments", [good, {**good, "segment": 9999}])
     yield _is("many at once with one bad address are refused", bad, MALFORMED)
-    yield Check("of many at once all are stored or none", ok=not any(at.answers()))
+    yield CheckResult("of many at once all are stored or none", ok=not any(at.answers()))
     yield _is("many at once are stored", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
     yield _is("many at once may be sent again", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
     answer = at.answers()[-1]
-    yield Check(
+    yield CheckResult(
         "sent again they are no new revision", ok=answer is not None and answer["revision"] == 1, detail=f"{answer}"
     )
 
 
-def _judged(at: Sitting) -> Iterator[Check]:
+def _judged(at: Sitting) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     first = at.front.judge(at.task, item, segment, at.one, 0)
     yield _is('an answer with `If-Match: "0"` is stored', first, OK)
-    yield Check("it is revision 1, and `ETag` says so", _revision(first, 1), first.text[:200])
+    yield CheckResult("it is revision 1, and `ETag` says so", _revision(first, 1), first.text[:200])
     again = at.front.judge(at.task, item, segment, at.one, 0)
-    yield Check(
+    yield CheckResult(
         "the same answer again is the same revision", again.status_code == OK and _revision(again, 1), again.text
     )
     if at.other == at.one:
@@ -141,24 +145,24 @@ def _judged(at: Sitting) -> Iterator[Check]:
     stale = at.front.judge(at.task, item, segment, at.other, 0)
     yield _is("another answer to a state that is past is 412", stale, STALE)
     both = stale.json() if stale.status_code == STALE else {}
-    yield Check("412 shows both answers", {"stored", "sent"} <= set(both), str(both)[:200])
+    yield CheckResult("412 shows both answers", {"stored", "sent"} <= set(both), str(both)[:200])
     changed = at.front.judge(at.task, item, segment, at.other, 1)
-    yield Check("a change to the state that is seen is revision 2", _revision(changed, 2), changed.text[:200])
+    yield CheckResult("a change to the state that is seen is revision 2", _revision(changed, 2), changed.text[:200])
 
 
-def _replayed(at: Sitting) -> Iterator[Check]:
+def _replayed(at: Sitting) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
     item, segment = at.places()[0]
     late = at.front.judge(at.task, item, segment, at.one, 0)
-    yield Check(
+    yield CheckResult(
         "a late replay of the first answer is told 200 with that answer", late.status_code == OK, late.text[:200]
     )
     answer = at.answers()[0]
     kept = answer is not None and answer["revision"] == 2
-    yield Check("and does not undo the newer one", kept, str(answer))
+    yield CheckResult("and does not undo the newer one", kept, str(answer))
     last = at.front.judge(at.task, item, segment, at.one)
-    yield Check("without `If-Match` the last write wins", _revision(last, 3), last.text[:200])
+    yield CheckResult("without `If-Match` the last write wins", _revision(last, 3), last.text[:200])
 
 
 def _revision(answer: httpx.Response, wanted: int) -> bool:
@@ -166,34 +170,34 @@ def _revision(answer: httpx.Response, wanted: int) -> bool:
     return told and answer.headers.get("etag") == f'"{wanted}"'
 
 
-def _missing(at: Sitting) -> Iterator[Check]:
+def _missing(at: Sitting) -> Iterator[CheckResult]:
     early = at.front.submit(at.task)
     yield _is("handing in too early is 409", early, CONFLICT)
     given = at.answers()
     left = [place for place, answer in zip(at.places(), given, strict=True) if answer is None]
     named = [one["loc"] for one in early.json().get("errors", [])]
     wanted = [["items", item, "segments", segment] for item, segment in left]
-    yield Check("and names every missing judgment", bool(left) and named == wanted, f"{named}")
+    yield CheckResult("and names every missing judgment", bool(left) and named == wanted, f"{named}")
     for item, segment in left:
         at.front.judge(at.task, item, segment, at.one, 0)
 
 
-def _handed_in(at: Sitting) -> Iterator[Check]:
+def _handed_in(at: Sitting) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     done = at.front.submit(at.task)
     yield _is("handing in is taken once nothing is missing", done, OK)
     again = at.front.submit(at.task)
     same = again.status_code == OK and again.json() == done.json() and bool(done.json().get("completion_code"))
-    yield Check("handing in again gives the same completion code", same, again.text[:200])
+    yield CheckResult("handing in again gives the same completion code", same, again.text[:200])
     late = at.front.judge(at.task, item, segment, at.other)
     yield _is("judging what is handed in is 409", late, CONFLICT)
 
     yield _is("releasing what is handed in is 409", at.front.send("POST", f"{at.path}/release"), CONFLICT)
-    yield Check("the task says that it is handed in", at.front.look(at.task)["state"] == "handed_in")
+    yield CheckResult("the task says that it is handed in", at.front.look(at.task)["state"] == "handed_in")
     told = at.front.ask().json()
-    yield Check(
+    yield CheckResult(
         "there is no other task, and it says why", told["task"] is None and told["why"] == "finished", str(told)
     )
     at.managed.step("close")
     closed = at.stranger.lease()
-    yield Check("a closed campaign gives no task", closed is None)
+    yield CheckResult("a closed campaign gives no task", closed is None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.demo.mistakes import Mistake, Severity, Translation, plant
 from app.demo.people import TEMPERS
-from app.demo.texts import Document, documents
+from app.demo.texts import DemoDocument, documents
 from app.formats.base import (
     At,
     CampaignRow,
@@ -21,7 +21,7 @@ from app.formats.base import (
 )
 from app.protocols.base import Span
 from app.reports.stability.options import StabilityIn, StudyDesignIn
-from app.simulation import About, PlantedText, RaterModel, model_of
+from app.simulation import CampaignFacts, PlantedText, RaterModel, model_of
 from app.simulation.minds import POINTS_A_WEIGHT
 
 TITLE = "Demo: German from English, three domains"
@@ -75,14 +75,14 @@ PROTOCOL, BASIS = "mqm", "source"
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class DemoOutputs:
     """Every system's translations by (system, document): one a segment."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[DemoDocument, ...]
     translations: dict[tuple[str, str], tuple[Translation, ...]]
 
 
-def translate(seed: int) -> Outputs:
+def translate(seed: int) -> DemoOutputs:
     """Documents and translations with their planted errors; the same seed gives the same."""
     rng = np.random.default_rng(seed)
     made = tuple(documents(N_DOCUMENTS, rng))
@@ -95,7 +95,7 @@ def translate(seed: int) -> Outputs:
                 plant(segment, document.domain, int(rng.integers(2)), next(severities), rng)
                 for segment in document.segments
             )
-    return Outputs(made, translations)
+    return DemoOutputs(made, translations)
 
 
 def records(seed: int) -> Iterator[Record]:
@@ -127,7 +127,7 @@ def rater_model(campaign: str, seed: int) -> RaterModel:
         for (system, document), translations in translated.translations.items()
         for position, translation in enumerate(translations, start=1)
     )
-    drawn = model_of(About(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES)
+    drawn = model_of(CampaignFacts(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES)
     return drawn.model_copy(update={"raters": dict(TEMPERS)})
 
 
@@ -145,7 +145,7 @@ def _severities(system: DemoSystem, n: int, rng: np.random.Generator) -> list[li
     return dealt
 
 
-def _texts(outputs: Outputs, document: Document) -> Iterator[Record]:
+def _texts(outputs: DemoOutputs, document: DemoDocument) -> Iterator[Record]:
     for position, segment in enumerate(document.segments, start=1):
         yield SegmentRow(_HERE, document.key, position, source=segment.source)
         for system in SYSTEMS:

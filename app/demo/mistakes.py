@@ -10,7 +10,7 @@ import numpy as np
 
 from app.demo.grammar import Domain
 from app.demo.phrases import POOR_TERMS
-from app.demo.texts import Piece, Segment, pick
+from app.demo.texts import Segment, TextPiece, pick
 
 Severity = Literal["major", "minor"]
 _LONG_WORD = 7
@@ -29,7 +29,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class PieceEdit:
     """Pieces first … last become `text`. omitted: the English words that the text then lacks."""
 
     first: int
@@ -48,12 +48,12 @@ class Translation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _EditContext:
     """What an edit may look at: the segment, its pieces, and which of them are still untouched."""
 
     segment: Segment
     domain: Domain
-    pieces: Sequence[Piece]
+    pieces: Sequence[TextPiece]
     free: frozenset[int]
 
     def slots(self) -> list[tuple[int, str]]:
@@ -65,7 +65,7 @@ class _Place:
         return [i for i, p in enumerate(self.pieces) if p.is_word and len(p.text) > longer_than and i in self.free]
 
 
-Maker = Callable[[_Place, np.random.Generator], Edit | None]
+Maker = Callable[[_EditContext, np.random.Generator], PieceEdit | None]
 
 
 def plant(
@@ -73,26 +73,28 @@ def plant(
 ) -> Translation:
     """A translation with one error of each given severity, as many as the sentence has room for."""
     pieces = segment.pieces(variant)
-    edits: dict[int, tuple[Severity, Edit]] = {}
+    edits: dict[int, tuple[Severity, PieceEdit]] = {}
     free = set(range(len(pieces)))
     for severity in severities:
-        edit = _edit(_Place(segment, domain, pieces, frozenset(free)), severity, rng)
+        edit = _edit(_EditContext(segment, domain, pieces, frozenset(free)), severity, rng)
         if edit is not None:
             edits[edit.first] = (severity, edit)
             free -= set(range(edit.first - 1, edit.last + 2))
     return _assemble(segment, pieces, edits)
 
 
-def _edit(place: _Place, severity: Severity, rng: np.random.Generator) -> Edit | None:
+def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> PieceEdit | None:
     makers = MAKERS[severity]
     for i in rng.permutation(len(makers)):
-        edit: Edit | None = makers[int(i)](place, rng)
+        edit: PieceEdit | None = makers[int(i)](place, rng)
         if edit is not None:
             return edit
     return None
 
 
-def _assemble(segment: Segment, pieces: Sequence[Piece], edits: dict[int, tuple[Severity, Edit]]) -> Translation:
+def _assemble(
+    segment: Segment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceEdit]]
+) -> Translation:
     text, mistakes, i = "", [], 0
     while i < len(pieces):
         if i not in edits:
@@ -111,54 +113,54 @@ def _assemble(segment: Segment, pieces: Sequence[Piece], edits: dict[int, tuple[
     return Translation(text, tuple(mistakes))
 
 
-def _wrong_phrase(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """Another filling of the slot: fluent, and wrong."""
     slots = place.slots()
     if not slots:
         return None
     at, name = pick(rng, slots)
     others = [german for english, german in place.domain.slots[name] if german != place.pieces[at].text]
-    return Edit(at, at, pick(rng, others), "Accuracy/Mistranslation")
+    return PieceEdit(at, at, pick(rng, others), "Accuracy/Mistranslation")
 
 
-def _untranslated(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _untranslated(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """The English words left standing."""
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
         return None
     at, name = pick(rng, slots)
-    return Edit(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
+    return PieceEdit(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
 
 
-def _omission(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _omission(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """An adverbial lost, with the space before it."""
     slots = [(i, n) for i, n in place.slots() if n in place.domain.omissible and i - 1 in place.free]
     slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
     if not slots:
         return None
     at, name = pick(rng, slots)
-    return Edit(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
+    return PieceEdit(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
 
 
-def _poor_term(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     words = [i for i in place.words() if place.pieces[i].text in POOR_TERMS]
     if not words:
         return None
     at = pick(rng, words)
-    return Edit(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
+    return PieceEdit(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
 
 
-def _word_order(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """Two neighbouring words the wrong way round; never the first, whose capital would give it away."""
     words = set(place.words(0))
     pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
     if not pairs:
         return None
     at = pick(rng, sorted(pairs))
-    return Edit(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
+    return PieceEdit(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
 
 
-def _spelling(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """Two letters inside a long word exchanged."""
     words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
     if not words:
@@ -166,30 +168,30 @@ def _spelling(place: _Place, rng: np.random.Generator) -> Edit | None:
     at = pick(rng, words)
     word = place.pieces[at].text
     j = pick(rng, _swappable(word))
-    return Edit(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
+    return PieceEdit(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
 
 
 def _swappable(word: str) -> list[int]:
     return [j for j in range(2, len(word) - 2) if word[j] != word[j + 1]]
 
 
-def _addition(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _addition(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """A short word said twice."""
     words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
     if not words:
         return None
     at = pick(rng, words)
-    return Edit(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
+    return PieceEdit(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
 
 
-def _punctuation(place: _Place, rng: np.random.Generator) -> Edit | None:
+def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """A comma lost: marked at the word before it."""
     words = set(place.words(0))
     commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
     if not commas:
         return None
     at = pick(rng, commas)
-    return Edit(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
+    return PieceEdit(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
 
 
 MAKERS: dict[Severity, tuple[Maker, ...]] = {

@@ -20,7 +20,7 @@ Filling = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A word, white space, a mark, or the German filling of a slot (then with its name)."""
 
     text: str
@@ -36,13 +36,13 @@ class Segment:
     sentence: Sentence
     filling: Filling
 
-    def pieces(self, variant: int) -> list[Piece]:
+    def pieces(self, variant: int) -> list[TextPiece]:
         """One of the two German translations, without errors."""
         return _pieces(self.sentence.german[variant], self.filling)
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DemoDocument:
     """A document of one domain; its segments share what fills their slots."""
 
     key: str
@@ -50,7 +50,7 @@ class Document:
     segments: tuple[Segment, ...]
 
 
-def documents(n: int, rng: np.random.Generator) -> list[Document]:
+def documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     """`n` documents of 5 to 9 segments, their domains in turn."""
     made = []
     for i in range(n):
@@ -59,7 +59,7 @@ def documents(n: int, rng: np.random.Generator) -> list[Document]:
         length = int(rng.integers(FEWEST_SEGMENTS, MOST_SEGMENTS + 1))
         chosen = sorted(rng.choice(len(domain.sentences), size=length, replace=False))
         segments = tuple(_segment(domain.sentences[j], filling) for j in chosen)
-        made.append(Document(f"{domain.name}-{i // len(DOMAINS) + 1:02}", domain, segments))
+        made.append(DemoDocument(f"{domain.name}-{i // len(DOMAINS) + 1:02}", domain, segments))
     return made
 
 
@@ -73,12 +73,12 @@ def _segment(sentence: Sentence, filling: Filling) -> Segment:
     return Segment(english, sentence, filling)
 
 
-def _pieces(template: str, filling: Filling) -> list[Piece]:
+def _pieces(template: str, filling: Filling) -> list[TextPiece]:
     pieces = []
     for match in _PIECE.finditer(template):
         slot, word, _, _ = match.groups()
         if slot is not None:
-            pieces.append(Piece(filling[slot][1], slot=slot))
+            pieces.append(TextPiece(filling[slot][1], slot=slot))
         else:
-            pieces.append(Piece(match[0], is_word=word is not None))
+            pieces.append(TextPiece(match[0], is_word=word is not None))
     return pieces

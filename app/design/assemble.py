@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.arms import arms_of_groups, arms_of_raters
-from app.design.finish import numbered
+from app.design.finish import number_tasks
 from app.design.order import SystemOrders
 from app.design.plan import Group, Task, Unmet
-from app.design.task_maker import TaskMaker, Troubles, Work
+from app.design.task_maker import TaskInputs, TaskMaker, Troubles
 
 Rngs = Callable[..., np.random.Generator]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AssembledTasks:
     """The tasks of a plan, their groups, and what could not be done."""
 
     tasks: tuple[Task, ...]
@@ -26,7 +26,7 @@ class Made:
     unmet: tuple[Unmet, ...]
 
 
-def assemble(rngs: Rngs, work: Work) -> Made:
+def assemble(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     """Make the tasks of all raters."""
     planned = planned_groups(rngs, work)
     by_rater: dict[str, list[tuple[Group, int]]] = {rater.key: [] for rater in work.raters}
@@ -40,11 +40,11 @@ def assemble(rngs: Rngs, work: Work) -> Made:
     for n, rater in enumerate(work.raters):
         maker = TaskMaker(rngs("rater", n), work, orders, troubles)
         batches = maker.make(rater.key, by_rater[rater.key], int(starts[n]))
-        tasks += numbered(rngs("sides", n), rater.key, batches, groups, first_number=len(tasks) + 1)
-    return Made(tuple(tasks), groups, troubles.unmet(work.design))
+        tasks += number_tasks(rngs("sides", n), rater.key, batches, groups, first_number=len(tasks) + 1)
+    return AssembledTasks(tuple(tasks), groups, troubles.unmet(work.design))
 
 
-def planned_groups(rngs: Rngs, work: Work) -> list[tuple[Group, int]]:
+def planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
     """A planned group for each (group, rater), in the order of the test set, and which group of the material it is."""
     raters, rows = work.dealt.raters, _rows(work)
     arms = _arms(rngs, work, rows)
@@ -67,7 +67,7 @@ def planned_groups(rngs: Rngs, work: Work) -> list[tuple[Group, int]]:
     return result
 
 
-def _rows(work: Work) -> list[tuple[int, int, int, int]]:
+def _rows(work: TaskInputs) -> list[tuple[int, int, int, int]]:
     """Group of the material, unit, nth rating, and place among the group's raters, of each planned group."""
     raters, latin = work.dealt.raters, work.design.structure == "latin_square"
     rows: list[tuple[int, int, int, int]] = []
@@ -81,7 +81,7 @@ def _rows(work: Work) -> list[tuple[int, int, int, int]]:
     return rows
 
 
-def _arms(rngs: Rngs, work: Work, rows: Sequence[tuple[int, int, int, int]]) -> list[int | None]:
+def _arms(rngs: Rngs, work: TaskInputs, rows: Sequence[tuple[int, int, int, int]]) -> list[int | None]:
     n_arms = len(work.design.arms)
     if work.arms is not None:
         return [work.arms[group] for group, _, _, _ in rows]

@@ -10,8 +10,8 @@ import numpy as np
 
 from app.design.design import Controls, Design, TaskRules
 from app.design.grouping import control_counts, least_controls, screens_needed
-from app.design.order import Block, Piece, Screen, screens
-from app.design.values import Size
+from app.design.order import Block, Screen, UnplacedItem, screens
+from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
 _SPARE = 50
@@ -37,7 +37,7 @@ class Draft:
     quota: Quota | None = None
     whole: bool = False
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[UnplacedItem]:
         """All items."""
         return [piece for screen in self.screens for piece in screen]
 
@@ -52,15 +52,15 @@ class Room:
     task: TaskRules
     controls: Controls
     regular_share: float = 1.0
-    spare: tuple[Piece, ...] = ()
+    spare: tuple[UnplacedItem, ...] = ()
 
     @classmethod
-    def of(cls, design: Design, pieces: Sequence[Piece] = ()) -> Room:
+    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> Room:
         """The room of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.regular_share, tuple(spare))
 
-    def within(self, size: Size, share: float = 1.0) -> bool:
+    def within(self, size: WorkSize, share: float = 1.0) -> bool:
         """Whether a size is within the limits, or a share of them."""
         limits = (
             (self.task.max_items, size.items, 1.0),
@@ -78,13 +78,15 @@ class Room:
         if not self.controls.any or not own:
             return True
         shortest = self._shortest_controls(shown, own, quota)
-        mean, number = regular + Size(items=len(shortest)), len(shortest)
+        mean, number = regular + WorkSize(items=len(shortest)), len(shortest)
         if len(own) > 1:
             size = total(own)
-            mean += Size(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
+            mean += WorkSize(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
         return self.within(regular + total(shortest)) and self.within(mean)
 
-    def _shortest_controls(self, shown: Sequence[Screen], own: Sequence[Piece], quota: Quota | None) -> list[Piece]:
+    def _shortest_controls(
+        self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: Quota | None
+    ) -> list[UnplacedItem]:
         """The shortest originals of all control items; with several columns those of whole screens."""
         if self.task.columns > 1:
             again = smallest_first(shown)
@@ -94,17 +96,17 @@ class Room:
         needed = quota.kinds if quota else control_counts(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest(kind, n, own)]
 
-    def fits_whole(self, piece: Piece) -> bool:
+    def fits_whole(self, piece: UnplacedItem) -> bool:
         """Whether an item that exceeds the regular share alone fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
-    def shortest(self, kind: str, count: int, own: Sequence[Piece]) -> list[Piece]:
+    def shortest(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
         """The shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
 
 
-def _length(piece: Piece) -> tuple[int, int]:
+def _length(piece: UnplacedItem) -> tuple[int, int]:
     return piece.last - piece.first, piece.words
 
 
@@ -114,13 +116,13 @@ def smallest_first(shown: Sequence[Screen]) -> list[Screen]:
     return sorted(rated, key=lambda screen: (total(screen).segments, total(screen).words))
 
 
-def total(pieces: Sequence[Piece]) -> Size:
+def total(pieces: Sequence[UnplacedItem]) -> WorkSize:
     """What these items ask together."""
     segments = sum([piece.last - piece.first for piece in pieces]) + len(pieces)
-    return Size(len(pieces), segments, sum([piece.words for piece in pieces]))
+    return WorkSize(len(pieces), segments, sum([piece.words for piece in pieces]))
 
 
-def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[Piece]]:
+def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[UnplacedItem]]:
     """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
 
     A block larger than a task fills consecutive ones evenly, whole screens in each and nothing else. Where all of it is
@@ -136,7 +138,7 @@ def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple
         An item leaves no room for the control items that every task must hold.
     """
     tasks: list[Draft] = []
-    oversize: list[Piece] = []
+    oversize: list[UnplacedItem] = []
     for number, block in enumerate(blocks):
         if tasks and not tasks[-1].whole and room.fits([*tasks[-1].screens, *block]):
             tasks[-1].screens += block
@@ -189,7 +191,7 @@ def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room
     return [Quota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _one_by_one(block: Block, room: Room, oversize: list[Piece]) -> list[Draft]:
+def _one_by_one(block: Block, room: Room, oversize: list[UnplacedItem]) -> list[Draft]:
     """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
     parts: list[Draft] = []
     for screen in block:
@@ -214,7 +216,7 @@ def _check_alone(room: Room, screen: Screen) -> None:
         )
 
 
-def narrowed(columns: int, pieces: Sequence[Piece], room: Room) -> int:
+def fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: Room) -> int:
     """The most columns, up to those asked for, of which the largest items still fit a task, in every width there is."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.grouping import Material
+from app.design.grouping import GroupedOutputs
 from app.design.latin_square import latin_deal, unmet_cells
-from app.design.open_groups import Place
+from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, Unmet
 from app.design.values import TestSet
 
@@ -24,17 +24,17 @@ NO_RATERS = "nobody is left in their bucket"
 class Squares:
     """cells: who edits which output."""
 
-    cells: Mapping[Cell, Place]
+    cells: Mapping[Cell, LatinSquareCell]
     unmet: tuple[Unmet, ...]
 
-    def of(self, stretch: int, system: str) -> Place | None:
+    def of(self, stretch: int, system: str) -> LatinSquareCell | None:
         """Who edits an output, None where nobody does or no square was dealt over it now."""
         return self.cells.get((stretch, system))
 
 
 def bought_squares(
     rngs: Callable[[int], np.random.Generator],
-    grouped: Material,
+    grouped: GroupedOutputs,
     test_set: TestSet,
     systems: Sequence[str],
     buckets: Sequence[Bucket],
@@ -60,7 +60,7 @@ def bought_squares(
     stretches: dict[str, list[int]] = defaultdict(list)
     for n, stretch in enumerate(grouped.stretches):
         stretches[test_set.documents[stretch.document].key].append(n)
-    cells: dict[Cell, Place] = {}
+    cells: dict[Cell, LatinSquareCell] = {}
     lacking: list[str] = []
     alone: list[str] = []
     for bucket in buckets:
@@ -77,7 +77,7 @@ def bought_squares(
             rows = latin_deal(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
-                    cells[n, systems[system]] = Place(nth, rater, 1 / len(systems))
+                    cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
     return Squares(
         cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *unmet_cells(uncovered, len(systems)))
     )

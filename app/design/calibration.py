@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.design.design import Calibration, Placement
-from app.design.order import Block, Piece
+from app.design.order import Block, UnplacedItem
 from app.design.values import Codes, Document
 from app.domain.errors import Invalid, Place
 
 
-def sampled_set(rng: np.random.Generator, calibration: Calibration, documents: Sequence[Document]) -> list[Piece]:
+def sampled_set(
+    rng: np.random.Generator, calibration: Calibration, documents: Sequence[Document]
+) -> list[UnplacedItem]:
     """The items of the calibration set that everyone judges: the same for all, in the set's order.
 
     A sample has equally many of every level of quality (± 1), or all of a level that has fewer.
@@ -37,7 +39,9 @@ def sampled_set(rng: np.random.Generator, calibration: Calibration, documents: S
     counts = equal_shares(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
     drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
     chosen = sorted(n for each in drawn for n in each)
-    return [Piece(documents[n].key, 1, documents[n].segments, sum(documents[n].words), "calibration") for n in chosen]
+    return [
+        UnplacedItem(documents[n].key, 1, documents[n].segments, sum(documents[n].words), "calibration") for n in chosen
+    ]
 
 
 def equal_shares(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
@@ -76,7 +80,7 @@ def common_documents(rng: np.random.Generator, wanted: int, items: Codes) -> Cod
     return np.sort(order[:enough])
 
 
-def placed(blocks: Sequence[Block], calibration: Sequence[Block], placement: Placement) -> list[Block]:
+def place_calibration(blocks: Sequence[Block], calibration: Sequence[Block], placement: Placement) -> list[Block]:
     """A rater's work with the calibration items first, spread evenly, or half first and half last."""
     if placement == "first" or not blocks:
         return [*calibration, *blocks]

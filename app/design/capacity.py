@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from app.design.dealing import check_pools
-from app.design.layout import Layout
+from app.design.layout import AllocationInput
 from app.design.values import Codes
 from app.domain.errors import Invalid
 
 _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 
 
-def deal_by_capacity(rng: np.random.Generator, layout: Layout, capacity: Codes, weight: Codes) -> Codes:
+def deal_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes) -> Codes:
     """Deal every group to the raters of its bucket whose share of their capacity stays lowest.
 
     Heavy groups go first, ties at random. Raters who end up above their capacity hand groups on, along chains.
@@ -55,7 +55,7 @@ def deal_by_capacity(rng: np.random.Generator, layout: Layout, capacity: Codes, 
     return result
 
 
-def _relieve(layout: Layout, raters: Codes, load: Codes, capacity: Codes, weight: Codes) -> None:
+def _relieve(layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes) -> None:
     """Pass groups on from raters above their capacity to others with room, in place, as long as that helps."""
     stuck: set[int] = set()
     while True:
@@ -75,7 +75,7 @@ def _relieve(layout: Layout, raters: Codes, load: Codes, capacity: Codes, weight
 
 
 def _chain(
-    layout: Layout, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
+    layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
     """Moves (group, giver, taker) that take work from the source and leave nobody else above their capacity."""
     came: dict[int, tuple[int, int]] = {source: (-1, -1)}
@@ -99,7 +99,7 @@ def _chain(
 
 
 def _swap(
-    layout: Layout, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
+    layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
     """Two moves that exchange a group of the source for a lighter one, of the partner where that helps most."""
     bucket = layout.group_bucket

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from app.design.entropy import normalized_entropy
-from app.design.places import KINDS, Places, control_places
+from app.design.places import KINDS, ControlPositions, control_places
 from app.design.plan import Item, Plan, Task
-from app.design.values import Size
+from app.design.values import WorkSize
 
 OVERSHOOT = 1.25
 
@@ -24,7 +24,7 @@ class Load:
     rater: str
     tasks: int
     groups: int
-    size: Size
+    size: WorkSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ class Checks:
     positions: int
     connected: tuple[tuple[str, ...], ...]
     control_density: Density | None
-    places: tuple[Places, ...]
+    places: tuple[ControlPositions, ...]
     pair_judgments: int
     rated_twice: int
     rater_pairs: tuple[int, int]
-    total: Size
+    total: WorkSize
     departures: tuple[Departure, ...]
     estimable: tuple[str, ...]
 
@@ -126,8 +126,8 @@ def check(plan: Plan) -> Checks:
 Rated = list[tuple[Task, Item]]
 
 
-def _total(tasks: tuple[Task, ...]) -> Size:
-    return sum((task.size for task in tasks), Size())
+def _total(tasks: tuple[Task, ...]) -> WorkSize:
+    return sum((task.size for task in tasks), WorkSize())
 
 
 def _loads(plan: Plan) -> tuple[Load, ...]:

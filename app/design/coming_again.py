@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.design.batches import Room, total
-from app.design.order import Piece, Screen
-from app.design.values import Size
+from app.design.order import Screen, UnplacedItem
+from app.design.values import WorkSize
 
 
 @dataclass(slots=True, eq=False)
-class Seen:
+class RaterHistory:
     """What a rater has judged in earlier tasks. at: segments judged up to the end of each item.
 
     screens: those of ratings, with the segments judged up to their end. repeated: what was shown again, by identity.
     """
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[UnplacedItem] = field(default_factory=list)
     screens: list[tuple[Screen, int]] = field(default_factory=list)
     at: list[int] = field(default_factory=list)
     segments: int = 0
@@ -44,11 +44,11 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedRepeat:
     """A screen that was chosen to come again. size: of the whole task with it and with all else that is chosen."""
 
     room: Room
-    size: Size
+    size: WorkSize
     screen: Screen
 
     def gives_way_to(self, other: Screen) -> bool:
@@ -57,15 +57,15 @@ class Planned:
         longer = theirs.segments > mine.segments or theirs.words > mine.words
         return not longer or self.room.within(self.with_instead(other))
 
-    def with_instead(self, other: Screen) -> Size:
+    def with_instead(self, other: Screen) -> WorkSize:
         """What the task asks with another screen in its place."""
         mine = total(self.screen)
-        rest = Size(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
+        rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
         return rest + total(other)
 
 
 def place_again(
-    rng: np.random.Generator, screens: Sequence[Screen], seen: Seen, room: Room, fits: Callable[[Screen], bool]
+    rng: np.random.Generator, screens: Sequence[Screen], seen: RaterHistory, room: Room, fits: Callable[[Screen], bool]
 ) -> tuple[Screen, int]:
     """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
 
@@ -116,7 +116,7 @@ def among_work(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> li
     return [gap for gap in gaps if work[0] <= gap <= work[-1] + 1]
 
 
-def too_near(screens: Sequence[Screen], distance: int, seen: Seen) -> list[int]:
+def too_near(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
     """How many segments each repeat of the task added last stands too near to its original."""
     end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
     at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)

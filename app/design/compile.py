@@ -13,15 +13,15 @@ from app.design.calibration import common_documents, sampled_set
 from app.design.choose import chosen_documents, chosen_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
-from app.design.grouping import Material, layout_of, material, stretches_of
+from app.design.grouping import GroupedOutputs, layout_of, material, stretches_of
 from app.design.latin_square import latin_deal, unmet_cells
-from app.design.layout import Layout
-from app.design.order import Piece
+from app.design.layout import AllocationInput
+from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
 from app.design.plan import Bucket, Item, Plan, PlannedDocument, Task, Unmet, digest_of
-from app.design.task_maker import Work
-from app.design.values import Codes, Floats, Rater, Size, System, TestSet
-from app.design.workload import Dealt, deal_work
+from app.design.task_maker import TaskInputs
+from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
+from app.design.workload import Allocation, deal_work
 from app.domain.errors import Invalid, Place
 
 
@@ -72,7 +72,7 @@ def compile_plan(
     buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
     grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
     shared = _shared(draw, design, test_set, names, common)
-    work = Work(design, test_set, names, able, grouped, layout, dealt, shared)
+    work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
     made = assemble(draw.rng, work)
     documents = _documents(keys, chosen, common, buckets, inclusion)
     left_out = [key for key in (keys[n] for n in chosen) if key not in {document.key for document in documents}]
@@ -122,7 +122,7 @@ def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Ra
     return digest_of([documents, outputs, list(systems), people])
 
 
-def _items(shared: Sequence[Sequence[Piece]]) -> tuple[Item, ...]:
+def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[Item, ...]:
     """What everyone judges, as items of a list of its own."""
     pieces = [piece for pack in shared for piece in pack]
     return tuple(
@@ -145,12 +145,12 @@ def _common(draw: Draw, design: Design, test_set: TestSet, names: Sequence[str],
 
 def _shared(
     draw: Draw, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
-) -> tuple[tuple[Piece, ...], ...]:
+) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What every rater judges, in packs that stay together."""
     if design.calibration is None:
         return ()
     pieces = sampled_set(draw.rng("calibration"), design.calibration, test_set.calibration)
-    packs: list[tuple[Piece, ...]] = [(piece,) for piece in pieces]
+    packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
     if len(common):
         grouped = material(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
         for members in grouped.groups:
@@ -159,7 +159,7 @@ def _shared(
             credited = [grouped.entries[n].systems for n in members]
             packs.append(
                 tuple(
-                    Piece(key, stretch.first, stretch.last, stretch.words, "calibration", who[0], who)
+                    UnplacedItem(key, stretch.first, stretch.last, stretch.words, "calibration", who[0], who)
                     for who in credited
                 )
             )
@@ -173,7 +173,7 @@ def _deal(
     names: Sequence[str],
     raters: Sequence[Rater],
     buckets: Bucketing,
-) -> tuple[Material, Dealt, Layout]:
+) -> tuple[GroupedOutputs, Allocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = material(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
     ratings = _ratings(draw, design, grouped, buckets)
@@ -183,7 +183,7 @@ def _deal(
     return grouped, deal_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: Draw, design: Design, grouped: Material, buckets: Bucketing) -> Codes:
+def _ratings(draw: Draw, design: Design, grouped: GroupedOutputs, buckets: Bucketing) -> Codes:
     """How many raters each group gets, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
@@ -194,7 +194,9 @@ def _ratings(draw: Draw, design: Design, grouped: Material, buckets: Bucketing) 
     return ratings
 
 
-def _latin(draw: Draw, grouped: Material, layout: Layout, names: Sequence[str], buckets: Bucketing) -> Dealt:
+def _latin(
+    draw: Draw, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: Bucketing
+) -> Allocation:
     """Raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pools(layout, buckets.names)
     raters = np.full((layout.n_groups, 1), -1, dtype=np.int64)
@@ -218,7 +220,7 @@ def _latin(draw: Draw, grouped: Material, layout: Layout, names: Sequence[str], 
             for rater, system in zip(pool, row, strict=True):
                 raters[group_of[sentence, int(system)], 0] = rater
                 propensity[group_of[sentence, int(system)], 0] = 1 / len(names)
-    return Dealt(raters, propensity)
+    return Allocation(raters, propensity)
 
 
 def _documents(
@@ -251,7 +253,7 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[Unmet, ...]:
     return (Unmet(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, grouped: Material, buckets: Bucketing) -> tuple[Unmet, ...]:
+def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: Bucketing) -> tuple[Unmet, ...]:
     """Documents in a bucket of which no system has a whole output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]
@@ -261,7 +263,7 @@ def _unmet_outputs(test_set: TestSet, grouped: Material, buckets: Bucketing) -> 
     return (Unmet(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
 
 
-def _unmet_squares(design: Design, dealt: Dealt, names: Sequence[str]) -> tuple[Unmet, ...]:
+def _unmet_squares(design: Design, dealt: Allocation, names: Sequence[str]) -> tuple[Unmet, ...]:
     """Outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
     return unmet_cells(number, len(names))
@@ -269,7 +271,7 @@ def _unmet_squares(design: Design, dealt: Dealt, names: Sequence[str]) -> tuple[
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unmet, ...]:
     """Raters who are given more than they will do, with everything that their tasks hold."""
-    given = {rater.key: Size() for rater in raters}
+    given = {rater.key: WorkSize() for rater in raters}
     for task in tasks:
         given[task.rater] += task.size
     over = [
@@ -288,7 +290,7 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
     )
 
 
-def _unmet_overlap(design: Design, layout: Layout) -> tuple[Unmet, ...]:
+def _unmet_overlap(design: Design, layout: AllocationInput) -> tuple[Unmet, ...]:
     if design.overlap is None or design.overlap.share == 0 or (layout.ratings > design.ratings_per_item).any():
         return ()
     wanted = design.overlap.ratings_per_item

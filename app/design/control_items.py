@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.design.batches import Draft, Room, total
-from app.design.coming_again import Planned, Seen, among_work, place_again, too_near
+from app.design.coming_again import PlannedRepeat, RaterHistory, among_work, place_again, too_near
 from app.design.design import Controls
 from app.design.grouping import control_counts
-from app.design.order import Piece, Screen
+from app.design.order import Screen, UnplacedItem
 
 DRAWS = 20
 
@@ -29,7 +29,7 @@ def with_controls(
     draft: Draft,
     room: Room,
     references: Mapping[str, Sequence[str]],
-    seen: Seen,
+    seen: RaterHistory,
     *,
     top_up: bool = False,
 ) -> tuple[list[Screen], list[Short]]:
@@ -65,18 +65,18 @@ def with_controls(
 
 def _choose(
     rng: np.random.Generator,
-    ratings: Sequence[Piece],
+    ratings: Sequence[UnplacedItem],
     room: Room,
-    given: Sequence[Piece],
+    given: Sequence[UnplacedItem],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
     *,
     top_up: bool,
-) -> list[Piece]:
+) -> list[UnplacedItem]:
     """Control items that fit: random ones, or the shortest where 20 draws did not fit."""
     own = sorted(ratings, key=lambda piece: (piece.size.segments, piece.words))
     for draw in range(DRAWS + 1):
-        chosen: list[Piece] = []
+        chosen: list[UnplacedItem] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
             able = drawn if draw < DRAWS else room.shortest(kind, len(own), own)
@@ -99,7 +99,9 @@ def _choose(
     return chosen
 
 
-def control_of(kind: str, piece: Piece, controls: Controls, references: Mapping[str, Sequence[str]]) -> Piece:
+def control_of(
+    kind: str, piece: UnplacedItem, controls: Controls, references: Mapping[str, Sequence[str]]
+) -> UnplacedItem:
     """The control item of a kind that is made of a rating."""
     plain = replace(piece, group=None, propensity=None, systems=(), of=piece)
     if kind == "degraded":
@@ -109,7 +111,9 @@ def control_of(kind: str, piece: Piece, controls: Controls, references: Mapping[
     return replace(plain, role="repeat", systems=piece.systems)
 
 
-def _insert(rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: Piece, room: Room) -> None:
+def _insert(
+    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: Room
+) -> None:
     """Put an item at a random place of the block that holds its document; anywhere, where no block holds several."""
     held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
     home = held[int(rng.integers(len(held)))] if held else blocks[int(rng.integers(len(blocks)))]
@@ -125,14 +129,14 @@ def _insert(rng: np.random.Generator, screens: list[Screen], blocks: list[int], 
 
 
 def _insert_repeats(
-    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[Piece], room: Room, seen: Seen
+    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[UnplacedItem], room: Room, seen: RaterHistory
 ) -> None:
     """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
     size = total([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
     for piece in chosen:
         if piece.role != "repeat":
             continue
-        planned = Planned(room, size, (piece,))
+        planned = PlannedRepeat(room, size, (piece,))
         again, gap = place_again(rng, screens, seen, room, planned.gives_way_to)
         original = again[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.batches import Draft, Quota, Room, smallest_first, total
-from app.design.coming_again import Planned, Seen, place_again, too_near
+from app.design.coming_again import PlannedRepeat, RaterHistory, place_again, too_near
 from app.design.control_items import DRAWS, Short, control_of
 from app.design.grouping import least_controls, screens_needed
 from app.design.order import Screen
@@ -30,7 +30,7 @@ class _Again:
 
 
 def with_control_screens(
-    rng: np.random.Generator, draft: Draft, room: Room, references: References, seen: Seen
+    rng: np.random.Generator, draft: Draft, room: Room, references: References, seen: RaterHistory
 ) -> tuple[list[Screen], list[Short]]:
     """The screens of a task together with its control items, which no width tells from ratings.
 
@@ -49,7 +49,7 @@ def with_control_screens(
         assigned = _assigned(rng, chosen, needed, references)
         size = total([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
-            planned = Planned(room, size, again.screen)
+            planned = PlannedRepeat(room, size, again.screen)
             size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
         short = _lacking(screens, needed)
     seen.add(screens)
@@ -104,9 +104,9 @@ def _insert(
     rng: np.random.Generator,
     screens: list[Screen],
     again: _Again,
-    planned: Planned,
+    planned: PlannedRepeat,
     references: References,
-    seen: Seen,
+    seen: RaterHistory,
 ) -> Screen:
     """Show a screen again, or one of its width for it; which."""
 

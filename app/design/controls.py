@@ -26,17 +26,17 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
 @dataclass(frozen=True, slots=True)
-class Degraded:
+class DegradedText:
     """A degraded text, and the parts of it that were changed: half-open ranges of code points."""
 
     text: str
     changed: tuple[tuple[int, int], ...]
 
 
-def unspaced(language: str | None) -> bool:
+def has_no_word_spaces(language: str | None) -> bool:
     """Whether a language is written without spaces between words.
 
-    >>> unspaced("zh-Hant"), unspaced("de")
+    >>> has_no_word_spaces("zh-Hant"), has_no_word_spaces("de")
     (True, False)
     """
     return (language or "").replace("_", "-").split("-")[0].lower() in _UNSPACED
@@ -73,7 +73,7 @@ class Donors:
         for place, text in enumerate(able):
             words = tuple(text.split())
             places[words] = (*places.get(words, ()), place)
-        return cls(tuple(_units(text, unspaced(language)) for text in able), MappingProxyType(places))
+        return cls(tuple(_units(text, has_no_word_spaces(language)) for text in able), MappingProxyType(places))
 
     def beside(self, text: str) -> Sequence[list[str]]:
         """The units of those that have other words than a text."""
@@ -88,7 +88,7 @@ def degrade(
     method: Degradation,
     language: str | None,
     donors: Sequence[str] | Donors = (),
-) -> Degraded:
+) -> DegradedText:
     """Degrade a text.
 
     Parameters
@@ -105,7 +105,7 @@ def degrade(
     Invalid
         There is nothing to take words from, or to change.
     """
-    characters = unspaced(language)
+    characters = has_no_word_spaces(language)
     units = _units(text, characters)
     if method == "rotation":
         return _rotation(rng, units, characters)
@@ -121,11 +121,11 @@ def _units(text: str, characters: bool) -> list[str]:
     return list(text.strip()) if characters else text.split()
 
 
-def _joined(units: Sequence[str], changed: Sequence[tuple[int, int]], characters: bool) -> Degraded:
+def _joined(units: Sequence[str], changed: Sequence[tuple[int, int]], characters: bool) -> DegradedText:
     """The text of some units, ranges of units turned into ranges of code points."""
     gap = "" if characters else " "
     starts = np.cumsum([0] + [len(unit) + len(gap) for unit in units]).tolist()
-    return Degraded(gap.join(units), tuple((starts[first], starts[last] - len(gap)) for first, last in changed))
+    return DegradedText(gap.join(units), tuple((starts[first], starts[last] - len(gap)) for first, last in changed))
 
 
 def _between(rng: np.random.Generator, low: int, high: int) -> int:
@@ -135,7 +135,7 @@ def _between(rng: np.random.Generator, low: int, high: int) -> int:
 
 def _span_replacement(
     rng: np.random.Generator, units: Sequence[str], characters: bool, donors: Sequence[Sequence[str]]
-) -> Degraded:
+) -> DegradedText:
     """A random span gives way to one of another text, of the same length; in texts of more than three units neither
     at the beginning nor at the end."""
     inner = int(len(units) > 3)
@@ -158,7 +158,9 @@ def _taken(rng: np.random.Generator, donors: Sequence[Sequence[str]], replaced: 
     return taken
 
 
-def _word_mixing(rng: np.random.Generator, text: str, characters: bool, donors: Sequence[Sequence[str]]) -> Degraded:
+def _word_mixing(
+    rng: np.random.Generator, text: str, characters: bool, donors: Sequence[Sequence[str]]
+) -> DegradedText:
     """In each sentence one run of 2 to 6 words (4 to 12 characters) gives way to words of another text."""
     double = 1 + characters
     units: list[str] = []
@@ -175,7 +177,7 @@ def _word_mixing(rng: np.random.Generator, text: str, characters: bool, donors: 
     return _joined(units, changed, characters)
 
 
-def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> Degraded:
+def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> DegradedText:
     """A run of 5 words (10 characters) is turned, so that what ended it begins it; all of a shorter text."""
     span = min(_ROTATED_CHARACTERS if characters else _ROTATED_WORDS, len(units))
     start = _between(rng, 0, len(units) - span)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.layout import Layout
+from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid, Place
 
@@ -53,7 +53,7 @@ def deal(
     return np.take_along_axis(dealt, shuffled[:, :, None], axis=1)
 
 
-def check_pools(layout: Layout, names: tuple[str, ...] | None = None) -> None:
+def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
     """Every bucket has at least as many people as its groups need.
 
     Raises Invalid naming the bucket.
@@ -67,7 +67,7 @@ def check_pools(layout: Layout, names: tuple[str, ...] | None = None) -> None:
             raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
-def deal_studies(rng: np.random.Generator, layout: Layout, studies: int) -> Codes:
+def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
     """Deal every cell on its own, as even as possible, in many independent studies.
 
     All groups get the same number of raters (that of the first). Cells of equal shape are dealt in one go.
@@ -94,7 +94,7 @@ def deal_studies(rng: np.random.Generator, layout: Layout, studies: int) -> Code
     return result
 
 
-def deal_campaign(rng: np.random.Generator, layout: Layout, raters: Codes) -> None:
+def deal_campaign(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
     """Deal the groups that have no raters yet, in place: cell by cell, those who have fewest in the bucket first.
 
     raters: shape (G, K), −1 where nobody is assigned; groups with raters count as dealt.
@@ -116,7 +116,7 @@ def deal_campaign(rng: np.random.Generator, layout: Layout, raters: Codes) -> No
             np.add.at(have[bucket], raters[groups, :k].ravel(), 1)
 
 
-def counts(layout: Layout, raters: Codes) -> Codes:
+def counts(layout: AllocationInput, raters: Codes) -> Codes:
     """Groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 where nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
@@ -124,7 +124,7 @@ def counts(layout: Layout, raters: Codes) -> Codes:
     return have
 
 
-def loads(layout: Layout, raters: Codes) -> Codes:
+def loads(layout: AllocationInput, raters: Codes) -> Codes:
     """Weight of each rater: shape (studies, R) from raters of shape (studies, G, K), −1 where nobody."""
     studies = len(raters)
     result = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)

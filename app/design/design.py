@@ -16,7 +16,7 @@ Presentation = Literal["document", "segment", "side_by_side"]
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
+class BalanceRule:
     """How even the work of the raters is: as even as possible, at a normalized entropy, or as they have capacity."""
 
     kind: Literal["full", "entropy", "capacity"] = "full"
@@ -128,7 +128,7 @@ class Design:
 
     grouping: Grouping = "psxs"
     structure: Structure = "free"
-    balance: Balance = Balance()
+    balance: BalanceRule = BalanceRule()
     unit: Unit = "items"
     even_out: bool = False
     ratings_per_item: int = 1

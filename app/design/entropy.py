@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 
 from app.design.dealing import check_pools, deal_campaign, loads
-from app.design.layout import Layout
+from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
 
@@ -51,7 +51,7 @@ class _Menus:
     of_group: Codes
 
 
-def _menus(rng: np.random.Generator, layout: Layout) -> _Menus:
+def _menus(rng: np.random.Generator, layout: AllocationInput) -> _Menus:
     kinds, of_group = np.unique(np.stack([layout.group_bucket, layout.ratings]), axis=1, return_inverse=True)
     lists = [_sets(rng, layout.pools[bucket], int(k)) for bucket, k in kinds.T]
     most, wide = max(len(sets) for sets in lists), int(kinds[1].max())
@@ -71,7 +71,7 @@ def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
 
 
 def deal_to_entropy(
-    rng: np.random.Generator, layout: Layout, target: float, studies: int = 1, *, restarts: int = RESTARTS
+    rng: np.random.Generator, layout: AllocationInput, target: float, studies: int = 1, *, restarts: int = RESTARTS
 ) -> Codes:
     """Deal so that the normalized entropy of the work is within .03 of a target, in many studies at once.
 
@@ -118,7 +118,7 @@ def _out_of_reach(target: float, restarts: int, low: float, high: float) -> Inva
     )
 
 
-def _attempt(rng: np.random.Generator, layout: Layout, menus: _Menus, target: float, studies: int) -> Codes:
+def _attempt(rng: np.random.Generator, layout: AllocationInput, menus: _Menus, target: float, studies: int) -> Codes:
     rows = np.arange(studies)
     sizes = np.broadcast_to(menus.size[menus.of_group], (studies, layout.n_groups))
     choice = rng.integers(0, sizes)
@@ -154,7 +154,7 @@ def _distance(load: Codes, sets: Codes, weight: Codes, target: float) -> Floats:
     return np.asarray(np.round(np.abs(entropy - target), _DIGITS), dtype=np.float64)
 
 
-def reachable(rng: np.random.Generator, layout: Layout, *, starts: int = DESCENTS) -> tuple[float, float]:
+def reachable(rng: np.random.Generator, layout: AllocationInput, *, starts: int = DESCENTS) -> tuple[float, float]:
     """The lowest and highest normalized entropy found: by greedy descent and by dealing evenly, the best of 20 each.
 
     One even deal is not enough: with few groups in a bucket it is chance whom several buckets give their remainder.
@@ -167,13 +167,13 @@ def reachable(rng: np.random.Generator, layout: Layout, *, starts: int = DESCENT
     return min(low, high), high
 
 
-def _entropy_of_even_deal(rng: np.random.Generator, layout: Layout) -> float:
+def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> float:
     even = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     deal_campaign(rng, layout, even)
     return float(normalized_entropy(loads(layout, even[None]))[0])
 
 
-def _descend(rng: np.random.Generator, layout: Layout) -> Codes:
+def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
     """Loads after repeatedly moving all groups that can to the rater with most, shape (R,)."""
     may: Bools = np.zeros((len(layout.pools), layout.n_raters), dtype=np.bool_)
     for row, pool in enumerate(layout.pools):
@@ -193,7 +193,7 @@ def _descend(rng: np.random.Generator, layout: Layout) -> Codes:
     return fixed
 
 
-def _expected(layout: Layout, may: Bools, missing: Codes) -> Codes:
+def _expected(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
     """What each rater could still take at most, shape (R,)."""
     left = np.bincount(layout.group_bucket, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
     return np.asarray(np.rint(may.T @ left), dtype=np.int64)

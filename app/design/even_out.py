@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.design.layout import Layout
+from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes
 
 
@@ -33,14 +33,14 @@ class Evened:
         return self.largest == self.bound
 
 
-def even_out(rng: np.random.Generator, layout: Layout, raters: Codes) -> Evened:
+def even_out(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> Evened:
     """Exchange extra groups, in place, until the loads differ by the least that the buckets allow.
 
     Parameters
     ----------
     raters : shape (G, K), −1 pads; within each cell loads differ by at most one group.
     """
-    state = _State(layout, raters)
+    state = _Loads(layout, raters)
     moved = 0
     while (path := state.path()) is not None:
         for giver, taker in pairwise(path):
@@ -50,10 +50,10 @@ def even_out(rng: np.random.Generator, layout: Layout, raters: Codes) -> Evened:
     return Evened(int(state.load.max()), int(state.load[used].min()), state.bound(), moved)
 
 
-class _State:
+class _Loads:
     """Counts of every rater in every cell, and along which cells a group can pass from one rater to another."""
 
-    def __init__(self, layout: Layout, raters: Codes) -> None:
+    def __init__(self, layout: AllocationInput, raters: Codes) -> None:
         self.layout, self.raters = layout, raters
         self.members = layout.cells()
         self.may: Bools = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.bool_)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.order import Piece, Screen
+from app.design.order import Screen, UnplacedItem
 from app.design.plan import Group, Item, Original, Task
-from app.design.values import Size
+from app.design.values import WorkSize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class TaskDraft:
     """A task without its number: screens in order, arm, and the groups that it holds items of."""
 
     screens: tuple[Screen, ...]
@@ -21,8 +21,8 @@ class Batch:
     groups: frozenset[int]
 
 
-def numbered(
-    rng: np.random.Generator, rater: str, batches: Sequence[Batch], groups: Sequence[Group], *, first_number: int
+def number_tasks(
+    rng: np.random.Generator, rater: str, batches: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
 ) -> list[Task]:
     """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""
     places: dict[int, Original] = {}
@@ -39,7 +39,7 @@ def numbered(
 def _task(
     rng: np.random.Generator,
     rater: str,
-    batch: Batch,
+    batch: TaskDraft,
     places: dict[int, Original],
     groups: Sequence[Group],
     number: int,
@@ -49,7 +49,7 @@ def _task(
     n_items = sum(len(screen) for screen in batch.screens)
     sides = rng.permutation(np.arange(n_items) % 2)
     items: list[Item] = []
-    size = Size()
+    size = WorkSize()
     for n, screen in enumerate(batch.screens, start=1):
         for column, piece in enumerate(screen, start=1):
             items.append(_item(piece, places, len(items) + 1, n, column, int(sides[len(items)])))
@@ -59,7 +59,7 @@ def _task(
     return Task(number, rater, queue, tuple(items), size, bucket, batch.arm, chain)
 
 
-def _item(piece: Piece, places: dict[int, Original], position: int, screen: int, column: int, side: int) -> Item:
+def _item(piece: UnplacedItem, places: dict[int, Original], position: int, screen: int, column: int, side: int) -> Item:
     return Item(
         position,
         screen,
@@ -79,7 +79,7 @@ def _item(piece: Piece, places: dict[int, Original], position: int, screen: int,
     )
 
 
-def _chains(batches: Sequence[Batch]) -> list[int | None]:
+def _chains(batches: Sequence[TaskDraft]) -> list[int | None]:
     """For each task the place (from 1) of the first task that it is chained to by common groups; None where to none."""
     first = list(range(len(batches)))
     for n in range(1, len(batches)):

@@ -10,14 +10,14 @@ from math import ceil
 import numpy as np
 
 from app.design.design import Controls, Design
-from app.design.duplicates import credited
-from app.design.layout import Layout
-from app.design.values import Codes, Document, Size, Stretch, TestSet, Unit
+from app.design.duplicates import classes_of_identical_texts
+from app.design.layout import AllocationInput
+from app.design.values import Codes, Document, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DistinctOutput:
     """One text to judge on one stretch; every system of `systems` gave it, the first is the one shown."""
 
     stretch: int
@@ -25,14 +25,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class GroupedOutputs:
     """All that a plan hands out. groups: entries of each group, which go to the same raters."""
 
-    stretches: tuple[Stretch, ...]
-    entries: tuple[Entry, ...]
+    stretches: tuple[SegmentRange, ...]
+    entries: tuple[DistinctOutput, ...]
     groups: tuple[tuple[int, ...], ...]
 
-    def size(self, group: int) -> Size:
+    def size(self, group: int) -> WorkSize:
         """What judging a group asks."""
         members = self.groups[group]
         return self.stretches[self.entries[members[0]].stretch].size.times(len(members))
@@ -46,7 +46,7 @@ class Material:
         return np.array([self.size(group).of(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
-def stretches_of(design: Design, documents: Sequence[Document], chosen: Sequence[int]) -> list[Stretch]:
+def stretches_of(design: Design, documents: Sequence[Document], chosen: Sequence[int]) -> list[SegmentRange]:
     """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
     limit = _longest(design)
     result = []
@@ -55,7 +55,7 @@ def stretches_of(design: Design, documents: Sequence[Document], chosen: Sequence
         pieces = len(words) if design.by_segment else -(-len(words) // limit) if limit else 1
         for n in range(pieces):  # as even as possible
             first, last = len(words) * n // pieces, len(words) * (n + 1) // pieces
-            result.append(Stretch(index, first + 1, last, sum(words[first:last])))
+            result.append(SegmentRange(index, first + 1, last, sum(words[first:last])))
     return result
 
 
@@ -125,7 +125,9 @@ def screens_needed(controls: Controls, regular: int, widths: Sequence[int]) -> i
         count += 1
 
 
-def material(design: Design, test_set: TestSet, systems: Sequence[str], stretches: Sequence[Stretch]) -> Material:
+def material(
+    design: Design, test_set: TestSet, systems: Sequence[str], stretches: Sequence[SegmentRange]
+) -> GroupedOutputs:
     """Find the distinct outputs of each stretch, and put them into groups.
 
     Stretches without any output are dropped.
@@ -135,13 +137,16 @@ def material(design: Design, test_set: TestSet, systems: Sequence[str], stretche
     Invalid
         There is nothing to judge.
     """
-    kept: list[Stretch] = []
-    entries: list[Entry] = []
+    kept: list[SegmentRange] = []
+    entries: list[DistinctOutput] = []
     groups: list[tuple[int, ...]] = []
     for stretch in stretches:
         key = test_set.documents[stretch.document].key
         marks = {name: test_set.marks(key, name, stretch.first, stretch.last) for name in systems}
-        outputs = [Entry(len(kept), names) for names in credited(marks, share=design.share_duplicates)]
+        outputs = [
+            DistinctOutput(len(kept), names)
+            for names in classes_of_identical_texts(marks, share=design.share_duplicates)
+        ]
         if not outputs:
             continue
         kept.append(stretch)
@@ -151,12 +156,17 @@ def material(design: Design, test_set: TestSet, systems: Sequence[str], stretche
         entries.extend(outputs)
     if not groups:
         raise Invalid("there is nothing to judge: no system has an output for a whole document of the choice")
-    return Material(tuple(kept), tuple(entries), tuple(groups))
+    return GroupedOutputs(tuple(kept), tuple(entries), tuple(groups))
 
 
 def layout_of(
-    design: Design, grouped: Material, bucket_of_document: Codes, pools: Sequence[Codes], n_raters: int, ratings: Codes
-) -> Layout:
+    design: Design,
+    grouped: GroupedOutputs,
+    bucket_of_document: Codes,
+    pools: Sequence[Codes],
+    n_raters: int,
+    ratings: Codes,
+) -> AllocationInput:
     """The layout that a campaign's groups are dealt by.
 
     bucket_of_document: by index of the test set. ratings: of each group, shape (G,).
@@ -169,4 +179,4 @@ def layout_of(
         code = {name: n for n, name in enumerate(names)}
         cell = bucket * len(names) + np.array([code[grouped.entries[n].systems[0]] for n in entry])
         cell_bucket = np.repeat(np.arange(len(pools)), len(names))
-    return Layout(cell, cell_bucket, tuple(pools), n_raters, grouped.sizes(design.unit), ratings)
+    return AllocationInput(cell, cell_bucket, tuple(pools), n_raters, grouped.sizes(design.unit), ratings)

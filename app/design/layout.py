@@ -12,7 +12,7 @@ from app.design.values import Bools, Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class AllocationInput:
     """Groups to be dealt to raters.
 
     cell: dealing cell of each group, shape (G,); within a cell the groups are dealt as one pack.
@@ -44,10 +44,10 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Items:
+class OutputGroups:
     """A layout of the outputs of some systems on some documents. group: of each (document, system), −1 where none."""
 
-    layout: Layout
+    layout: AllocationInput
     group: Codes
 
     def raters(self, dealt: Codes) -> Codes:
@@ -66,7 +66,7 @@ def items_layout(
     *,
     ratings: int = 1,
     present: Bools | None = None,
-) -> Items:
+) -> OutputGroups:
     """Lay out the outputs of all systems on documents for dealing, each output counting one.
 
     Parameters
@@ -98,7 +98,7 @@ def items_layout(
         if grouping == "system_balanced":
             cell, cell_bucket = cell * n_systems + system, np.repeat(np.arange(len(pools)), n_systems)
     counts = np.full(len(cell), ratings, dtype=np.int64)
-    layout = Layout(
+    layout = AllocationInput(
         cell.astype(np.int64), cell_bucket.astype(np.int64), tuple(pools), n_raters, weight.astype(np.int64), counts
     )
-    return Items(layout, group)
+    return OutputGroups(layout, group)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.grouping import Material
+from app.design.grouping import GroupedOutputs
 from app.design.plan import Bucket, Group, Unmet
-from app.design.values import Rater, Size
+from app.design.values import Rater, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LatinSquareCell:
     """Of a rating in a Latin square: the rater, who edits the segment as the nth, and with which probability."""
 
     nth: int
@@ -36,7 +36,7 @@ class OpenGroup:
     bucket: int
     before: Group | None
     late: bool
-    square: Place | None = None
+    square: LatinSquareCell | None = None
 
     @property
     def own(self) -> str | None:
@@ -58,8 +58,8 @@ def refill(
     raters: Sequence[Rater],
     buckets: Sequence[Bucket],
     taken: Mapping[int, set[str]],
-    held: Mapping[str, Size],
-    grouped: Material,
+    held: Mapping[str, WorkSize],
+    grouped: GroupedOutputs,
     *,
     rebalance: bool = False,
 ) -> Refill:
@@ -94,8 +94,8 @@ class _Hands:
         raters: Sequence[Rater],
         buckets: Sequence[Bucket],
         taken: Mapping[int, set[str]],
-        held: Mapping[str, Size],
-        grouped: Material,
+        held: Mapping[str, WorkSize],
+        grouped: GroupedOutputs,
     ) -> None:
         self.given: dict[int, str | None] = {}
         self.pools = {bucket.number: bucket.raters for bucket in buckets}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.values import Role, Size
+from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class UnplacedItem:
     """One item before it has its place. group: index of its planned group. block: pieces that stay together."""
 
     document: str
@@ -23,17 +23,17 @@ class Piece:
     systems: tuple[str, ...] = ()
     group: int | None = None
     propensity: float | None = None
-    of: Piece | None = None
+    of: UnplacedItem | None = None
     variant: str | None = None
     reference: str | None = None
 
     @property
-    def size(self) -> Size:
+    def size(self) -> WorkSize:
         """What judging it asks."""
-        return Size(1, self.last - self.first + 1, self.words)
+        return WorkSize(1, self.last - self.first + 1, self.words)
 
 
-Screen = tuple[Piece, ...]
+Screen = tuple[UnplacedItem, ...]
 Block = tuple[Screen, ...]
 
 
@@ -62,12 +62,12 @@ class SystemOrders:
         return self._rows.pop()
 
 
-def in_rounds(rng: np.random.Generator, pieces: Sequence[Piece], orders: SystemOrders) -> list[Piece]:
+def in_rounds(rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders) -> list[UnplacedItem]:
     """Items in rounds of one of each system, so that every task holds the same share of every system (± 1)."""
-    by_system: dict[str, list[Piece]] = {}
+    by_system: dict[str, list[UnplacedItem]] = {}
     for place in rng.permutation(len(pieces)):
         by_system.setdefault(pieces[place].systems[0], []).append(pieces[place])
-    result: list[Piece] = []
+    result: list[UnplacedItem] = []
     while any(by_system.values()):
         place_of = orders.take()
         there = sorted((name for name, left in by_system.items() if left), key=place_of.__getitem__)
@@ -75,7 +75,7 @@ def in_rounds(rng: np.random.Generator, pieces: Sequence[Piece], orders: SystemO
     return result
 
 
-def screens(pieces: Sequence[Piece], columns: int) -> Block:
+def screens(pieces: Sequence[UnplacedItem], columns: int) -> Block:
     """Pieces in screens of so many columns or, where they do not come out even, one fewer."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

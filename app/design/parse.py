@@ -7,7 +7,7 @@ from typing import get_args
 
 from app.design.design import (
     Arm,
-    Balance,
+    BalanceRule,
     Buckets,
     Calibration,
     Controls,
@@ -23,7 +23,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.reading import Reader, read
+from app.design.reading import JsonObjectReader, read
 from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1
@@ -55,13 +55,13 @@ def parse_design(given: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     return read(given, _design, loc=loc, title="The design is not valid")
 
 
-def _design(at: Reader) -> Design:
+def _design(at: JsonObjectReader) -> Design:
     structure: Structure = at.choice("structure", get_args(Structure), "free")
     ratings = at.whole("ratings_per_item", 1, least=1, most=1000)
     design = Design(
         grouping=_grouping(at, structure),
         structure=structure,
-        balance=at.one("balance", _balance, Balance()),
+        balance=at.one("balance", _balance, BalanceRule()),
         unit=at.choice("unit", get_args(Unit), "items"),
         even_out=at.flag("even_out", default=False),
         ratings_per_item=ratings,
@@ -81,28 +81,28 @@ def _design(at: Reader) -> Design:
     return design
 
 
-def _grouping(at: Reader, structure: Structure) -> Grouping:
+def _grouping(at: JsonObjectReader, structure: Structure) -> Grouping:
     if structure != "free" and at.has("grouping"):
         at.wrong("grouping", f"structure {structure} fixes the grouping; leave it out")
     grouping: Grouping = at.choice("grouping", get_args(Grouping), GROUPING_OF[structure])
     return grouping
 
 
-def _balance(value: object, wrong: Callable[[str], None]) -> Balance:
+def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
     match value:
         case "full":
-            return Balance()
+            return BalanceRule()
         case {"capacity": True, **rest} if not rest:
-            return Balance("capacity")
+            return BalanceRule("capacity")
         case {"entropy": bool()}:
             pass
         case {"entropy": int() | float() as target, **rest} if not rest and 0 <= target <= 1:
-            return Balance("entropy", float(target))
+            return BalanceRule("entropy", float(target))
     wrong('must be "full", {"entropy": number from 0 to 1} or {"capacity": true}')
-    return Balance()
+    return BalanceRule()
 
 
-def _overlap(at: Reader, structure: Structure, ratings: int) -> Overlap | None:
+def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
     """Where items are judged once a share is judged twice, unless null says no (decisions, §6)."""
     default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has("overlap") else None
     return at.part(
@@ -114,7 +114,7 @@ def _overlap(at: Reader, structure: Structure, ratings: int) -> Overlap | None:
     )
 
 
-def _buckets(at: Reader) -> Buckets:
+def _buckets(at: JsonObjectReader) -> Buckets:
     kinds = [name for name in ("auto", "raters_per_bucket", "explicit") if at.has(name)]
     if len(kinds) > 1:
         at.wrong(kinds[1], f"give this or {kinds[0]}, not both")
@@ -132,7 +132,7 @@ def _buckets(at: Reader) -> Buckets:
     return Buckets()
 
 
-def _bucket(at: Reader) -> ExplicitBucket:
+def _bucket(at: JsonObjectReader) -> ExplicitBucket:
     return ExplicitBucket(at.text("name"), at.keys("raters"), at.keys("documents"))
 
 
@@ -157,7 +157,7 @@ def _task_of(structure: Structure) -> TaskRules:
     return TaskRules(shuffle="items") if structure == "sr_plus_dc" else TaskRules()
 
 
-def _task(at: Reader, structure: Structure) -> TaskRules:
+def _task(at: JsonObjectReader, structure: Structure) -> TaskRules:
     usual = _task_of(structure)
     return TaskRules(
         max_segments=at.maybe_whole("max_segments", least=1, most=MOST, default=usual.max_segments),
@@ -169,7 +169,7 @@ def _task(at: Reader, structure: Structure) -> TaskRules:
     )
 
 
-def _arm(at: Reader) -> Arm:
+def _arm(at: JsonObjectReader) -> Arm:
     return Arm(at.text("name"), at.choice("presentation", get_args(Presentation), "document"), at.maybe_text("prefill"))
 
 
@@ -179,7 +179,7 @@ def _controls_of(structure: Structure) -> Controls:
     return Controls(bad_reference=0.1) if structure == "alternate_2018" else Controls()
 
 
-def _controls(at: Reader, structure: Structure) -> Controls:
+def _controls(at: JsonObjectReader, structure: Structure) -> Controls:
     if at.has("mix"):
         repeat, reference, bad = MIXES[at.choice("mix", tuple(MIXES), "70:10:10:10")]
         for name in ("bad_reference", "repeat", "reference"):
@@ -196,19 +196,19 @@ def _controls(at: Reader, structure: Structure) -> Controls:
     return Controls(bad, method, repeat, distance, reference)
 
 
-def _rate_only(at: Reader) -> float:
+def _rate_only(at: JsonObjectReader) -> float:
     return at.share("rate", 0.1)
 
 
-def _bad_reference(at: Reader) -> tuple[float, Degradation]:
+def _bad_reference(at: JsonObjectReader) -> tuple[float, Degradation]:
     return at.share("rate", 0.1), at.choice("method", get_args(Degradation), "span_replacement")
 
 
-def _repeat(at: Reader) -> tuple[float, int]:
+def _repeat(at: JsonObjectReader) -> tuple[float, int]:
     return at.share("rate", 0.1), at.whole("min_distance", 20, least=0, most=MOST)
 
 
-def _calibration(at: Reader) -> Calibration:
+def _calibration(at: JsonObjectReader) -> Calibration:
     if at.has("set") == at.has("common_items"):
         at.wrong(None, "give either set or common_items")
     return Calibration(
@@ -219,7 +219,7 @@ def _calibration(at: Reader) -> Calibration:
     )
 
 
-def _check_together(at: Reader, design: Design) -> None:
+def _check_together(at: JsonObjectReader, design: Design) -> None:
     overlap, k = design.overlap, design.ratings_per_item
     if overlap and overlap.ratings_per_item <= k:
         at.wrong(("overlap", "ratings_per_item"), f"must be above ratings_per_item, which is {k}")
@@ -241,7 +241,7 @@ def _check_together(at: Reader, design: Design) -> None:
         at.wrong("arms", "at least two, each name once")
 
 
-def _check_latin_square(at: Reader, design: Design) -> None:
+def _check_latin_square(at: JsonObjectReader, design: Design) -> None:
     fixed = {
         "ratings_per_item": design.ratings_per_item == 1,
         "balance": design.balance.kind == "full",

@@ -17,7 +17,7 @@ KINDS = ("degraded", "repeat", "reference")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ControlPositions:
     """Of one kind of control item: how many stand in each tenth of their tasks, and how many would by chance.
 
     By chance every place of a task that is no calibration item's is as likely.
@@ -40,7 +40,7 @@ class Places:
         return self.apart > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
 
 
-def control_places(plan: Plan) -> tuple[Places, ...]:
+def control_places(plan: Plan) -> tuple[ControlPositions, ...]:
     """The places of every kind of control item that a plan has."""
     seen = np.zeros((len(KINDS), TENTHS), dtype=np.int64)
     chance = np.zeros((len(KINDS), TENTHS))
@@ -52,7 +52,7 @@ def control_places(plan: Plan) -> tuple[Places, ...]:
             seen[n] += here
             chance[n] += able * (here.sum() / max(able.sum(), 1))
     return tuple(
-        Places(kind, tuple(seen[n].tolist()), tuple(chance[n].tolist()))
+        ControlPositions(kind, tuple(seen[n].tolist()), tuple(chance[n].tolist()))
         for n, kind in enumerate(KINDS)
         if seen[n].any()
     )

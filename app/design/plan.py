@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from app.design.design import Arm, Design
 from app.design.even_out import Evened
-from app.design.values import Role, Size
+from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Task:
     rater: str
     queue: int
     items: tuple[Item, ...]
-    size: Size
+    size: WorkSize
     bucket: int | None = None
     arm: int | None = None
     chain: int | None = None
@@ -158,4 +158,4 @@ def _by_field(value: Any) -> dict[str, object]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-Moved = Literal["stayed", "moved", "redone", "new", "dropped"]
+ChangeKind = Literal["stayed", "moved", "redone", "new", "dropped"]

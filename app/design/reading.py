@@ -12,7 +12,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=str)
 
 
-class Reader:
+class JsonObjectReader:
     """An object being read. Wrong places go to a list shared by all readers of one design."""
 
     def __init__(self, given: object, loc: tuple[str | int, ...], places: list[Place]) -> None:
@@ -109,7 +109,7 @@ class Reader:
             self.wrong(name, "names a key twice")
         return tuple(value)
 
-    def part(self, name: str, inner: Callable[[Reader], T], default: T) -> T:
+    def part(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
         """An object within; the default where it is missing or null."""
         value = self._get(name)
         return default if value is None else self._within(value, (name,), inner)
@@ -119,7 +119,7 @@ class Reader:
         value = self._get(name)
         return default if value is None else inner(value, lambda msg: self.wrong(name, msg))
 
-    def list(self, name: str, inner: Callable[[Reader], T]) -> tuple[T, ...]:
+    def list(self, name: str, inner: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
         """Objects in a list; none where it is missing or null."""
         value = self._get(name)
         if value is None:
@@ -129,8 +129,8 @@ class Reader:
             return ()
         return tuple(self._within(entry, (name, n), inner) for n, entry in enumerate(value))
 
-    def _within(self, value: object, place: tuple[str | int, ...], inner: Callable[[Reader], T]) -> T:
-        reader = Reader(value, self._loc + place, self._places)
+    def _within(self, value: object, place: tuple[str | int, ...], inner: Callable[[JsonObjectReader], T]) -> T:
+        reader = JsonObjectReader(value, self._loc + place, self._places)
         result = inner(reader)
         reader.close()
         return result
@@ -141,13 +141,13 @@ class Reader:
             self.wrong(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
 
-def read(given: object, inner: Callable[[Reader], T], *, loc: tuple[str | int, ...], title: str) -> T:
+def read(given: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
     """Read one object whole.
 
     Raises Invalid with every wrong place.
     """
     places: list[Place] = []
-    reader = Reader(given, loc, places)
+    reader = JsonObjectReader(given, loc, places)
     result = inner(reader)
     reader.close()
     if places:

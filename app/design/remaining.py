@@ -7,19 +7,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from app.design.grouping import Material
-from app.design.layout import Layout
+from app.design.grouping import GroupedOutputs
+from app.design.layout import AllocationInput
 from app.design.open_groups import OpenGroup, Refill
-from app.design.order import Piece
+from app.design.order import UnplacedItem
 from app.design.plan import Bucket, Plan
-from app.design.task_maker import Work
-from app.design.values import Rater, Size, TestSet
-from app.design.workload import Dealt
+from app.design.task_maker import TaskInputs
+from app.design.values import Rater, TestSet, WorkSize
+from app.design.workload import Allocation
 
 
-def held_by(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, Size]:
+def held_by(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
     """What each rater has done or keeps."""
-    held = {rater.key: Size() for rater in raters}
+    held = {rater.key: WorkSize() for rater in raters}
     for task in plan.tasks:
         if task.number in kept and task.rater in held:
             held[task.rater] += task.size
@@ -31,26 +31,30 @@ def remaining_work(
     test_set: TestSet,
     systems: tuple[str, ...],
     raters: tuple[Rater, ...],
-    grouped: Material,
+    grouped: GroupedOutputs,
     filled: Refill,
     buckets: Sequence[Bucket],
-    shared: Mapping[str, tuple[tuple[Piece, ...], ...]],
-) -> Work:
+    shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]],
+) -> TaskInputs:
     """The open groups that somebody judges, each with its one rater."""
     code = {rater.key: n for n, rater in enumerate(raters)}
     place = {bucket.number: n for n, bucket in enumerate(buckets)}
     done = [(group, key) for group, key in filled.given if key is not None]
-    kept = Material(grouped.stretches, grouped.entries, tuple(grouped.groups[group.material] for group, _ in done))
+    kept = GroupedOutputs(
+        grouped.stretches, grouped.entries, tuple(grouped.groups[group.material] for group, _ in done)
+    )
     pools = tuple(np.array(sorted(code[key] for key in bucket.raters), dtype=np.int64) for bucket in buckets)
     cells = np.array([place[group.bucket] for group, _ in done], dtype=np.int64)
     ones = np.ones(len(done), dtype=np.int64)
-    layout = Layout(cells, np.arange(len(buckets)), pools, len(raters), kept.sizes(plan.design.unit), ones)
-    dealt = Dealt(
+    layout = AllocationInput(cells, np.arange(len(buckets)), pools, len(raters), kept.sizes(plan.design.unit), ones)
+    dealt = Allocation(
         np.array([[code[key]] for _, key in done], dtype=np.int64).reshape(-1, 1),
         np.array([[_chance(group, len(pools[place[group.bucket]]))] for group, _ in done]).reshape(-1, 1),
     )
     labels = tuple((group.unit, group.nth) for group, _ in done)
-    return Work(plan.design, test_set, systems, raters, kept, layout, dealt, (), labels, _arms(plan, done), shared)
+    return TaskInputs(
+        plan.design, test_set, systems, raters, kept, layout, dealt, (), labels, _arms(plan, done), shared
+    )
 
 
 def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None, ...]:
@@ -73,17 +77,17 @@ def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None
 
 def shared_left(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
-) -> tuple[tuple[Piece, ...], ...]:
+) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What a rater has still to judge of what everyone judges: all of it, for one who is new."""
     tasks = [task for task in plan.of_rater(rater) if task.number not in kept]
     items = [item for task in tasks for item in task.items if item.role == "calibration"]
     words_of = {document.key: document.words for document in (*test_set.documents, *test_set.calibration)}
-    packs: dict[tuple[str, int], list[Piece]] = {}
+    packs: dict[tuple[str, int], list[UnplacedItem]] = {}
     for item in items if rater in plan.raters else plan.common:
         still = tuple(name for name in item.systems if name in systems)
         if still or not item.systems:
             words = sum(words_of[item.document][item.first - 1 : item.last])
-            piece = Piece(
+            piece = UnplacedItem(
                 item.document, item.first, item.last, words, "calibration", still[0] if still else None, still
             )
             packs.setdefault((item.document, item.first), []).append(piece)

@@ -11,11 +11,11 @@ from app.design.assemble import assemble
 from app.design.bought_squares import Squares, bought_squares
 from app.design.buckets import people
 from app.design.compile import Draw, inputs_digest
-from app.design.grouping import Material, material, stretches_of
+from app.design.grouping import GroupedOutputs, material, stretches_of
 from app.design.open_groups import OpenGroup, Refill, refill
-from app.design.plan import Bucket, Group, Moved, Plan, PlannedDocument, Unmet
+from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
 from app.design.remaining import held_by, remaining_work, shared_left
-from app.design.values import Rater, Stretch, System, TestSet
+from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
 Unit = tuple[str, int, int, str]
@@ -23,10 +23,10 @@ Unit = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RatingChange:
     """What became of one rating of one unit. before: the rater it had, None if new; after: None if it is not done."""
 
-    what: Moved
+    what: ChangeKind
     document: str
     first: int
     last: int
@@ -36,7 +36,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Replanned:
+class Replan:
     """plan: the open groups and the tasks to hand out in place of the free ones. kept_tasks, kept_groups: numbers in
     the earlier plan that stay as they are. surplus: groups of the earlier plan that were begun and are judged again.
     credited: (group of the earlier plan, late system) where a late text was judged already under another system.
@@ -47,7 +47,7 @@ class Replanned:
     kept_groups: tuple[int, ...]
     surplus: tuple[int, ...]
     credited: tuple[tuple[int, str], ...]
-    changes: tuple[Change, ...]
+    changes: tuple[RatingChange, ...]
 
     def counts(self) -> Mapping[str, int]:
         """How many ratings stayed, moved, are redone, are new, are dropped."""
@@ -65,7 +65,7 @@ def replan(
     bought: Collection[str] = (),
     seed: int | None = None,
     rebalance: bool = False,
-) -> Replanned:
+) -> Replan:
     """Plan what is left, after raters left or joined, capacities changed, systems came or went, documents were bought.
 
     Parameters
@@ -90,7 +90,7 @@ def replan(
     if not able:
         raise Invalid("there are no raters")
     draw = Draw(plan.seed if seed is None else seed)
-    state = _State(plan, {rater.key for rater in able}, set(handed_in), set(started))
+    state = _PlanProgress(plan, {rater.key for rater in able}, set(handed_in), set(started))
     account = {rater.who: rater.key for rater in able}
     same = {rater.key: account[rater.who] for rater in raters}
     taken = {unit: {same.get(key, key) for key in keys} for unit, keys in state.taken.items()}
@@ -119,10 +119,10 @@ def replan(
         evened=None,
         inputs=inputs_digest(test_set, now, raters),
     )
-    return Replanned(renewed, tuple(sorted(state.kept)), tuple(sorted(state.finished)), surplus, credited, changes)
+    return Replan(renewed, tuple(sorted(state.kept)), tuple(sorted(state.finished)), surplus, credited, changes)
 
 
-class _State:
+class _PlanProgress:
     """What of a plan is done, is kept, or was begun in vain."""
 
     def __init__(self, plan: Plan, staying: set[str], handed_in: set[int], started: set[int]) -> None:
@@ -200,7 +200,7 @@ def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, re
     )
 
 
-def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Sequence[Bucket]) -> Material:
+def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Sequence[Bucket]) -> GroupedOutputs:
     """All that the buckets' documents hold now."""
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
@@ -210,11 +210,11 @@ def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Se
 def _squares(
     draw: Draw,
     plan: Plan,
-    state: _State,
+    state: _PlanProgress,
     test_set: TestSet,
     systems: Sequence[str],
     buckets: Sequence[Bucket],
-    grouped: Material,
+    grouped: GroupedOutputs,
 ) -> Squares:
     """Latin squares over what was bought; a late system has no place in those that are full."""
     if plan.design.structure != "latin_square":
@@ -238,8 +238,13 @@ def _squares(
 
 
 def _wanted(
-    plan: Plan, state: _State, test_set: TestSet, grouped: Material, buckets: Sequence[Bucket], squares: Squares
-) -> tuple[Material, list[OpenGroup], tuple[tuple[int, str], ...]]:
+    plan: Plan,
+    state: _PlanProgress,
+    test_set: TestSet,
+    grouped: GroupedOutputs,
+    buckets: Sequence[Bucket],
+    squares: Squares,
+) -> tuple[GroupedOutputs, list[OpenGroup], tuple[tuple[int, str], ...]]:
     """Every rating that is still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}
     old = {name: groups for groups in state.units.values() for name in state.names(plan, groups[0])}
@@ -264,11 +269,11 @@ def _wanted(
                 before, late = state.goes_on_from(planned)
                 wanted.append(OpenGroup(len(members), units[names[0]], nth, bucket_of[key], before, late, square))
                 members.append(rest)
-    return Material(grouped.stretches, grouped.entries, tuple(members)), wanted, tuple(credited)
+    return GroupedOutputs(grouped.stretches, grouped.entries, tuple(members)), wanted, tuple(credited)
 
 
 def _ratings(
-    plan: Plan, state: _State, groups: Sequence[Group], document: str, systems: Sequence[str]
+    plan: Plan, state: _PlanProgress, groups: Sequence[Group], document: str, systems: Sequence[str]
 ) -> Sequence[tuple[int, Sequence[Group]]]:
     """The ratings of a unit, (nth, planned groups): as planned, or what its document (or the design) asks for.
 
@@ -286,7 +291,7 @@ def _ratings(
 
 
 def _left(
-    grouped: Material, pack: tuple[int, ...], state: _State, planned: Sequence[Group]
+    grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[Group]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
     """What of a pack is still to be judged, and systems whose text a finished group has judged under another name."""
     done = {group.number: state.entries[group.number] for group in planned if group.number in state.finished}
@@ -303,7 +308,7 @@ def _left(
     return rest, sorted(known)
 
 
-def _place(grouped: Material, pack: Sequence[int], test_set: TestSet) -> tuple[Stretch, str]:
+def _place(grouped: GroupedOutputs, pack: Sequence[int], test_set: TestSet) -> tuple[SegmentRange, str]:
     stretch = grouped.stretches[grouped.entries[pack[0]].stretch]
     return stretch, test_set.documents[stretch.document].key
 
@@ -317,21 +322,28 @@ def _documents(plan: Plan, buckets: Sequence[Bucket]) -> tuple[PlannedDocument, 
 
 
 def _changes(
-    plan: Plan, state: _State, wanted: Sequence[OpenGroup], filled: Refill, grouped: Material, test_set: TestSet
-) -> Iterable[Change]:
+    plan: Plan,
+    state: _PlanProgress,
+    wanted: Sequence[OpenGroup],
+    filled: Refill,
+    grouped: GroupedOutputs,
+    test_set: TestSet,
+) -> Iterable[RatingChange]:
     """What became of every rating: of those that stay as they are, too."""
     for number in sorted(state.finished):
         stays = plan.groups[number - 1]
-        yield Change("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
+        yield RatingChange("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
     for group, after in filled.given:
         stretch, key = _place(grouped, grouped.groups[group.material], test_set)
         before = None if group.before is None or group.before.number in state.finished else group.before
-        what: Moved = "new" if before is None else "stayed" if after == before.rater else "moved"
+        what: ChangeKind = "new" if before is None else "stayed" if after == before.rater else "moved"
         if before is not None and before.number in state.begun:
             what = "redone"
         whose = None if before is None else before.rater
-        yield Change("dropped" if after is None else what, key, stretch.first, stretch.last, group.nth, whose, after)
+        yield RatingChange(
+            "dropped" if after is None else what, key, stretch.first, stretch.last, group.nth, whose, after
+        )
     still = {(group.unit, group.nth) for group in wanted if group.before is not None}
     for gone in plan.groups:
         if (gone.unit, gone.nth) not in still and gone.number not in state.finished:
-            yield Change("dropped", gone.document, gone.first, gone.last, gone.nth, gone.rater, None)
+            yield RatingChange("dropped", gone.document, gone.first, gone.last, gone.nth, gone.rater, None)

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.arms import alternating
-from app.design.batches import Draft, Room, fill, narrowed
-from app.design.calibration import placed
-from app.design.coming_again import Seen
+from app.design.batches import Draft, Room, fill, fitting_columns
+from app.design.calibration import place_calibration
+from app.design.coming_again import RaterHistory
 from app.design.control_items import Short, with_controls
 from app.design.control_screens import with_control_screens
 from app.design.design import Design, Placement
-from app.design.finish import Batch
-from app.design.grouping import Material
-from app.design.layout import Layout
-from app.design.order import Block, Piece, SystemOrders, in_rounds, screens
+from app.design.finish import TaskDraft
+from app.design.grouping import GroupedOutputs
+from app.design.layout import AllocationInput
+from app.design.order import Block, SystemOrders, UnplacedItem, in_rounds, screens
 from app.design.plan import Group, Unmet
 from app.design.values import Rater, TestSet
-from app.design.workload import Dealt
+from app.design.workload import Allocation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class TaskInputs:
     """All that is dealt. shared: packs of items that every rater judges.
 
     Where work goes on from an earlier plan, `labels` are unit and nth of each group (with one rater), `arms` its arm,
@@ -36,15 +36,15 @@ class Work:
     test_set: TestSet
     systems: tuple[str, ...]
     raters: tuple[Rater, ...]
-    found: Material
-    layout: Layout
-    dealt: Dealt
-    shared: tuple[tuple[Piece, ...], ...]
+    found: GroupedOutputs
+    layout: AllocationInput
+    dealt: Allocation
+    shared: tuple[tuple[UnplacedItem, ...], ...]
     labels: tuple[tuple[int, int], ...] | None = None
     arms: tuple[int | None, ...] | None = None
-    shared_left: Mapping[str, tuple[tuple[Piece, ...], ...]] | None = None
+    shared_left: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
 
-    def shared_of(self, rater: str) -> tuple[tuple[Piece, ...], ...]:
+    def shared_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
         """Packs of items that this rater has to judge beside the groups."""
         return self.shared if self.shared_left is None else self.shared_left.get(rater, ())
 
@@ -83,11 +83,11 @@ class TaskMaker:
     """Makes one rater's tasks."""
 
     rng: np.random.Generator
-    work: Work
+    work: TaskInputs
     orders: SystemOrders
     troubles: Troubles
 
-    def make(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[Batch]:
+    def make(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
         """The rater's tasks in order. start: turns which arm comes first."""
         shared = self._in_own_order(self.work.shared_of(rater))
         n_arms = max(1, len(self.work.design.arms))
@@ -100,7 +100,7 @@ class TaskMaker:
         order = alternating(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
         room = Room.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
-        seen, batches = Seen(), []
+        seen, batches = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
             top_up = self.work.design.structure == "sr_plus_dc"
@@ -109,17 +109,17 @@ class TaskMaker:
             else:
                 shown, short = with_controls(self.rng, draft, room, references, seen, top_up=top_up)
             self.troubles.short += short
-            batches.append(Batch(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
+            batches.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return batches
 
-    def _in_own_order(self, packs: Sequence[tuple[Piece, ...]]) -> Sequence[tuple[Piece, ...]]:
+    def _in_own_order(self, packs: Sequence[tuple[UnplacedItem, ...]]) -> Sequence[tuple[UnplacedItem, ...]]:
         """What everyone judges, in an order of this rater's own, so that no place in the work is always one item's."""
         if self.work.design.task.shuffle == "none":
             return packs
         return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
 
-    def _drafts(self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[Piece, ...]]) -> list[Draft]:
-        blocks = placed(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
+    def _drafts(self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]) -> list[Draft]:
+        blocks = place_calibration(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
         room = Room.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
         drafts, oversize = fill(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
@@ -148,11 +148,11 @@ class TaskMaker:
             singles = in_rounds(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
-    def _pieces(self, group: Group, of: int) -> list[Piece]:
+    def _pieces(self, group: Group, of: int) -> list[UnplacedItem]:
         grouped = self.work.found
         stretch = grouped.stretches[grouped.stretch_of(of)]
         return [
-            Piece(
+            UnplacedItem(
                 group.document,
                 stretch.first,
                 stretch.last,
@@ -166,26 +166,26 @@ class TaskMaker:
             for systems in (grouped.entries[n].systems for n in grouped.groups[of])
         ]
 
-    def _columns(self, pack: Sequence[Piece]) -> Block:
+    def _columns(self, pack: Sequence[UnplacedItem]) -> Block:
         """A group's items in an order of the systems, in screens of so many columns as fit a task."""
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
             place_of = self.orders.take()
             ordered.sort(key=lambda piece: place_of[piece.systems[0]])
         columns = self.work.design.task.columns
-        fitting = narrowed(columns, ordered, Room.of(self.work.design, ordered)) if columns > 1 else 1
+        fitting = fitting_columns(columns, ordered, Room.of(self.work.design, ordered)) if columns > 1 else 1
         if fitting < min(columns, len(ordered)):
             self.troubles.narrowed.add(ordered[0].document)
         return screens(ordered, fitting)
 
-    def _shared(self, pack: Sequence[Piece]) -> Block:
+    def _shared(self, pack: Sequence[UnplacedItem]) -> Block:
         """A fresh copy of what everyone judges, so that every rater's item has its own place."""
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
     def _by_document(self, planned: Sequence[tuple[Group, int]]) -> list[Block]:
         """Documents in the order of their first appearance, the segments of each in theirs."""
-        by_document: dict[str, list[Piece]] = {}
+        by_document: dict[str, list[UnplacedItem]] = {}
         for group, of in planned:
             by_document.setdefault(group.document, []).extend(self._pieces(group, of))
         return [

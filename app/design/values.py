@@ -91,19 +91,19 @@ class Rater:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class WorkSize:
     """How much there is to judge."""
 
     items: int = 0
     segments: int = 0
     words: int = 0
 
-    def __add__(self, other: Size) -> Size:
-        return Size(self.items + other.items, self.segments + other.segments, self.words + other.words)
+    def __add__(self, other: WorkSize) -> WorkSize:
+        return WorkSize(self.items + other.items, self.segments + other.segments, self.words + other.words)
 
-    def times(self, n: int) -> Size:
+    def times(self, n: int) -> WorkSize:
         """n of these."""
-        return Size(self.items * n, self.segments * n, self.words * n)
+        return WorkSize(self.items * n, self.segments * n, self.words * n)
 
     def of(self, unit: Unit) -> int:
         """The count in one unit."""
@@ -111,7 +111,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SegmentRange:
     """Segments `first` to `last` (from 1) of the document at index `document` of the test set, and their words."""
 
     document: int
@@ -120,6 +120,6 @@ class Stretch:
     words: int
 
     @property
-    def size(self) -> Size:
+    def size(self) -> WorkSize:
         """What one item on this stretch asks."""
-        return Size(1, self.last - self.first + 1, self.words)
+        return WorkSize(1, self.last - self.first + 1, self.words)

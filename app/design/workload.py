@@ -12,15 +12,15 @@ from app.design.dealing import check_pools, counts, deal_campaign
 from app.design.design import Design
 from app.design.entropy import deal_to_entropy
 from app.design.even_out import Evened, even_out
-from app.design.grouping import Material
-from app.design.layout import Layout
+from app.design.grouping import GroupedOutputs
+from app.design.layout import AllocationInput
 from app.design.overlap import deal_overlap
 from app.design.values import Bools, Codes, Floats, Rater
 from app.domain.errors import Invalid, Place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dealt:
+class Allocation:
     """raters: of each group, shape (G, K), −1 pads. propensity: of each (group, rater), the same shape, 0 pads."""
 
     raters: Codes
@@ -31,11 +31,11 @@ class Dealt:
 def deal_work(
     rng: np.random.Generator,
     design: Design,
-    grouped: Material,
-    layout: Layout,
+    grouped: GroupedOutputs,
+    layout: AllocationInput,
     raters: Sequence[Rater],
     names: Sequence[str],
-) -> Dealt:
+) -> Allocation:
     """Give every group its raters.
 
     Raises
@@ -46,10 +46,10 @@ def deal_work(
     check_pools(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
         dealt = deal_to_entropy(rng, layout, design.balance.entropy)[0]
-        return Dealt(dealt, _given_loads(layout, dealt))
+        return Allocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
         dealt = deal_by_capacity(rng, layout, *capacities(design, grouped, raters))
-        return Dealt(dealt, _given_loads(layout, dealt))
+        return Allocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     deal_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
@@ -57,12 +57,12 @@ def deal_work(
     else:
         deal_by_weight(rng, layout, dealt)
     if not design.even_out:
-        return Dealt(dealt, _by_chance(layout, dealt))
+        return Allocation(dealt, _by_chance(layout, dealt))
     evened = even_out(rng, layout, dealt)
-    return Dealt(dealt, _given_loads(layout, dealt), evened)
+    return Allocation(dealt, _given_loads(layout, dealt), evened)
 
 
-def capacities(design: Design, grouped: Material, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
+def capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
     """What regular work each rater has room for, in their own unit, and what each group counts of it.
 
     Control items take their share of every task, so they are taken off.
@@ -79,7 +79,7 @@ def capacities(design: Design, grouped: Material, raters: Sequence[Rater]) -> tu
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 
-def deal_by_weight(rng: np.random.Generator, layout: Layout, raters: Codes) -> None:
+def deal_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
     """Deal as `deal_campaign`, in place, but even in weight too: heavy groups first, lightest loaded raters first.
 
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
@@ -97,21 +97,21 @@ def deal_by_weight(rng: np.random.Generator, layout: Layout, raters: Codes) -> N
             block = groups[start : start + len(pool)]
             order = rng.permutation(pool)
             order = order[np.lexsort((weights.sum(axis=0)[order], weights[bucket, order], have[bucket, order]))]
-            for j, one in enumerate(block):
-                k = int(layout.ratings[one])
+            for j, group_id in enumerate(block):
+                k = int(layout.ratings[group_id])
                 given = order[(j * k + np.arange(k)) % len(pool)]
-                raters[one, :k] = given
+                raters[group_id, :k] = given
                 have[bucket, given] += 1
-                weights[bucket, given] += layout.weight[one]
+                weights[bucket, given] += layout.weight[group_id]
 
 
-def _by_chance(layout: Layout, raters: Codes) -> Floats:
+def _by_chance(layout: AllocationInput, raters: Codes) -> Floats:
     """k/n for every group of a bucket of n: dealing treats all raters of a bucket alike."""
     sizes = np.array([len(pool) for pool in layout.pools], dtype=np.float64)
     return np.where(raters >= 0, (layout.ratings / sizes[layout.group_bucket])[:, None], 0.0)
 
 
-def _given_loads(layout: Layout, raters: Codes) -> Floats:
+def _given_loads(layout: AllocationInput, raters: Codes) -> Floats:
     """The rater's share of the groups of the cell: the probability given the loads, which the groups do not shape."""
     have = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)

@@ -22,7 +22,7 @@ def severity_of(name: str) -> str | None:
     return plain if plain in SEVERITIES else None
 
 
-class Unmarked(NamedTuple):
+class TextWithSpans(NamedTuple):
     """A text without its marks, where they stood, and how many were not in pairs."""
 
     text: str
@@ -30,19 +30,19 @@ class Unmarked(NamedTuple):
     broken: int = 0
 
 
-def unmark(text: str) -> Unmarked:
+def unmark(text: str) -> TextWithSpans:
     """Take `<v>…</v>` out of a text.
 
     A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
 
     >>> unmark("a <v>b</v>")
-    Unmarked(text='a b', spans=((2, 3),), broken=0)
+    TextWithSpans(text='a b', spans=((2, 3),), broken=0)
     """
     if "<v>" not in text and "</v>" not in text:
-        return Unmarked(text, ())
+        return TextWithSpans(text, ())
     start, end = text.find("<v>"), text.find("</v>")
     if 0 <= start < end and text.count("v>") == 2:  # one pair, which is what most marked texts have
-        return Unmarked(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
+        return TextWithSpans(f"{text[:start]}{text[start + 3 : end]}{text[end + 4 :]}", ((start, end - 3),))
     plain: list[str] = []
     spans: list[tuple[int, int]] = []
     at, opened, broken = 0, -1, 0
@@ -61,7 +61,7 @@ def unmark(text: str) -> Unmarked:
     if opened >= 0:
         spans.append((opened, at))
         broken += 1
-    return Unmarked("".join(plain), tuple(spans), broken)
+    return TextWithSpans("".join(plain), tuple(spans), broken)
 
 
 def mark(text: str, start: int, end: int) -> str:

@@ -12,7 +12,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.protocols.base import Example, Link, Measure, Options, Payload, Protocol, Scored, Shown, TextEdit
+from app.protocols.base import (
+    Example,
+    JudgedTexts,
+    JudgmentScore,
+    Link,
+    Measure,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    TextEdit,
+)
 from app.protocols.widgets import LONGEST_TEXT
 
 WEB = r"^https?://[^\s<>\"\x00-\x1f]{1,1990}$"
@@ -32,21 +42,21 @@ class BackTranslationPayload(Payload):
     link: Annotated[str, Field(pattern=WEB)] | None = None
 
 
-def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
     """The length in words: a count of work, not of quality."""
     return (Measure("words", higher_is_better=True),)
 
 
-def check(payload: BackTranslationPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where there is no text, or one that cannot be an output."""
     why = "is empty" if not payload.text.strip() else "holds a null character" if "\x00" in payload.text else None
     if why:
         raise Invalid(f"the text {why}", places=(Place(("text",), why),))
 
 
-def score(payload: BackTranslationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The number of words written."""
-    return Scored(float(len(payload.text.split())))
+    return JudgmentScore(float(len(payload.text.split())))
 
 
 def _example(

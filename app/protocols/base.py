@@ -59,7 +59,7 @@ class Span(Payload):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class JudgedTexts:
     """What the rater saw at one address; None where it is unknown (bare scores imported).
 
     prefill: the prefilled errors, each with its id in `prefill`; empty where none were.
@@ -109,7 +109,7 @@ class ColumnMarkOptions(ContrastiveOptions, MarkOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ScoringOptions:
     """The settings of a campaign that bear on its payloads and scores.
 
     profile: weights for marked errors. standardised: scores are z already, so the scale does not hold. own: what the
@@ -138,7 +138,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class JudgmentScore:
     """The number that a judgment comes to, and how many errors it marks (−1 where none are asked).
 
     unmatched: errors that the weight profile does not know, as `severity/category`; they weigh 0 and are reported.
@@ -163,9 +163,9 @@ class Example(Generic[P]):
     prefill: tuple[Span, ...] | None = None
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> JudgedTexts:
         """What the rater saw."""
-        return Shown(self.source, self.output, self.prefill)
+        return JudgedTexts(self.source, self.output, self.prefill)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,16 +194,16 @@ class Protocol(Generic[P]):
     scale: Scale | None
     form: tuple[Widget, ...]
     rubric: tuple[tuple[str, str], ...]
-    check: Callable[[P, Shown, Options], None]
-    score: Callable[[P, Shown, Options], Scored]
+    check: Callable[[P, JudgedTexts, ScoringOptions], None]
+    score: Callable[[P, JudgedTexts, ScoringOptions], JudgmentScore]
     examples: tuple[Example[P], ...]
     uses_profile: bool = False
     options: type[CampaignOptions] = CampaignOptions
     weights: str = "freitag2021"
-    measures: Callable[[Options], tuple[Measure, ...]] | None = None
+    measures: Callable[[ScoringOptions], tuple[Measure, ...]] | None = None
     level: Literal["segment", "document"] = "segment"
     document_form: tuple[Widget, ...] = ()
-    adapt: Callable[[Widget, Options], Widget] | None = None
+    adapt: Callable[[Widget, ScoringOptions], Widget] | None = None
     instructions: str
     bases: tuple[Basis, ...] = ANY_BASIS
     hides_source: bool = False
@@ -213,14 +213,14 @@ class Protocol(Generic[P]):
     ranks: bool = True
     written: Callable[[P], str] | None = None
 
-    def measures_under(self, options: Options) -> tuple[Measure, ...]:
+    def measures_under(self, options: ScoringOptions) -> tuple[Measure, ...]:
         """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
         if self.measures is not None:
             return self.measures(options)
         scale = None if options.standardised else self.scale
         return (Measure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),)
 
-    def measure(self, options: Options) -> Measure:
+    def measure(self, options: ScoringOptions) -> Measure:
         """The number that these options ask for. Raises Invalid, naming those there are."""
         measures = self.measures_under(options)
         for measure in measures:
@@ -230,7 +230,7 @@ class Protocol(Generic[P]):
         raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
 
 
-def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> Options:
+def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> ScoringOptions:
     """What a campaign's options mean to its protocol.
 
     Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
@@ -241,7 +241,7 @@ def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> Options:
         raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
     weights = getattr(own, "weights", None)
     profile = resolve(protocol.weights if weights is None else weights)
-    return Options(profile, getattr(own, "scale", "raw") == "z", own)
+    return ScoringOptions(profile, getattr(own, "scale", "raw") == "z", own)
 
 
 def _places(protocol: Protocol[Any], error: ValidationError) -> list[Place]:

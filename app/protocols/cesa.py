@@ -12,12 +12,12 @@ from typing import Literal
 from app.protocols.base import (
     ColumnMarkOptions,
     Example,
+    JudgedTexts,
+    JudgmentScore,
     Measure,
-    Options,
     Payload,
     Protocol,
-    Scored,
-    Shown,
+    ScoringOptions,
     Slider,
     Span,
     Spans,
@@ -55,7 +55,7 @@ class CESAPayload(Payload):
     score: Number
 
 
-def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
     """The score, the weight of the marked errors, and whether the output is free of errors."""
     return (
         Measure("score", higher_is_better=True, scale=SCALE),
@@ -64,15 +64,15 @@ def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one sign
     )
 
 
-def check(payload: CESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score that lies in no band."""
     check_with_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: CESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider, the weight of the errors (lower is better), or 1 for an output free of errors; and their number."""
     if options.measure == "error_free":
-        return Scored(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
+        return JudgmentScore(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
     return score_or_weight(payload.errors, payload.score, options)
 
 

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Example, GradedOptions, Options, Payload, Protocol, Scored, Shown, Slider
+from app.protocols.base import (
+    Example,
+    GradedOptions,
+    JudgedTexts,
+    JudgmentScore,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Slider,
+)
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
@@ -27,14 +36,14 @@ class DAPayload(Payload):
     score: Number
 
 
-def check(payload: DAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: DAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is off the slider; standardised scores know no range."""
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: DAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: DAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider as it stands (higher is better); 0 is a score, and −0 is 0."""
-    return Scored(payload.score + 0.0)
+    return JudgmentScore(payload.score + 0.0)
 
 
 PROTOCOL = Protocol(

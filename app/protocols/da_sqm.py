@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Example, GradedOptions, Options, Payload, Protocol, Scored, Shown, Slider
+from app.protocols.base import (
+    Example,
+    GradedOptions,
+    JudgedTexts,
+    JudgmentScore,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Slider,
+)
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
@@ -35,14 +44,14 @@ class DASQMPayload(Payload):
     score: Number
 
 
-def check(payload: DASQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: DASQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is off the slider."""
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: DASQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: DASQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider as it stands (higher is better)."""
-    return Scored(payload.score + 0.0)
+    return JudgmentScore(payload.score + 0.0)
 
 
 def _example(output: str, value: float, why: str) -> Example[DASQMPayload]:

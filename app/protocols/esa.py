@@ -11,12 +11,12 @@ from typing import Literal
 from app.protocols.base import (
     ColumnMarkOptions,
     Example,
+    JudgedTexts,
+    JudgmentScore,
     Measure,
-    Options,
     Payload,
     Protocol,
-    Scored,
-    Shown,
+    ScoringOptions,
     Slider,
     Span,
     Spans,
@@ -57,7 +57,7 @@ class ESAPayload(Payload):
     score: Number
 
 
-def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
     """The score, and the weight of the marked errors."""
     return (
         Measure("score", higher_is_better=True, scale=SCALE),
@@ -65,12 +65,12 @@ def measures(options: Options) -> tuple[Measure, ...]:  # noqa: ARG001 (one sign
     )
 
 
-def check(payload: ESAPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score off the slider."""
     check_with_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: ESAPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
     return score_or_weight(payload.errors, payload.score, options)
 

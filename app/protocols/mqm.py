@@ -9,8 +9,18 @@ from typing import Literal
 
 from app.domain.errors import Invalid
 from app.domain.spans import SEVERITIES
-from app.protocols.base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols.kit.marked_errors import Marks, faults, offered, summary, weighed
+from app.protocols.base import (
+    ColumnMarkOptions,
+    Example,
+    JudgedTexts,
+    JudgmentScore,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Span,
+    Spans,
+)
+from app.protocols.kit.marked_errors import Marks, faults, score_errors, summary, with_weighted_severities
 
 CATEGORIES = (
     ("Accuracy", ("Mistranslation", "Omission", "Addition", "Untranslated text", "Creative Reinterpretation")),
@@ -38,16 +48,16 @@ class MQMPayload(Payload):
     errors: Marks = ()
 
 
-def check(payload: MQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
     places = faults(payload.errors, shown)
     if places:
         raise Invalid(summary(places), places=places)
 
 
-def score(payload: MQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    return weighed(payload.errors, options)
+    return score_errors(payload.errors, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."
@@ -70,7 +80,7 @@ PROTOCOL = Protocol(
     score=score,
     uses_profile=True,
     options=ColumnMarkOptions,
-    adapt=offered,
+    adapt=with_weighted_severities,
     examples=(
         Example(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
         Example(

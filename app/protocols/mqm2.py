@@ -11,8 +11,18 @@ from __future__ import annotations
 from typing import Literal
 
 from app.domain.errors import Invalid
-from app.protocols.base import ColumnMarkOptions, Example, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols.kit.marked_errors import Marks, faults, offered, summary, weighed
+from app.protocols.base import (
+    ColumnMarkOptions,
+    Example,
+    JudgedTexts,
+    JudgmentScore,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Span,
+    Spans,
+)
+from app.protocols.kit.marked_errors import Marks, faults, score_errors, summary, with_weighted_severities
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
 CATEGORIES = (
@@ -79,16 +89,16 @@ class MQM2Payload(Payload):
     errors: Marks = ()
 
 
-def check(payload: MQM2Payload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
     places = faults(payload.errors, shown)
     if places:
         raise Invalid(summary(places), places=places)
 
 
-def score(payload: MQM2Payload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Absolute penalty total of the judgment (lower is better), and the number of errors."""
-    return weighed(payload.errors, options)
+    return score_errors(payload.errors, options)
 
 
 _SOURCE = "Switch off the power before you open the case."
@@ -111,7 +121,7 @@ PROTOCOL = Protocol(
     score=score,
     uses_profile=True,
     options=ColumnMarkOptions,
-    adapt=offered,
+    adapt=with_weighted_severities,
     weights="mqm2",
     examples=(
         Example(_SOURCE, _WRONG.replace(" ein,", " aus,"), MQM2Payload(), 0.0, "no error is a judgment", "mqm2"),

@@ -14,8 +14,18 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
-from app.protocols.base import Example, MarkOptions, Options, Payload, Protocol, Scored, Shown, Span, Spans
-from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, faults, summary, weighed
+from app.protocols.base import (
+    Example,
+    JudgedTexts,
+    JudgmentScore,
+    MarkOptions,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Span,
+    Spans,
+)
+from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, faults, score_errors, summary
 from app.protocols.kit.prefilled_errors import prefill_faults
 from app.protocols.mqm import CATEGORIES
 from app.protocols.mqm import RUBRIC as SEVERITY_RUBRIC
@@ -38,7 +48,7 @@ class MQMReannotationPayload(Payload):
     deleted: Annotated[tuple[Id, ...], Field(max_length=MOST_ERRORS, strict=False)] = ()
 
 
-def check(payload: MQMReannotationPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature)
+def check(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature)
     """Raise Invalid naming every error that does not fit the texts, and every shown one that is not accounted for."""
     places = (*faults(payload.errors, shown), *prefill_faults(payload.errors, shown), *_unaccounted(payload, shown))
     if places:
@@ -49,7 +59,7 @@ def _line(places: tuple[Place, ...]) -> str:
     return summary(places) if places[0].loc[0] == "errors" else "; ".join(p.msg for p in places[:3])
 
 
-def _unaccounted(payload: MQMReannotationPayload, shown: Shown) -> Iterator[Place]:
+def _unaccounted(payload: MQMReannotationPayload, shown: JudgedTexts) -> Iterator[Place]:
     kept = {span.prefill for span in payload.errors}
     known = None if shown.prefill is None else [span.prefill for span in shown.prefill if span.prefill is not None]
     for i, name in enumerate(payload.deleted):
@@ -64,9 +74,9 @@ def _unaccounted(payload: MQMReannotationPayload, shown: Shown) -> Iterator[Plac
             yield Place(("deleted",), f"{shown_id} was shown and is neither kept nor deleted")
 
 
-def score(payload: MQMReannotationPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors as they stand now (lower is better), and their number."""
-    return weighed(payload.errors, options)
+    return score_errors(payload.errors, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."

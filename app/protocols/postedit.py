@@ -16,12 +16,12 @@ from app.protocols.base import (
     CampaignOptions,
     Count,
     Example,
+    JudgedTexts,
+    JudgmentScore,
     Measure,
-    Options,
     Payload,
     Protocol,
-    Scored,
-    Shown,
+    ScoringOptions,
     TextEdit,
 )
 from app.protocols.kit.edits import characters, chrf, ter
@@ -58,35 +58,35 @@ class PosteditPayload(Payload):
     critical_errors: Annotated[int, Field(ge=0, le=MOST_CRITICAL)]
 
 
-def measures(options: Options) -> tuple[Measure, ...]:
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:
     """TER (×100), critical errors, characters edited in a hundred, chrF2; the campaign's choice first."""
     first = _own(options).rank_by
     return (MEASURES[first], *(measure for name, measure in MEASURES.items() if name != first))
 
 
-def check(payload: PosteditPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid for a text that cannot be stored or shown."""
     if "\x00" in payload.text:
         raise Invalid("the text holds a null character", places=(Place(("text",), "holds a null character"),))
 
 
-def score(payload: PosteditPayload, shown: Shown, options: Options) -> Scored:
+def score(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
     """The number that is wanted. Raises Invalid where it takes the output and that is unknown."""
     name = options.measure if options.measure is not None else _own(options).rank_by
     if not MEASURES[name].needs_text:
-        return Scored(float(payload.critical_errors))
+        return JudgmentScore(float(payload.critical_errors))
     if shown.text is None:
         why = f"{name} needs the text of the output, which is not known; rank_by=critical does without"
         raise Invalid(why, places=(Place(("text",), why),))
     before, after = shown.text.strip(), payload.text.strip()
     if name == "chrf":
-        return Scored(chrf(before, after))
+        return JudgmentScore(chrf(before, after))
     if name == "levenshtein":
-        return Scored(characters(before, after).rate)
-    return Scored(ter(before, after, by_character=_own(options).tokens == "characters").rate)
+        return JudgmentScore(characters(before, after).rate)
+    return JudgmentScore(ter(before, after, by_character=_own(options).tokens == "characters").rate)
 
 
-def _own(options: Options) -> PosteditOptions:
+def _own(options: ScoringOptions) -> PosteditOptions:
     return options.own if isinstance(options.own, PosteditOptions) else PosteditOptions()
 
 

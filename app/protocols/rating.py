@@ -18,12 +18,12 @@ from app.protocols.base import (
     Criteria,
     CriterionScale,
     Example,
+    JudgedTexts,
+    JudgmentScore,
     Measure,
-    Options,
     Payload,
     Protocol,
-    Scored,
-    Shown,
+    ScoringOptions,
     Widget,
 )
 from app.protocols.kit.scales import LARGEST, Number, fault
@@ -91,17 +91,17 @@ class RatingPayload(Payload):
     ]
 
 
-def criteria_of(options: Options) -> tuple[Criterion, ...]:
+def criteria_of(options: ScoringOptions) -> tuple[Criterion, ...]:
     """What the campaign declares."""
     return options.own.criteria if isinstance(options.own, RatingOptions) else ()
 
 
-def measures(options: Options) -> tuple[Measure, ...]:
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:
     """One number a criterion, in declared order."""
     return tuple(Measure(c.name, c.higher_is_better, c.scale) for c in criteria_of(options))
 
 
-def adapt(widget: Widget, options: Options) -> Widget:
+def adapt(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with the scales of the campaign's criteria."""
     return (
         replace(widget, criteria=tuple(map(_asked, criteria_of(options)))) if isinstance(widget, Criteria) else widget
@@ -114,7 +114,7 @@ def _asked(criterion: Criterion) -> CriterionScale:
     return CriterionScale(criterion.name, criterion.title or criterion.name, *bounds, ticks)
 
 
-def check(payload: RatingPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every criterion that is missing, unknown, or off its scale."""
     known = {c.name: c for c in criteria_of(options)}
     places = [Place(("scores", name), "is missing") for name in known if name not in payload.scores]
@@ -126,10 +126,10 @@ def check(payload: RatingPayload, shown: Shown, options: Options) -> None:  # no
         raise Invalid("; ".join(f"{p.loc[1]} {p.msg}" for p in places[:3]), places=tuple(places))
 
 
-def score(payload: RatingPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The value of the criterion that is wanted, or of the first."""
     name = options.measure if options.measure is not None else criteria_of(options)[0].name
-    return Scored(payload.scores[name] + 0.0)
+    return JudgmentScore(payload.scores[name] + 0.0)
 
 
 _OPTIONS = {

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Choice, Example, GradedOptions, Options, Payload, Protocol, Scored, Shown
+from app.protocols.base import (
+    Choice,
+    Example,
+    GradedOptions,
+    JudgedTexts,
+    JudgmentScore,
+    Payload,
+    Protocol,
+    ScoringOptions,
+)
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
@@ -30,14 +39,14 @@ class SQMPayload(Payload):
     score: Number
 
 
-def check(payload: SQMPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: SQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is none of the seven points."""
     check_score(payload.score, SCALE, options)
 
 
-def score(payload: SQMPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: SQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
-    return Scored(payload.score + 0.0)
+    return JudgmentScore(payload.score + 0.0)
 
 
 def _example(output: str, points: float, why: str) -> Example[SQMPayload]:

@@ -6,20 +6,30 @@ Nobody here does any input or output: `sitting` says what a front-end would send
 from __future__ import annotations
 
 from app.simulation.minds import Mind
-from app.simulation.model import Components, RaterModel, Temper, TextTruth, key_of, read_model, write_model
+from app.simulation.model import RaterModel, RaterModelVariances, Temper, TextTruth, key_of, read_model, write_model
 from app.simulation.seen import SeenTask, read_task
-from app.simulation.sitting import Act, Beat, Compare, Forms, HandIn, Judge, Leave, Pause, sitting
-from app.simulation.template import About, PlantedText, model_of
+from app.simulation.sitting import (
+    Act,
+    Forms,
+    HandIn,
+    Leave,
+    Pause,
+    SendHeartbeat,
+    SendJudgment,
+    SendPreference,
+    sitting,
+)
+from app.simulation.template import CampaignFacts, PlantedText, model_of
 
 __all__ = [
-    "About",
+    "CampaignFacts",
     "Act",
-    "Beat",
-    "Compare",
-    "Components",
+    "SendHeartbeat",
+    "SendPreference",
+    "RaterModelVariances",
     "Forms",
     "HandIn",
-    "Judge",
+    "SendJudgment",
     "Leave",
     "Mind",
     "Pause",

@@ -29,7 +29,7 @@ WRONG = "xxx"  # what takes the place of a word that is edited
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class AnswerContext:
     """What an answer is made from. lower: names of criteria, or of fields, of which less is better. taste: how often a
     mark is made that nothing asks for."""
 
@@ -45,7 +45,7 @@ class Sheet:
         return 1.0 - value if name in self.lower else value
 
 
-def answer(protocol: str, form: RaterForm, sheet: Sheet) -> dict[str, object]:
+def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
     """The payload: every question of the form has its answer."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:
@@ -53,7 +53,7 @@ def answer(protocol: str, form: RaterForm, sheet: Sheet) -> dict[str, object]:
     return payload
 
 
-def compared(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
+def preference_answer(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
     """Columns by what is thought of each, best first. values: 0 to 100, one a column."""
     groups = [
         [column for column, value in enumerate(values, 1) if value == wanted]
@@ -64,7 +64,7 @@ def compared(protocol: str, widget: Preference, values: Sequence[float]) -> dict
     return {"protocol": protocol, widget.field: groups}
 
 
-def _filled(widget: Widget, sheet: Sheet) -> Mapping[str, object]:
+def _filled(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
     match widget:
         case Slider():
             return {widget.field: _on_scale(sheet.toward(widget.field), widget.minimum, widget.maximum, widget.step)}
@@ -94,20 +94,20 @@ def _on_scale(value: float, minimum: float, maximum: float, step: float | None) 
     return minimum + min(round(value * steps), steps) * step
 
 
-def _criterion(scale: CriterionScale, sheet: Sheet) -> float:
+def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     """One criterion: mostly the opinion, a little of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
     value = min(max(sheet.toward(scale.name) + own, 0.0), 1.0)
     return _on_scale(value, scale.minimum, scale.maximum, scale.step)
 
 
-def _rounded(value: float, sheet: Sheet, what: str) -> int:
+def _rounded(value: float, sheet: AnswerContext, what: str) -> int:
     """A whole number whose mean is the value."""
     whole = int(value)
     return whole + sheet.draws.happens(value - whole, *sheet.opinion.key, what)
 
 
-def _marked(widget: Spans, sheet: Sheet) -> Mapping[str, object]:
+def _marked(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
     """Errors: those that are seen, or as many as the opinion weighs; and each that was shown ready made is kept."""
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
@@ -119,7 +119,7 @@ def _marked(widget: Spans, sheet: Sheet) -> Mapping[str, object]:
     return out
 
 
-def _found(widget: Spans, sheet: Sheet) -> Iterator[Span]:
+def _found(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
     known = sheet.opinion.errors
     if known is None:
         weight = (100.0 - sheet.opinion.value) / POINTS_A_WEIGHT
@@ -141,7 +141,7 @@ def _offered(widget: Spans, span: Span) -> bool:
     return side and span.severity in widget.severities and (widget.omission or not span.omission)
 
 
-def _mark(widget: Spans, sheet: Sheet, severity: str, n: int) -> Span:
+def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     """A mark on a word of the text; an omission without a place where there is no text."""
     chosen = severity if severity in widget.severities else widget.severities[0]
     upper, lower = widget.categories[0] if widget.categories else (None, ())
@@ -155,7 +155,7 @@ def _mark(widget: Spans, sheet: Sheet, severity: str, n: int) -> Span:
     return Span(start=start, end=start + len(word), severity=chosen, category=category)
 
 
-def _edited(widget: TextEdit, sheet: Sheet) -> str:
+def _edited(widget: TextEdit, sheet: AnswerContext) -> str:
     """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
     words = sheet.shown.judged.split()
     if widget.start == "empty":

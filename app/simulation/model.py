@@ -24,7 +24,7 @@ class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
-class Components(_Value):
+class RaterModelVariances(_Value):
     """Variances on a scale of 0 to 100, of a mixed model with crossed effects.
 
     The defaults are those of an ESA campaign (decisions on the SRP forecast); `system` is used only where qualities are
@@ -101,7 +101,7 @@ class RaterModel(_Value):
     protocol: Name
     options: Mapping[str, object] = Field(default_factory=dict)
     basis: Literal["source", "reference", "both", "none"] = "source"
-    components: Components = Components()
+    components: RaterModelVariances = RaterModelVariances()
     systems: Annotated[dict[Name, Points], Field(min_length=1)]
     unknown: Points = 20.0
     raters: Annotated[dict[Name, Temper], Field(min_length=1)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.protocols import RaterForm, get, levels_asked, rater_form
 from app.protocols.base import Level, Preference, Protocol, options_of
-from app.simulation.answers import Sheet, answer, compared
+from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.minds import Mind, Opinion
 from app.simulation.model import RaterModel, key_of
 from app.simulation.seen import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
@@ -23,7 +23,7 @@ LONG_AGO = 1_767_225_600_000  # the rater's clock begins at the start of 2026
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class SendJudgment:
     """Send an answer. segment None: for the item as a whole. seconds: that the rater took for it."""
 
     item: int
@@ -34,7 +34,7 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class SendPreference:
     """Send what is thought of the columns of a screen."""
 
     screen: int
@@ -43,7 +43,7 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class SendHeartbeat:
     """Send a sign of life with what was done since."""
 
     events: tuple[Mapping[str, object], ...]
@@ -66,7 +66,7 @@ class Pause:
     seconds: float
 
 
-Act = Judge | Compare | Beat | HandIn | Leave | Pause
+Act = SendJudgment | SendPreference | SendHeartbeat | HandIn | Leave | Pause
 Sitting = Generator[Act, int | None, None]
 
 
@@ -111,9 +111,9 @@ class _Desk:
         self.events.append(event)
         self.sequence += 1
 
-    def beat(self) -> Beat:
+    def beat(self) -> SendHeartbeat:
         events, self.events, self.beaten = tuple(self.events), [], self.clock
-        return Beat(events)
+        return SendHeartbeat(events)
 
 
 def sitting(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> Sitting:
@@ -192,7 +192,7 @@ def _judge(
     seconds = desk.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
     desk.clock += round(1000 * (0.1 * seconds if _unread(desk, item, segment.segment) else seconds))
     payload = _payload(desk, "segment", segment, opinion)
-    revision = yield Judge(item, segment.segment, payload, seen, seconds)
+    revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)
     desk.mind.judged += 1
     desk.note("judge", item, segment.segment)
     if desk.clock - desk.beaten >= BEATS_EVERY:
@@ -201,7 +201,7 @@ def _judge(
 
 
 def _payload(desk: _Desk, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
-    sheet = Sheet(segment, opinion, desk.mind.draws, desk.mind.temper.taste, desk.forms.lower)
+    sheet = AnswerContext(segment, opinion, desk.mind.draws, desk.mind.temper.taste, desk.forms.lower)
     return answer(desk.forms.protocol.name, desk.forms.at[level], sheet)
 
 
@@ -211,7 +211,7 @@ def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
     desk.values[item.item] = values
     opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
     payload = _payload(desk, "document", item.segments[0], opinion)
-    yield Judge(item.item, None, payload, _seen(item.judgment), desk.mind.temper.seconds)
+    yield SendJudgment(item.item, None, payload, _seen(item.judgment), desk.mind.temper.seconds)
     desk.mind.judged += 1
 
 
@@ -234,4 +234,6 @@ def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]
     values = [
         fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
     ]
-    yield Compare(screen.screen, compared(desk.forms.protocol.name, asked, values), _seen(screen.judgment))
+    yield SendPreference(
+        screen.screen, preference_answer(desk.forms.protocol.name, asked, values), _seen(screen.judgment)
+    )

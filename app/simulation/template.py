@@ -9,7 +9,7 @@ from math import sqrt
 from app.domain.errors import Conflict
 from app.protocols.base import Span
 from app.simulation.draws import Draws
-from app.simulation.model import Components, RaterModel, Temper, TextTruth, key_of
+from app.simulation.model import RaterModel, RaterModelVariances, Temper, TextTruth, key_of
 
 MEAN_QUALITY = 75.0
 
@@ -31,7 +31,7 @@ class PlantedText:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class CampaignFacts:
     """What a model says of its campaign."""
 
     campaign: str
@@ -41,19 +41,19 @@ class About:
 
 
 def model_of(
-    about: About,
+    about: CampaignFacts,
     outputs: Iterable[PlantedText],
     raters: Iterable[str],
     *,
     seed: int,
     qualities: Mapping[str, float] | None = None,
-    components: Components | None = None,
+    components: RaterModelVariances | None = None,
 ) -> RaterModel:
     """A model in which systems have the given qualities, those without one drawn, and raters drawn tempers.
 
     Raises NothingPlanted, Invalid.
     """
-    draws, variances, given = Draws(seed), components or Components(), qualities or {}
+    draws, variances, given = Draws(seed), components or RaterModelVariances(), qualities or {}
     texts = _texts(outputs)
     systems = sorted({system for truth in texts.values() for system in truth.systems})
     people = sorted(raters)
@@ -96,7 +96,7 @@ def _truth(same: list[PlantedText]) -> TextTruth:
     return TextTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
 
 
-def _temper(draws: Draws, variances: Components, rater: str) -> Temper:
+def _temper(draws: Draws, variances: RaterModelVariances, rater: str) -> Temper:
     """Some are milder, some spread more, some are quicker."""
 
     def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:

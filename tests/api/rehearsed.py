@@ -12,10 +12,10 @@ from app import protocols
 from app.design.design import Controls
 from app.protocols.base import CampaignOptions
 from app.services.access import tokens
-from app.simulation import Forms, HandIn, Judge, Mind, PlantedText, model_of, read_task, sitting
+from app.simulation import Forms, HandIn, Mind, PlantedText, SendJudgment, model_of, read_task, sitting
 from app.simulation.seen import SeenTask
-from app.simulation.sitting import Beat, Compare
-from app.simulation.template import About
+from app.simulation.sitting import SendHeartbeat, SendPreference
+from app.simulation.template import CampaignFacts
 from app.storage.db import Database
 
 SYSTEMS = ("sysA", "sysB")
@@ -109,7 +109,7 @@ class Rehearsed:
         session = self._session(rater)
         planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
         view = ok(self.client.get(self.path))
-        about = About(self.key, self.protocol, view["options"], view["basis"])
+        about = CampaignFacts(self.key, self.protocol, view["options"], view["basis"])
         model = model_of(about, planted, RATERS, seed=1)
         mind, forms = Mind.of(model, rater), Forms.of(model)
         while most is None or mind.judged < most:
@@ -158,13 +158,13 @@ class Rehearsed:
                 return
             came = None
             match act:
-                case Judge():
+                case SendJudgment():
                     where = f"{here}/judgments/{act.item}" + (f"/{act.segment}" if act.segment else "")
                     seen = {**session, "If-Match": f'"{act.seen}"'}
                     came = ok(self.client.put(where, json=act.payload, headers=seen))["revision"]
-                case Compare():
+                case SendPreference():
                     ok(self.client.put(f"{here}/judgments/screens/{act.screen}", json=act.payload, headers=session))
-                case Beat():
+                case SendHeartbeat():
                     ok(self.client.post(f"{here}/heartbeat", json={"events": list(act.events)}, headers=session))
                 case HandIn():
                     ok(self.client.post(f"{here}/submit", headers=session))

@@ -47,13 +47,13 @@ def fields_of(schema: Mapping[str, Any]) -> dict[Place, set[str]]:
 
 def test_what_is_read_of_a_design_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[Place, set[str]] = defaultdict(set)
-    began = reading.Reader.__init__
+    began = reading.JsonObjectReader.__init__
 
     def begin(self: Any, given: object, loc: tuple[str | int, ...], places: Any) -> None:
         began(self, given, loc, places)
         self._asked = read[tuple(part for part in loc if isinstance(part, str))]
 
-    monkeypatch.setattr(reading.Reader, "__init__", begin)
+    monkeypatch.setattr(reading.JsonObjectReader, "__init__", begin)
     for design in SENT:
         parse_design(design)
     described = fields_of(TypeAdapter(DesignJson).json_schema())

@@ -13,7 +13,7 @@ from app.design.checks import check, connected_raters, departures
 from app.design.entropy import normalized_entropy
 from app.design.plan import Item, Task
 from app.design.simulate import simulate
-from app.design.values import Document, Rater, Size, System, TestSet
+from app.design.values import Document, Rater, System, TestSet, WorkSize
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, world
 
@@ -77,7 +77,7 @@ def test_departures_name_what_each_costs() -> None:
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:
     def one(rater: str, document: str, system: str) -> tuple[Task, Item]:
         item = Item(1, 1, 1, document, 1, 1, "rating", system, (system,))
-        return Task(1, rater, 1, (item,), Size(1, 1, 1)), item
+        return Task(1, rater, 1, (item,), WorkSize(1, 1, 1)), item
 
     rows = [one("a", "d1", "x"), one("b", "d1", "y"), one("c", "d2", "z")]
     assert connected_raters(rows, ("a", "b", "c")) == (("a", "b"), ("c",))

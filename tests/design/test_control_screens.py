@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.design import task_maker
 from app.design.batches import Draft, Room
-from app.design.coming_again import Seen
+from app.design.coming_again import RaterHistory
 from app.design.control_items import Short, with_controls
 from app.design.order import Screen
 from app.design.plan import Item, Plan
@@ -165,7 +165,7 @@ def test_control_items_on_screens_of_their_own_are_found_by_width(monkeypatch: p
     """The negative control: what single columns do gives controls away where there are several."""
 
     def alone(
-        rng: np.random.Generator, draft: Draft, room: Room, references: dict[str, tuple[str, ...]], seen: Seen
+        rng: np.random.Generator, draft: Draft, room: Room, references: dict[str, tuple[str, ...]], seen: RaterHistory
     ) -> tuple[list[Screen], list[Short]]:
         return with_controls(rng, draft, room, references, seen)
 

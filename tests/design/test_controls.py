@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design.batches import Draft, Room
-from app.design.coming_again import Seen, place_again
+from app.design.coming_again import RaterHistory, place_again
 from app.design.control_items import with_controls
 from app.design.control_screens import with_control_screens
-from app.design.controls import Donors, degrade, span_length, unspaced
+from app.design.controls import Donors, degrade, has_no_word_spaces, span_length
 from app.design.design import Controls, TaskRules
 from app.design.grouping import control_counts
-from app.design.order import Piece
+from app.design.order import UnplacedItem
 from app.design.plan import Plan
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Invalid
@@ -132,11 +132,11 @@ def test_repeats_stand_at_their_distance_or_the_plan_says_how_many_do_not(seed: 
 def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callable[..., Any]) -> None:
     """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
     lengths = [10] * 27 + [1] * 3
-    pieces = [Piece(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
+    pieces = [UnplacedItem(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
     room = Room(TaskRules(max_segments=276), Controls(bad_reference=0.09))
     for seed in range(5):
         draft = Draft([(piece,) for piece in pieces], list(range(30)))
-        screens, short = make(np.random.default_rng(seed), draft, room, {}, Seen())
+        screens, short = make(np.random.default_rng(seed), draft, room, {}, RaterHistory())
         shown = [piece for screen in screens for piece in screen]
         assert [one for one in short if one.kind != "distance"] == []
         assert sorted(piece.document for piece in shown if piece.role == "degraded") == ["d27", "d28", "d29"]
@@ -144,10 +144,10 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
 
 
 def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
-    screens = [(Piece(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
+    screens = [(UnplacedItem(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
     room = Room(TaskRules(), Controls(repeat=0.1, min_distance=0))
     for seed in range(10):
-        rng, seen = np.random.default_rng(seed), Seen()
+        rng, seen = np.random.default_rng(seed), RaterHistory()
         again = [place_again(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
         assert sorted(again[:2]) == ["d0", "d1"], seed
 
@@ -303,9 +303,9 @@ def test_span_replacement_takes_the_published_lengths_and_spares_both_ends(lengt
 
 
 def test_languages_without_spaces_lose_twice_as_many_characters() -> None:
-    assert unspaced("ja")
-    assert unspaced("zh_TW")
-    assert not unspaced(None)
+    assert has_no_word_spaces("ja")
+    assert has_no_word_spaces("zh_TW")
+    assert not has_no_word_spaces(None)
     assert span_length(10, characters=True) == 4
     text = "".join(chr(0x4E00 + n) for n in range(24))
     donor = "".join(chr(0x5E00 + n) for n in range(40))

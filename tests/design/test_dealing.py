@@ -14,7 +14,7 @@ from app.design.capacity import deal_by_capacity
 from app.design.dealing import deal, deal_campaign, deal_studies, draw_documents, loads
 from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable
 from app.design.even_out import even_out
-from app.design.layout import Layout, items_layout
+from app.design.layout import AllocationInput, items_layout
 from app.design.overlap import deal_overlap
 from app.domain.errors import Invalid
 
@@ -111,7 +111,7 @@ def test_two_buckets_of_three_reach_the_published_least_entropy() -> None:
     assert high > 0.9999
 
 
-def exact_range(layout: Layout) -> tuple[float, float]:
+def exact_range(layout: AllocationInput) -> tuple[float, float]:
     sets = [
         list(combinations(layout.pools[b].tolist(), k))
         for b, k in zip(layout.group_bucket, layout.ratings, strict=True)
@@ -165,7 +165,7 @@ def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
             deal_to_entropy(np.random.default_rng(seed), layout, 0.85)
 
 
-def least_spread(layout: Layout) -> tuple[int, int]:
+def least_spread(layout: AllocationInput) -> tuple[int, int]:
     """By trying every way to hand out the extra groups: the least largest load, and the least difference."""
     base = np.zeros(layout.n_raters, dtype=np.int64)
     choices = []
@@ -236,7 +236,7 @@ def test_several_people_share_each_systems_outputs_out_evenly_too(seed: int) -> 
 @pytest.mark.parametrize("capacity", [(10, 30), (30, 10), (12, 36)])
 def test_who_has_room_for_three_times_as_much_gets_three_times_as_many(capacity: tuple[int, int]) -> None:
     groups = np.zeros(8, dtype=np.int64)
-    every = Layout(groups, np.array([0]), (np.array([0, 1]),), 2, groups + 1, groups + 1)
+    every = AllocationInput(groups, np.array([0]), (np.array([0, 1]),), 2, groups + 1, groups + 1)
     for seed in range(5):
         dealt = deal_by_capacity(np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64))
         assert sorted(np.bincount(dealt.ravel(), minlength=2)) == [2, 6]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.design.design import Arm, Balance, Calibration, Controls, Design, Overlap, TaskRules
+from app.design.design import Arm, BalanceRule, Calibration, Controls, Design, Overlap, TaskRules
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
 
@@ -44,7 +44,7 @@ WHOLE: dict[str, Any] = {
 
 def test_the_design_of_the_contract_is_read_whole() -> None:
     design = parse_design(WHOLE)
-    assert design.balance == Balance("entropy", 0.8)
+    assert design.balance == BalanceRule("entropy", 0.8)
     assert design.overlap == Overlap(0.15, 2)
     assert design.buckets.raters_per_bucket == 3
     assert design.arms == (Arm("a", "segment"), Arm("b"))

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from app.design.design import Grouping, Structure
 from app.design.parse import MIXES
-from app.design.places import Places, control_places
+from app.design.places import ControlPositions, control_places
 from app.design.plan import Plan, Task
 from app.design.values import Document, Rater, System, TestSet
 from tests.design.worlds import compiled, world
@@ -104,7 +104,7 @@ def test_the_report_tells_what_structure_makes_places_guessable() -> None:
     systems = [System(f"s{n}") for n in range(8)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(3)) for d in documents for s in systems}
 
-    def places(raters: int) -> dict[str, Places]:
+    def places(raters: int) -> dict[str, ControlPositions]:
         people = [Rater(f"r{n}") for n in range(raters)]
         plan = compiled({"overlap": None, "controls": rates}, (TestSet(documents, outputs), systems, people))
         return {one.kind: one for one in control_places(plan)}

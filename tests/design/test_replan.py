@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.design.plan import Plan
-from app.design.replan import Replanned, replan
+from app.design.replan import Replan, replan
 from app.design.values import Document, Rater, System, TestSet
 from tests.design.worlds import World, compiled, world
 
@@ -26,7 +26,7 @@ def first_tasks(plan: Plan, share: float) -> set[int]:
     return done
 
 
-def outcome(plan: Plan, again: Replanned, staying: set[str]) -> dict[tuple[str, int, str], Counter[str]]:
+def outcome(plan: Plan, again: Replan, staying: set[str]) -> dict[tuple[str, int, str], Counter[str]]:
     """Raters of each output after the change: in what stays (without surplus) and in the new plan."""
     found: dict[tuple[str, int, str], Counter[str]] = defaultdict(Counter)
     kept_tasks, surplus = set(again.kept_tasks), set(again.surplus)

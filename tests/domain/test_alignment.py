@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.domain.alignment import MOST_LINKS, canonical, carried, fault, parse
+from app.domain.alignment import MOST_LINKS, canonical, carry_over_alignment, fault, parse
 
 SOURCE, TEXT = "the dog barked", "der\u00a0Hund\n bellte laut"
 
@@ -64,5 +64,5 @@ def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
     ],
 )
 def test_a_changed_text_keeps_the_links_of_what_stays_and_of_what_stood_there(after: str, links: str) -> None:
-    assert carried("0-0 1-1 2-2 3-3", "a b c d", after) == links
+    assert carry_over_alignment("0-0 1-1 2-2 3-3", "a b c d", after) == links
     assert fault(links, source="a b c d", text=after) is None

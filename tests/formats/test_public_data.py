@@ -14,7 +14,7 @@ import pytest
 
 from app import protocols
 from app.formats.base import CampaignRow, OutputRow, SegmentRow
-from app.protocols.base import Options, Shown
+from app.protocols.base import JudgedTexts, ScoringOptions
 from app.stats.scoring import resolve
 from tests.formats.conftest import Found, Read, Write
 
@@ -38,14 +38,14 @@ def expected(dataset: str) -> dict[str, object]:
 
 def penalties(found: Found, profile: str) -> dict[tuple[str, str, int], list[float]]:
     """Scores by system, document and position, through the protocol and its checks."""
-    mqm, options = protocols.get("mqm"), Options(resolve(profile))
+    mqm, options = protocols.get("mqm"), ScoringOptions(resolve(profile))
     sources = {(s.document, s.position): s.source for s in found.of(SegmentRow)}
     texts = {(o.system, o.document, o.position): o.text for o in found.of(OutputRow)}
     scores = defaultdict(list)
     for judgment in found.judgments:
         assert judgment.position is not None
         where = judgment.systems[0], judgment.document, judgment.position
-        shown = Shown(sources[where[1:]], texts[where])
+        shown = JudgedTexts(sources[where[1:]], texts[where])
         payload = mqm.payload.model_validate(judgment.payload)
         mqm.check(payload, shown, options)
         scores[where].append(mqm.score(payload, shown, options).score)

@@ -18,7 +18,7 @@ import pytest
 from app import protocols
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, OutputRow, RaterRow, SegmentRow
-from app.protocols.base import Shown, options_of
+from app.protocols.base import JudgedTexts, options_of
 from tests.formats.conftest import Found, Parts, Read, Write
 
 pytestmark = pytest.mark.golden
@@ -46,7 +46,7 @@ def scores(found: Found, role: str = "rating", weights: str | None = None) -> Sc
     for judgment in found.judgments:
         if judgment.role == role and judgment.position is not None:
             where = judgment.systems[0], judgment.document, judgment.position
-            shown = Shown(sources.get(where[1:]), texts.get(where))
+            shown = JudgedTexts(sources.get(where[1:]), texts.get(where))
             payload = protocol.payload.model_validate(judgment.payload)
             protocol.check(payload, shown, options)
             latest[*where, judgment.task, judgment.item, judgment.rater] = protocol.score(payload, shown, options).score

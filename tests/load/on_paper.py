@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.design.plan import Plan
-from app.protocols.base import Options, Shown, options_of
+from app.protocols.base import JudgedTexts, ScoringOptions, options_of
 from app.simulation import Forms, Mind, RaterModel, key_of
-from app.simulation.answers import Sheet, answer
+from app.simulation.answers import AnswerContext, answer
 from app.simulation.seen import SeenSegment, SeenText
 from app.stats.ratings import Ratings
 
@@ -36,11 +36,11 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 
-def _score(mind: Mind, forms: Forms, options: Options, source: str, text: str) -> float:
+def _score(mind: Mind, forms: Forms, options: ScoringOptions, source: str, text: str) -> float:
     pair = key_of(text, source)
     opinion = mind.opinion(pair if pair in mind.model.texts else key_of(text))
     mind.judged += 1
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
-    sheet = Sheet(shown, opinion, mind.draws, mind.temper.taste, forms.lower)
+    sheet = AnswerContext(shown, opinion, mind.draws, mind.temper.taste, forms.lower)
     payload = forms.protocol.payload.model_validate(answer(forms.protocol.name, forms.at["segment"], sheet))
-    return forms.protocol.score(payload, Shown(source, text, ()), options).score
+    return forms.protocol.score(payload, JudgedTexts(source, text, ()), options).score

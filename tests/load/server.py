@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import httpx
 import uvicorn
 
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
@@ -33,9 +33,9 @@ class Served:
     url: str
     secret: str
 
-    def managed(self, campaign: str) -> Managed:
+    def managed(self, campaign: str) -> CampaignClient:
         """A campaign under that credential."""
-        return Managed(Remote(self.url, self.secret), campaign)
+        return CampaignClient(Remote(self.url, self.secret), campaign)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def set_up(
     *,
     protocol: str = "da",
     settings: Mapping[str, object] | None = None,
-) -> Managed:
+) -> CampaignClient:
     """Make a campaign over HTTP as its manager would: texts by import, raters, plan, open."""
     managed = served.managed(campaign)
     remote, path = managed.remote, managed.path

@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from app import protocols
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.main import create_app
 from app.protocols.base import CampaignOptions
 from app.services.tasks import tasks
-from app.simulation import Forms, HandIn, Judge, Mind, model_of, read_task, sitting
-from app.simulation.sitting import Beat, Compare
+from app.simulation import Forms, HandIn, Mind, SendJudgment, model_of, read_task, sitting
+from app.simulation.sitting import SendHeartbeat, SendPreference
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.load.server import Served, serving
@@ -85,7 +85,7 @@ class Place:
     url: str
     client: httpx.Client
 
-    def eye(self, managed: Managed, rater: str) -> Eye:
+    def eye(self, managed: CampaignClient, rater: str) -> Eye:
         """A rater's front-end, under a new link."""
         return Eye(self.client, managed.links((rater,))[rater])
 
@@ -118,7 +118,7 @@ def segment(d: int, s: int) -> dict[str, object]:
     return {"source": f"Here is sentence {d} {s}.", "references": references, "meta": {f"{MARK}m": f"{MARK}v"}}
 
 
-def campaign(served: Served, name: str, *, key: str = "") -> Managed:
+def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     """A campaign in which everything that has a name bears the mark, but for its key and its raters."""
     protocol = protocols.get(name)
     managed = served.managed(key or f"c-{name.replace('_', '-')}")
@@ -166,14 +166,14 @@ def sit(eye: Eye, forms: Forms, mind: Mind, path: str) -> int:
                 break
             came = None
             match act:
-                case Judge():
+                case SendJudgment():
                     where = f"{here}/judgments/{act.item}" + (f"/{act.segment}" if act.segment else "")
                     answer = eye.send("PUT", where, act.payload, **{"If-Match": f'"{act.seen}"'})
                     assert answer.status_code == 200, answer.text
                     came = answer.json()["revision"]
-                case Compare():
+                case SendPreference():
                     eye.send("PUT", f"{here}/judgments/screens/{act.screen}", act.payload)
-                case Beat():
+                case SendHeartbeat():
                     eye.send("POST", f"{here}/heartbeat", {"events": list(act.events)})
                 case HandIn():
                     assert eye.send("POST", f"{here}/submit").status_code == 200

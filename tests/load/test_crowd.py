@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from app.cli.kit.raters_at_work import Pace, Tally, work
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.simulation import RaterModel, model_of, write_model
 from app.storage.db import Database
 from app.storage.leases import leases
@@ -67,7 +67,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
     return ran_out
 
 
-def model(managed: Managed, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
+def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
     drawn = model_of(managed.about(), managed.outputs(), managed.raters(), seed=3)
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}

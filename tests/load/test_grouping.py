@@ -16,7 +16,7 @@ from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.recipe import NAMED
-from app.simulation import About, Components, PlantedText, Temper, model_of
+from app.simulation import CampaignFacts, PlantedText, RaterModelVariances, Temper, model_of
 from app.stats.ranking.ranking import rank
 from tests.load.on_paper import rate
 
@@ -30,7 +30,7 @@ NONE: Mapping[str, object] = {"grouping": "none", "overlap": None}
 UNEVEN: Mapping[str, object] = {"grouping": "psxs", "overlap": None, "balance": {"entropy": 0.7}}
 
 # Raters who do not differ: what is left is chance, which no design can balance.
-ALIKE = Components(rater=0, rater_system=0, rater_document=0, rater_segment=0, rater_document_system=0)
+ALIKE = RaterModelVariances(rater=0, rater_system=0, rater_document=0, rater_segment=0, rater_document_system=0)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
     documents = tuple(Document(d, (10,) * n) for d, n in lengths.items())
     qualities = {s: 60.0 + APART * (n - (len(SYSTEMS) - 1) / 2) for n, s in enumerate(SYSTEMS)}
     planted = model_of(
-        About("c", "da", {}, "source"),
+        CampaignFacts("c", "da", {}, "source"),
         (PlantedText(s, d, p, texts[s, d, p][1]) for s, d, p in places),
         RATERS,
         seed=seed,

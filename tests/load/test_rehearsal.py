@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 
 from app.cli.kit.raters_at_work import Pace, Tally, work
 from app.cli.serving.beside import own_server
-from app.client.managing import Managed
+from app.client.managing import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, model_of
 from app.storage.db import Database
@@ -34,14 +34,14 @@ SMALL = Made([2, 1, 2, 1, 2, 1, 2] * 2, {"A": 90.0, "B": 70.0, "C": 50.0, "D": 3
 FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)}, RATERS)
 
 
-def judged(managed: Managed, made: Made, pace: Pace) -> tuple[RaterModel, Tally]:
+def judged(managed: CampaignClient, made: Made, pace: Pace) -> tuple[RaterModel, Tally]:
     """Let the raters judge all that there is."""
     planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
     links = managed.links(made.raters)
     return planted, asyncio.run(work(managed.remote.url, planted, links, pace))
 
 
-def closed_and_ranked(managed: Managed, planted: RaterModel) -> tuple[list[str], float]:
+def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
     """Systems as they were ranked, and Kendall's tau to the planted order."""
     managed.step("close")
     assert managed.settings()["state"] == "closed"

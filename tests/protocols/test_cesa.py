@@ -6,10 +6,10 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import cesa, check_answer, rater_form
-from app.protocols.base import Options, Shown, Slider, Span, options_of
+from app.protocols.base import JudgedTexts, ScoringOptions, Slider, Span, options_of
 from app.protocols.cesa import BANDS, PROTOCOL, CESAPayload
 
-TEXT = Shown("Do you come?", "Kommst du?")
+TEXT = JudgedTexts("Do you come?", "Kommst du?")
 OPTIONS = options_of(PROTOCOL, {})
 MINOR = Span(start=0, end=3, severity="minor")
 
@@ -42,7 +42,7 @@ def test_the_bands_divide_the_slider_without_overlap() -> None:
     ],
 )
 def test_free_of_errors_is_nothing_marked_and_the_highest_band(payload: CESAPayload, free: float) -> None:
-    asked = Options(OPTIONS.profile, own=OPTIONS.own, measure="error_free")
+    asked = ScoringOptions(OPTIONS.profile, own=OPTIONS.own, measure="error_free")
     assert PROTOCOL.score(payload, TEXT, asked).score == free
 
 

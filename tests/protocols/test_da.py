@@ -9,20 +9,20 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import get
-from app.protocols.base import NO_ERRORS_ASKED, Options, Scored, Shown
+from app.protocols.base import NO_ERRORS_ASKED, JudgedTexts, JudgmentScore, ScoringOptions
 from app.stats.scoring import resolve
 
 DA = get("da")
-RAW = Options(resolve(None))
-STANDARDISED = Options(resolve(None), standardised=True)
+RAW = ScoringOptions(resolve(None))
+STANDARDISED = ScoringOptions(resolve(None), standardised=True)
 
 
 @pytest.mark.parametrize("score", [0, 0.0, -0.0, 100, 99.99])
 def test_a_score_on_the_slider_is_taken_and_zero_is_one(score: float) -> None:
     payload = DA.payload.model_validate({"score": score})
-    DA.check(payload, Shown(), RAW)
-    found = DA.score(payload, Shown(), RAW)
-    assert found == Scored(float(score), NO_ERRORS_ASKED)
+    DA.check(payload, JudgedTexts(), RAW)
+    found = DA.score(payload, JudgedTexts(), RAW)
+    assert found == JudgmentScore(float(score), NO_ERRORS_ASKED)
     assert math.copysign(1, found.score) == 1
 
 
@@ -30,9 +30,9 @@ def test_a_score_on_the_slider_is_taken_and_zero_is_one(score: float) -> None:
 def test_a_score_off_the_slider_is_refused_unless_it_is_standardised(score: float) -> None:
     payload = DA.payload.model_validate({"score": score})
     with pytest.raises(Invalid, match="from 0 to 100"):
-        DA.check(payload, Shown(), RAW)
-    DA.check(payload, Shown(), STANDARDISED)
-    assert DA.score(payload, Shown(), STANDARDISED).score == score
+        DA.check(payload, JudgedTexts(), RAW)
+    DA.check(payload, JudgedTexts(), STANDARDISED)
+    assert DA.score(payload, JudgedTexts(), STANDARDISED).score == score
 
 
 @pytest.mark.parametrize("score", [True, "50", None, math.nan, math.inf, 10**400, [50], 1e7])

@@ -7,12 +7,12 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import get
-from app.protocols.base import Options, Scored, Shown
+from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions
 from app.stats.scoring import resolve
 
 MQM = get("mqm")
-OPTIONS = Options(resolve("freitag2021"))
-SHOWN = Shown(source="Ein Hund.", text="A 🐶 dog.")  # 8 code points, more in UTF-16
+OPTIONS = ScoringOptions(resolve("freitag2021"))
+SHOWN = JudgedTexts(source="Ein Hund.", text="A 🐶 dog.")  # 8 code points, more in UTF-16
 
 
 def judged(**span: object) -> None:
@@ -61,13 +61,13 @@ def test_an_offset_is_a_whole_number(start: object) -> None:
 
 def test_a_span_over_a_text_nobody_knows_is_taken_as_it_is() -> None:
     payload = MQM.payload.model_validate({"errors": [{"severity": "minor", "start": 500, "end": 510}]})
-    MQM.check(payload, Shown(), OPTIONS)
-    assert MQM.score(payload, Shown(), OPTIONS) == Scored(1.0, 1)
+    MQM.check(payload, JudgedTexts(), OPTIONS)
+    assert MQM.score(payload, JudgedTexts(), OPTIONS) == JudgmentScore(1.0, 1)
 
 
 def test_errors_that_weigh_nothing_still_count_as_errors() -> None:
     payload = MQM.payload.model_validate({"errors": [{"severity": "neutral"}, {"severity": "minor"}]})
-    assert MQM.score(payload, SHOWN, OPTIONS) == Scored(1.0, 2)
+    assert MQM.score(payload, SHOWN, OPTIONS) == JudgmentScore(1.0, 2)
 
 
 def test_the_number_of_errors_is_bounded() -> None:

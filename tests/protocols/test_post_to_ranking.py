@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols.base import Example, Protocol, Shown, options_of
+from app.protocols.base import Example, JudgedTexts, Protocol, options_of
 from app.stats.scoring import resolve
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
@@ -32,7 +32,7 @@ def sendable(protocol: Protocol[Any]) -> Example[Any]:
     for example in reversed(protocol.examples):
         options = replace(options_of(protocol, example.options), profile=resolve(example.profile))
         try:
-            protocol.score(example.payload, Shown(), options)
+            protocol.score(example.payload, JudgedTexts(), options)
         except Invalid:
             continue
         return example

@@ -14,14 +14,14 @@ import app.protocols
 from app.domain.errors import Invalid, NotFound
 from app.domain.keys import is_key
 from app.protocols import ALL, SERVING
-from app.protocols.base import Example, Options, Protocol, Shown, options_of
+from app.protocols.base import Example, JudgedTexts, Protocol, ScoringOptions, options_of
 from app.stats.scoring import resolve
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() for e in p.examples]
 
 
-def options_for(protocol: Protocol[Any], example: Example[Any]) -> Options:
+def options_for(protocol: Protocol[Any], example: Example[Any]) -> ScoringOptions:
     return replace(options_of(protocol, example.options), profile=resolve(example.profile))
 
 
@@ -121,8 +121,8 @@ def test_a_number_that_needs_the_output_says_so_and_no_other_does(protocol: Prot
         asked = replace(options_for(protocol, example), measure=measure.name)
         if measure.needs_text:
             with pytest.raises(Invalid, match="not known"):
-                protocol.score(example.payload, Shown(), asked)
+                protocol.score(example.payload, JudgedTexts(), asked)
         else:
-            assert protocol.score(example.payload, Shown(), asked) == protocol.score(
+            assert protocol.score(example.payload, JudgedTexts(), asked) == protocol.score(
                 example.payload, example.shown, asked
             )

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid
 from app.protocols import ALL, get
-from app.protocols.base import Shown, options_of
+from app.protocols.base import JudgedTexts, options_of
 
 EDIT, BACK = get("postedit"), get("back_translation")
-OUTPUT = Shown(text="Die Dosis muss zwei Tabletten überschreiten.")
+OUTPUT = JudgedTexts(text="Die Dosis muss zwei Tabletten überschreiten.")
 RIGHT = "Die Dosis darf zwei Tabletten nicht überschreiten."
 
 
-def number(measure: str | None, text: str = RIGHT, shown: Shown = OUTPUT, **own: object) -> float:
+def number(measure: str | None, text: str = RIGHT, shown: JudgedTexts = OUTPUT, **own: object) -> float:
     options = replace(options_of(EDIT, own), measure=measure)
     payload = EDIT.payload.model_validate({"text": text, "critical_errors": 2})
     return EDIT.score(payload, shown, options).score
@@ -45,7 +45,7 @@ def test_the_number_that_ranks_is_the_managers_choice_and_comes_first() -> None:
 
 
 def test_words_or_characters_are_counted_as_the_options_say() -> None:
-    shown = Shown(text="我喜欢猫")
+    shown = JudgedTexts(text="我喜欢猫")
     assert number("ter", "我爱猫", shown) == 100.0
     assert number("ter", "我爱猫", shown, tokens="characters") == pytest.approx(200 / 3)
 
@@ -53,8 +53,8 @@ def test_words_or_characters_are_counted_as_the_options_say() -> None:
 @pytest.mark.parametrize("measure", ["ter", "levenshtein", "chrf", None])
 def test_without_the_output_only_critical_errors_are_known(measure: str | None) -> None:
     with pytest.raises(Invalid, match="not known"):
-        number(measure, shown=Shown())
-    assert number("critical", shown=Shown()) == 2.0
+        number(measure, shown=JudgedTexts())
+    assert number("critical", shown=JudgedTexts()) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_no_post_edit_is_refused(said: dict[str, object]) -> None:
 def test_a_text_that_no_database_takes_is_refused(name: str) -> None:
     protocol, plain = get(name), get(name).examples[0].payload
     with pytest.raises(Invalid, match="null character"):
-        protocol.check(plain.model_copy(update={"text": "a\x00b"}), Shown(), options_of(protocol, {}))
+        protocol.check(plain.model_copy(update={"text": "a\x00b"}), JudgedTexts(), options_of(protocol, {}))
 
 
 @pytest.mark.parametrize("name", [name for name, p in ALL.items() if p.written])
@@ -91,13 +91,13 @@ def test_the_text_that_a_rater_wrote_can_be_taken_from_the_answer(name: str) -> 
 def test_a_back_translation_ranks_nothing_and_counts_its_words() -> None:
     assert [name for name, protocol in ALL.items() if not protocol.ranks] == [BACK.name]
     payload = BACK.payload.model_validate({"text": " The dog  barked.\n"})
-    assert BACK.score(payload, Shown(), options_of(BACK, {})).score == 3.0
+    assert BACK.score(payload, JudgedTexts(), options_of(BACK, {})).score == 3.0
 
 
 @pytest.mark.parametrize("text", [" ", "\n\t"])
 def test_an_empty_back_translation_is_none(text: str) -> None:
     with pytest.raises(Invalid, match="is empty"):
-        BACK.check(BACK.payload.model_validate({"text": text}), Shown(), options_of(BACK, {}))
+        BACK.check(BACK.payload.model_validate({"text": text}), JudgedTexts(), options_of(BACK, {}))
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "http://", "https://a b", 'https://a"b', "ftp://example.org"])

@@ -13,8 +13,8 @@ from app.design.parse import parse_design
 from app.design.plan import Item, Plan
 from app.design.values import Document, Rater, System, TestSet
 from app.protocols import get
-from app.protocols.base import Shown, options_of
-from app.simulation import About, Forms, Judge, Mind, PlantedText, Temper, model_of, sitting
+from app.protocols.base import JudgedTexts, options_of
+from app.simulation import CampaignFacts, Forms, Mind, PlantedText, SendJudgment, Temper, model_of, sitting
 from app.stats.quality.report import QualityReport
 from app.stats.ratings import Role
 from tests.services.test_simulated_quality import Given, reported, shown
@@ -50,7 +50,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
 def judged(structure: str, seed: int, documents: int) -> QualityReport:
     plan, known, rng, given = plan_of(structure, seed, documents), texts(documents), Random(seed), list[Given]()
     made = model_of(
-        About("c", "da", {}, "source"),
+        CampaignFacts("c", "da", {}, "source"),
         list(known.values()),
         [*HONEST, *READERS],
         seed=seed,
@@ -66,9 +66,9 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
             ]
             for act in sitting(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
-                if isinstance(act, Judge) and act.segment is not None:
+                if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
-                    score = protocol.score(payload, Shown("", "x", ()), options_of(protocol, {})).score
+                    score = protocol.score(payload, JudgedTexts("", "x", ()), options_of(protocol, {})).score
                     unread = act.segment > mind.temper.reads * len(rows)
                     ends = clock + round(act.seconds / (10 if unread else 1) * 1e6)
                     text, role = rows[act.segment - 1]

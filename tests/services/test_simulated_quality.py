@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from app.protocols import get
-from app.protocols.base import Shown, options_of
-from app.simulation import About, Forms, Judge, Mind, PlantedText, RaterModel, Temper, model_of, sitting
+from app.protocols.base import JudgedTexts, options_of
+from app.simulation import CampaignFacts, Forms, Mind, PlantedText, RaterModel, SendJudgment, Temper, model_of, sitting
 from app.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import QualityReport, quality
 from app.stats.ratings import Ratings, Role, Scale
@@ -58,7 +58,9 @@ def raters_of(group: int) -> list[str]:
 def raters(*, bad: bool, seed: int) -> RaterModel:
     texts = [text for group in range(GROUPS) for text in texts_of(group)]
     names = [name for group in range(GROUPS) for name in raters_of(group)]
-    made = model_of(About("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67})
+    made = model_of(
+        CampaignFacts("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
+    )
     changed = {n: Temper(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
     return made.model_copy(update={"raters": changed})
 
@@ -104,9 +106,9 @@ def campaign(*, bad: bool, seed: int) -> QualityReport:
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
                 for act in sitting(mind, shown(task, rng), forms, page=f"{rater}{n}"):
-                    if isinstance(act, Judge) and act.segment is not None:
+                    if isinstance(act, SendJudgment) and act.segment is not None:
                         payload = protocol.payload.model_validate(act.payload)
-                        score = protocol.score(payload, Shown("", "x", ()), options).score
+                        score = protocol.score(payload, JudgedTexts("", "x", ()), options).score
                         unread = mind.temper.careless or act.segment > mind.temper.reads * len(task)
                         seconds = act.seconds / 10 if unread else act.seconds
                         first[act.segment] = (score, clock, clock + round(seconds * 1e6))

@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from app import protocols
 from app.domain.errors import Invalid
 from app.protocols import check_answer, check_preference, levels_asked, payload_type, rater_form, screen_form
-from app.protocols.base import Shown, Span, options_of
+from app.protocols.base import JudgedTexts, Span, options_of
 from app.simulation import (
-    About,
+    CampaignFacts,
     Forms,
     HandIn,
-    Judge,
     Leave,
     Mind,
     PlantedText,
+    SendJudgment,
     Temper,
     model_of,
     read_model,
     sitting,
     write_model,
 )
-from app.simulation.answers import Sheet, answer, compared
+from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.draws import Draws
 from app.simulation.minds import Opinion
 from app.simulation.seen import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
@@ -39,7 +39,7 @@ TEXTS = [
     for d in range(12)
     for s in (1, 2, 3)
 ]
-ABOUT = About("c", "da", {}, "source")
+ABOUT = CampaignFacts("c", "da", {}, "source")
 QUALITIES = {"A": 90.0, "B": 70.0, "C": 50.0}
 
 
@@ -90,12 +90,12 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
         prefill = example.prefill if level == "segment" and text else None
         source = SeenText("Source", "One two.", "source" if basis == "source" else None)
         shown = SeenSegment(1, (source, SeenText("Text", text, "target")), prefill, None)
-        sheet = Sheet(shown, Opinion(value, None, ("k",)), Draws(seed))
+        sheet = AnswerContext(shown, Opinion(value, None, ("k",)), Draws(seed))
         sent = answer(name, form, sheet)
 
         payload = payload_type(protocol, level).model_validate(sent)
 
-        fits = Shown("One two.", text + " " * 99 if prefill else text, prefill or ())
+        fits = JudgedTexts("One two.", text + " " * 99 if prefill else text, prefill or ())
         check_answer(protocol, payload, fits, options, form)
 
 
@@ -105,7 +105,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
 def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
     (asked,) = screen_form(next(one for one in protocols.ALL.values() if one.contrastive), mode)
 
-    sent = compared("p", asked, values)
+    sent = preference_answer("p", asked, values)
 
     payload = protocols.PreferencePayload.model_validate(sent)
     check_preference(payload, asked, protocol="p", columns=len(values))
@@ -125,9 +125,9 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
     def score(value):
         forms = Forms.of(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
-        sheet = Sheet(shown, Opinion(value, None, (str(value),)), Draws(1), lower=forms.lower)
+        sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower=forms.lower)
         payload = protocol.payload.model_validate(answer(name, form, sheet))
-        return sign * protocol.score(payload, Shown("", text, ()), options).score
+        return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
 
     scores = [score(value) for value in (5.0, 35.0, 65.0, 99.0)]
     assert scores == sorted(scores)
@@ -191,10 +191,10 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     acts = list(sitting(Mind.of(model(), "r1"), task(texts), forms, page="p"))
     rest = list(sitting(Mind.of(model(), "r1"), task(texts, (SeenMissing(1, 3),)), forms, page="p"))
 
-    assert [one.segment for one in acts if isinstance(one, Judge) and one.seen == 0] == [1, 2, 3]
+    assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
     assert isinstance(acts[-1], HandIn)
-    assert [one.payload for one in rest if isinstance(one, Judge)] == [
-        next(one.payload for one in acts if isinstance(one, Judge) and one.segment == 3)
+    assert [one.payload for one in rest if isinstance(one, SendJudgment)] == [
+        next(one.payload for one in acts if isinstance(one, SendJudgment) and one.segment == 3)
     ]
 
 
@@ -208,7 +208,10 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
 
     acts = list(sitting(Mind.of(calm, "r1"), replace(told, items=(shown,)), Forms.of(calm), page="p"))
 
-    assert [(one.segment, one.seen) for one in acts if isinstance(one, Judge)] == [(2, revision), (None, revision)]
+    assert [(one.segment, one.seen) for one in acts if isinstance(one, SendJudgment)] == [
+        (2, revision),
+        (None, revision),
+    ]
 
 
 def test_a_rater_who_drops_out_leaves_in_the_middle():
@@ -216,13 +219,13 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
     acts = list(sitting(Mind.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), Forms.of(stops), page="p"))
 
-    assert len([one for one in acts if isinstance(one, Judge)]) == 2
+    assert len([one for one in acts if isinstance(one, SendJudgment)]) == 2
     assert isinstance(acts[-1], Leave)
 
 
 def judged(raters, rater, texts):
     acts = sitting(Mind.of(raters, rater), task(texts), Forms.of(raters), page="p")
-    return [one for one in acts if isinstance(one, Judge)]
+    return [one for one in acts if isinstance(one, SendJudgment)]
 
 
 def test_a_rater_who_reads_a_part_of_a_task_answers_the_rest_without_and_faster():
@@ -266,7 +269,7 @@ def test_revisions_name_the_revision_that_they_saw():
         except StopIteration:
             break
         came = None
-        if isinstance(act, Judge):
+        if isinstance(act, SendJudgment):
             seen.append(act.seen)
             came = 7 + len(seen)
 

@@ -32,7 +32,7 @@ def report(
     accept: str = "application/json",
     on_progress: Progress,
 ) -> bytes:
-    """The report, however long it takes. Raises Refused with what the job failed for, NotReached.
+    """The report, however long it takes. Raises ServerRefusal with what the job failed for, ServerUnreachable.
 
     accept: its media type, where it is not JSON; the path must be one that answers with it.
     """
@@ -46,7 +46,7 @@ def report(
 def made(remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress) -> bytes:
     """What a POST makes, asked again once the job is done that it waits for.
 
-    Raises Refused with what the job failed for, NotReached, ChangesTooFast.
+    Raises ServerRefusal with what the job failed for, ServerUnreachable, ChangesTooFast.
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):

@@ -22,16 +22,16 @@ import httpx
 from app.domain.errors import AppError, Unavailable
 from app.simulation import (
     Act,
-    Beat,
-    Compare,
     Forms,
     HandIn,
-    Judge,
     Leave,
     Mind,
     Pause,
     RaterModel,
     SeenTask,
+    SendHeartbeat,
+    SendJudgment,
+    SendPreference,
     read_task,
     sitting,
 )
@@ -188,12 +188,12 @@ class _Rater:
         """Send what is to be sent: the revision it got, and whether the task is somebody else's by now."""
         path = f"/v1/tasks/{task.task}"
         match act:
-            case Judge():
+            case SendJudgment():
                 return await self._judge(path, act)
-            case Compare():
+            case SendPreference():
                 seen = {"If-Match": f'"{act.seen}"'}
                 await self._send("PUT", f"{path}/judgments/screens/{act.screen}", act.payload, seen, fine=(200, 412))
-            case Beat():
+            case SendHeartbeat():
                 answer = await self._send("POST", f"{path}/heartbeat", {"events": list(act.events)}, fine=(200, 409))
                 return None, answer.status_code == 409
             case Pause():
@@ -204,7 +204,7 @@ class _Rater:
                 return None, answer.status_code == 409
         return None, False
 
-    async def _judge(self, path: str, act: Judge) -> tuple[int | None, bool]:
+    async def _judge(self, path: str, act: SendJudgment) -> tuple[int | None, bool]:
         where = f"{path}/judgments/{act.item}" + ("" if act.segment is None else f"/{act.segment}")
         if self.pace.speed:
             await asyncio.sleep(act.seconds / self.pace.speed)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from app.cli.kit import long_reports
 from app.cli.kit.progress_bar import bar
-from app.client.remote import Refused, Remote
+from app.client.remote import Remote, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import Input
@@ -101,7 +101,7 @@ class RemoteDesk:
         """What is at an address, None where there is nothing."""
         try:
             return json.loads(self._remote.body(path, accept=JSON))
-        except Refused as error:
+        except ServerRefusal as error:
             if error.status == 404:
                 return None
             raise

@@ -13,13 +13,13 @@ from app.domain.errors import Invalid, Place
 from app.protocols.base import (
     Basis,
     ContrastiveOptions,
+    JudgedTexts,
     Level,
-    Options,
     Payload,
     Preference,
     PreferenceMode,
     Protocol,
-    Shown,
+    ScoringOptions,
     Span,
     Spans,
     Widget,
@@ -59,12 +59,12 @@ class RaterForm:
     instructions: tuple[str, ...]
 
 
-def levels_asked(protocol: Protocol[Any], options: Options) -> tuple[Level, ...]:
+def levels_asked(protocol: Protocol[Any], options: ScoringOptions) -> tuple[Level, ...]:
     """Of what raters give judgments: segments, documents, screens."""
     return tuple(level for level in LEVELS if widgets_of(protocol, options, level))
 
 
-def widgets_of(protocol: Protocol[Any], options: Options, level: Level) -> tuple[Widget, ...]:
+def widgets_of(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
     """The questions at a level, as the options have them; () where nothing is asked there."""
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, ContrastiveOptions) else "none"
@@ -86,7 +86,7 @@ def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
 
 
 def rater_form(
-    protocol: Protocol[Any], options: Options, *, basis: Basis, level: Level = "segment", n_references: int = 1
+    protocol: Protocol[Any], options: ScoringOptions, *, basis: Basis, level: Level = "segment", n_references: int = 1
 ) -> RaterForm:
     """The form at a level, fit to what raters see: without a source there is nothing to mark on it.
 
@@ -106,7 +106,7 @@ def rater_form(
     )
 
 
-def rubric_of(protocol: Protocol[Any], options: Options) -> tuple[tuple[str, str], ...]:
+def rubric_of(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple[str, str], ...]:
     """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said."""
     offered = _severities(widgets_of(protocol, options, protocol.level))
     left_out = _severities(protocol.form) - offered
@@ -117,7 +117,9 @@ def _severities(widgets: tuple[Widget, ...]) -> set[str]:
     return {name for widget in widgets if isinstance(widget, Spans) for name in widget.severities}
 
 
-def check_answer(protocol: Protocol[Any], payload: Payload, shown: Shown, options: Options, form: RaterForm) -> None:
+def check_answer(
+    protocol: Protocol[Any], payload: Payload, shown: JudgedTexts, options: ScoringOptions, form: RaterForm
+) -> None:
     """Raise Invalid, naming each place, where an answer to a form is not what it asks.
 
     More than `Protocol.check`, which imports go by: a file may hold severities and categories that no form offers. So
@@ -148,7 +150,9 @@ def _not_asked(payload: Payload, form: RaterForm) -> Iterator[Place]:
             yield Place((name,), f"is not asked of a {form.level}")
 
 
-def _marked_otherwise(protocol: Protocol[Any], payload: Payload, form: RaterForm, shown: Shown) -> Iterator[Place]:
+def _marked_otherwise(
+    protocol: Protocol[Any], payload: Payload, form: RaterForm, shown: JudgedTexts
+) -> Iterator[Place]:
     ready = {span.prefill: span for span in shown.prefill or () if span.prefill is not None}
     for widget in form.widgets:
         if not isinstance(widget, Spans):

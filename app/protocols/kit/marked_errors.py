@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
-from app.protocols.base import Options, Scored, Shown, Span, Spans, Widget
+from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions, Span, Spans, Widget
 from app.protocols.kit.prefilled_errors import prefill_faults
 from app.protocols.kit.scales import fault
 from app.stats.ratings import Scale
@@ -21,7 +21,7 @@ WEIGHTLESS = ("neutral", "undecided")
 Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
 
 
-def faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
+def faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
     """Every field of an error that does not fit the texts, and why."""
     by_error = ((i, _fault(span, shown)) for i, span in enumerate(errors))
     return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in by_error if fault)
@@ -32,7 +32,7 @@ def summary(places: Sequence[Place]) -> str:
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
-def check_with_score(errors: Sequence[Span], score: float, shown: Shown, scale: Scale) -> None:
+def check_with_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: Scale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
     places = (*faults(errors, shown), *prefill_faults(errors, shown))
     if places:
@@ -42,7 +42,7 @@ def check_with_score(errors: Sequence[Span], score: float, shown: Shown, scale: 
         raise Invalid(f"score {why}", places=(Place(("score",), why),))
 
 
-def offered(widget: Widget, options: Options) -> Widget:
+def with_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     """A widget with those severities alone that weigh something under the profile, or nothing whatever the profile.
 
     Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
@@ -53,19 +53,19 @@ def offered(widget: Widget, options: Options) -> Widget:
     return replace(widget, severities=named) if set(named) - set(WEIGHTLESS) else widget
 
 
-def score_or_weight(errors: Sequence[Span], score: float, options: Options) -> Scored:
+def score_or_weight(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
     """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
-    return weighed(errors, options) if options.measure == "spans" else Scored(score + 0.0, len(errors))
+    return score_errors(errors, options) if options.measure == "spans" else JudgmentScore(score + 0.0, len(errors))
 
 
-def weighed(errors: Sequence[Span], options: Options) -> Scored:
+def score_errors(errors: Sequence[Span], options: ScoringOptions) -> JudgmentScore:
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
     weights = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
     unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in weights if not matched)
-    return Scored(penalty(value for _, value, _ in weights), len(errors), unmatched)
+    return JudgmentScore(penalty(value for _, value, _ in weights), len(errors), unmatched)
 
 
-def _fault(span: Span, shown: Shown) -> tuple[str, str] | None:
+def _fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
     """The field of a span that is wrong, and why."""
     if span.severity not in SEVERITIES:
         return "severity", f"must be one of {', '.join(SEVERITIES)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from app.domain.errors import Place
-from app.protocols.base import Payload, Shown, Span
+from app.protocols.base import JudgedTexts, Payload, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def with_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(shown)
 
 
-def prefill_faults(errors: Sequence[Span], shown: Shown) -> tuple[Place, ...]:
+def prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
     """Every id that was not shown, or that two errors bear; none where nobody knows what was shown."""
     if shown.prefill is None:
         return ()

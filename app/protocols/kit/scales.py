@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.protocols.base import Options
+from app.protocols.base import ScoringOptions
 from app.stats.ratings import Scale
 
 LARGEST = 1e6
@@ -28,7 +28,7 @@ def fault(value: float, scale: Scale) -> str | None:
     return f"must be from {scale.minimum:g} to {scale.maximum:g}{stepwise}"
 
 
-def check_score(value: float, scale: Scale, options: Options) -> None:
+def check_score(value: float, scale: Scale, options: ScoringOptions) -> None:
     """Raise Invalid where a score is off its scale; standardised scores know none."""
     why = None if options.standardised else fault(value, scale)
     if why is not None:

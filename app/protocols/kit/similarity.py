@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from app.protocols.base import Choice, Measure, Options, Payload, Scored, ScoreOptions, Shown, Widget
+from app.protocols.base import (
+    Choice,
+    JudgedTexts,
+    JudgmentScore,
+    Measure,
+    Payload,
+    ScoreOptions,
+    ScoringOptions,
+    Widget,
+)
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import Scale
 
@@ -50,29 +59,29 @@ class SimilarityPayload(Payload):
     score: Number
 
 
-def scale_of(options: Options) -> Scale:
+def scale_of(options: ScoringOptions) -> Scale:
     """The scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
     return Scale(LEAST, float(points), 1.0)
 
 
-def measures(options: Options) -> tuple[Measure, ...]:
+def measures(options: ScoringOptions) -> tuple[Measure, ...]:
     """One number; its scale is the campaign's."""
     return (Measure("score", higher_is_better=True, scale=None if options.standardised else scale_of(options)),)
 
 
-def adapt(widget: Widget, options: Options) -> Widget:
+def adapt(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with as many points as the campaign's scale has."""
     if isinstance(widget, Choice) and scale_of(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
     return widget
 
 
-def check(payload: SimilarityPayload, shown: Shown, options: Options) -> None:  # noqa: ARG001 (one signature for all)
+def check(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no point of the campaign's scale."""
     check_score(payload.score, scale_of(options), options)
 
 
-def score(payload: SimilarityPayload, shown: Shown, options: Options) -> Scored:  # noqa: ARG001 (one signature for all)
+def score(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
-    return Scored(payload.score + 0.0)
+    return JudgmentScore(payload.score + 0.0)

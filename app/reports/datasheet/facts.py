@@ -11,7 +11,7 @@ from typing import Any
 
 from app.domain.recipe import NAMED, Recipe
 from app.protocols import rubric_of
-from app.protocols.base import Choice, Options, Protocol, Slider, Spans, TextEdit
+from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
 from app.reports.card.view import CardView
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
@@ -49,7 +49,7 @@ class Facts:
 
     campaign: CampaignView
     protocol: Protocol[Any]
-    options: Options
+    options: ScoringOptions
     card: CardView
     stands: Registration
     recipe: Recipe

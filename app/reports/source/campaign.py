@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from app import protocols
-from app.protocols.base import Options, Protocol
+from app.protocols.base import Protocol, ScoringOptions
 from app.protocols.base import options_of as understood
 from app.storage import campaigns
 
@@ -39,7 +39,7 @@ def protocol_of(campaign: CampaignView) -> Protocol[Any]:
     return protocols.get(campaign.protocol)
 
 
-def options_of(campaign: CampaignView) -> Options:
+def options_of(campaign: CampaignView) -> ScoringOptions:
     """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
     return understood(protocol_of(campaign), campaign.options)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.protocols.base import Measure, Options, Protocol, Shown
+from app.protocols.base import JudgedTexts, Measure, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.stats import scoring
 from app.storage import judgments, profiles
@@ -25,7 +25,7 @@ class Reading:
     """
 
     protocol: Protocol[Any]
-    options: Options
+    options: ScoringOptions
     measure: Measure
     own: bool = True
 
@@ -81,5 +81,5 @@ def derive(session: Session, campaign_id: int, read: Reading) -> int:
 def _derived(session: Session, campaign_id: int, read: Reading) -> Iterator[tuple[int, float, int]]:
     for answer in judgments.answers(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
-        scored = read.protocol.score(payload, Shown(answer.source, answer.text), read.options)
+        scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)
         yield answer.judgment_id, scored.score, scored.n_errors

@@ -9,7 +9,7 @@ from typing import Any
 from app import protocols
 from app.domain.errors import Conflict
 from app.formats.base import CampaignRow, ReadLog, Record
-from app.protocols.base import Options, Protocol
+from app.protocols.base import Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignView, options_of
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging
@@ -42,12 +42,12 @@ class Intake:
     action: str = "import committed"
     settled: bool = False
     stage: Stage = field(init=False)
-    _judged_by: tuple[Protocol[Any], Options] | None = None
+    _judged_by: tuple[Protocol[Any], ScoringOptions] | None = None
 
     def __post_init__(self) -> None:
         self.stage = Stage(self.judged_by)
 
-    def judged_by(self) -> tuple[Protocol[Any], Options]:
+    def judged_by(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""
         if self._judged_by is None:
             self._judged_by = protocols.get(self.campaign.protocol), options_of(self.campaign)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.protocols.base import Options, Protocol, Shown, Spans
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import audit
@@ -147,7 +147,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignView)
     for answer in judgments.answers(session, campaign_id, among=judgments.resolved_ids(session)):
         payload = protocol.payload.model_validate(answer.payload)
         try:
-            scored = protocol.score(payload, Shown(answer.source, answer.text), options)
+            scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
             at = judgments.staged_at(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
@@ -169,12 +169,12 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignView) -> 
             raise Invalid("spans do not fit the texts; nothing was stored", places=places)
 
 
-def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[Place]:
+def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions) -> Iterator[Place]:
     spans = judgments.reaching_out(session, campaign_id, merge.MOST_PLACES)
     for answer in judgments.answers(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
-            protocol.check(payload, Shown(answer.source, answer.text), options)
+            protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
             file, line = judgments.staged_at(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
@@ -187,11 +187,11 @@ def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
 
 
 def _outside_of_new_texts(
-    session: Session, campaign_id: int, protocol: Protocol[Any], options: Options
+    session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
     for blind in judgments.judged_blind(session, campaign_id):
         payload = protocol.payload.model_validate(blind.payload)
-        shown = Shown(source=blind.text) if blind.of_source else Shown(text=blind.text)
+        shown = JudgedTexts(source=blind.text) if blind.of_source else JudgedTexts(text=blind.text)
         if blind.led and _marks(payload, protocol, "source" if blind.of_source else "target"):
             said = f"a span was marked before on {blind.address}, and counts the white space at the start of this text"
             yield Place((blind.file, blind.line), said)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.faults import first_faults
 from app.formats.base import At, JudgmentRow, ReadLog
-from app.protocols.base import Shown
+from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.services.data.recording_people import look_ahead, refuse_second
@@ -125,9 +125,9 @@ def _wrong_payload(intake: Intake, i: int, judgment: Sent) -> Iterator[Place]:
         return
     try:
         payload = protocol.payload.model_validate(dict(judgment.payload))
-        protocol.check(payload, Shown(), options)
+        protocol.check(payload, JudgedTexts(), options)
         if not intake.needs_texts:
-            protocol.score(payload, Shown(), options)
+            protocol.score(payload, JudgedTexts(), options)
     except ValidationError as error:
         for fault in first_faults(error):
             yield Place((BODY, i, "payload", *fault["loc"]), fault["msg"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.protocols.base import Options, Protocol, Shown
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit
@@ -129,14 +129,16 @@ def _store(
     absent.clear()
 
 
-def _derived(session: Session, campaign_id: int, protocol: Protocol[Any], options: Options) -> Iterator[StoredScore]:
+def _derived(
+    session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
+) -> Iterator[StoredScore]:
     for answer in judgments.answers(session, campaign_id):
         payload = protocol.payload.model_validate(answer.payload)
-        scored = protocol.score(payload, Shown(answer.source, answer.text), options)
+        scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)
 
 
-def _options(view: CampaignView, profile: StoredProfile) -> Options:
+def _options(view: CampaignView, profile: StoredProfile) -> ScoringOptions:
     """Under what a profile's scores were derived."""
     own = options_of(view)
     if profile.digest == GIVEN:

@@ -29,7 +29,7 @@ from app.formats.base import (
     SystemRow,
     VoidRow,
 )
-from app.protocols.base import Options, Protocol, Scored, Shown, Spans
+from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
 from app.services.plans.prefilled_errors import prefilled
 from app.stats.ratings import Role
 from app.storage.imports import copy_text
@@ -39,7 +39,7 @@ MOST_SEEN = 2_000
 OBJECTS = 50_000  # made and not gone again, before cycles are looked for
 NOTHING = (None, None, None, None)
 UNSAID = copy_text.fields(NOTHING)
-UNSCORED = Scored(0.0)  # staged where the score waits for the texts, and never stored
+UNSCORED = JudgmentScore(0.0)  # staged where the score waits for the texts, and never stored
 ROLES = {role.name.lower(): role.value for role in Role}
 Systems = tuple[str, ...]
 Meta = Mapping[str, object]
@@ -57,7 +57,7 @@ class Known:
 
     derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
     same columns for marks that are known to lie within their texts, which nobody has to look at again. unmatched: as
-    in `Scored`.
+    in `JudgmentScore`.
     """
 
     derived: str
@@ -77,7 +77,7 @@ class Stage:
     of them, and its position. n_scores: those of automatic metrics.
     """
 
-    judge: Callable[[], tuple[Protocol[Any], Options]]
+    judge: Callable[[], tuple[Protocol[Any], ScoringOptions]]
     lines: copy_text.Lines = field(default_factory=copy_text.Lines)
     n_records: int = 0
     n_judgments: int = 0
@@ -310,8 +310,8 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
     except ValidationError as error:
         first = first_faults(error, 1)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
-    protocol.check(payload, Shown(), options)
-    scored = UNSCORED if stage.needs_texts else protocol.score(payload, Shown(), options)
+    protocol.check(payload, JudgedTexts(), options)
+    scored = UNSCORED if stage.needs_texts else protocol.score(payload, JudgedTexts(), options)
     ends = {"target": 0, "source": 0}
     for name in stage.span_fields:
         for span in getattr(payload, name):

@@ -13,7 +13,7 @@ from app.domain import alignment
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import span_faults as faults
 from app.protocols import with_ids
-from app.protocols.base import Shown, Span
+from app.protocols.base import JudgedTexts, Span
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get
 from app.services.people import tutorials
@@ -284,7 +284,7 @@ def _check_spans(
     for i, (text, source, spans) in enumerate(zip(texts, sources, prefill, strict=True)):
         if spans is not None and text is None:
             places.append(Place(("body", "prefill", i), "there is no output that it belongs to"))
-        wrong = faults(spans or (), Shown(source, text))
+        wrong = faults(spans or (), JudgedTexts(source, text))
         places += [Place(("body", "prefill", i, *place.loc[1:]), place.msg) for place in wrong]
     if places:
         raise Invalid(places=tuple(places[:100]))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
-from app.protocols.base import Options, Protocol, Shown
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
 
 
@@ -37,9 +37,9 @@ class Item:
         return cls(**{**stored, "choices": tuple(stored["choices"])})
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> JudgedTexts:
         """What the rater sees of it."""
-        return Shown(self.source, self.text)
+        return JudgedTexts(self.source, self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def _wrong_payload(campaign: CampaignView, item: Item, here: tuple[str | int, ..
         yield Place((*here, "tolerance"), f"must name what is compared; there are: {', '.join(known)}")
 
 
-def _parsed(protocol: Protocol[Any], options: Options, item: Item, payload: Mapping[str, object]) -> Any:
+def _parsed(protocol: Protocol[Any], options: ScoringOptions, item: Item, payload: Mapping[str, object]) -> Any:
     if payload.get("protocol", protocol.name) != protocol.name:
         raise Invalid(places=(Place(("payload", "protocol"), f"must be {protocol.name}"),))
     try:

@@ -8,7 +8,7 @@ from app.domain.errors import Invalid
 from app.domain.faults import first_faults
 from app.formats.base import OutputRow
 from app.protocols import span_faults, with_ids
-from app.protocols.base import Shown, Span
+from app.protocols.base import JudgedTexts, Span
 from app.storage.imports import copy_text
 
 MOST_SPANS = 1000
@@ -25,7 +25,7 @@ def prefilled(row: OutputRow) -> str | None:
     except ValidationError as error:
         first = first_faults(error, 1)[0]
         raise Invalid(f"prefill: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    wrong = span_faults(spans, Shown(text=row.text))
+    wrong = span_faults(spans, JudgedTexts(text=row.text))
     if wrong:
         raise Invalid(f"prefill {'.'.join(map(str, wrong[0].loc[1:]))}: {wrong[0].msg}")
     return copy_text.json_text([span.model_dump(mode="json") for span in with_ids(spans)])

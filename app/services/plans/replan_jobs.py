@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from app.design.buckets import people
-from app.design.replan import Replanned
+from app.design.replan import Replan
 from app.reports.kit.report import Work, whole
 from app.reports.kit.store import key_from
 from app.services.campaigns.campaigns import get
@@ -30,7 +30,7 @@ from app.storage import reports as stored
 from app.storage.db import Database, Session
 
 KIND = "replan"
-_FOUND = TypeAdapter(Replanned)
+_FOUND = TypeAdapter(Replan)
 
 
 def replan_campaign(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from app.design.plan import Group, Plan, Task
-from app.design.replan import Replanned, replan
+from app.design.replan import Replan, replan
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.campaign import CampaignView
@@ -132,7 +132,7 @@ class Left:
     bought: tuple[str, ...]
     rebalance: bool = False
 
-    def replanned(self) -> Replanned:
+    def replanned(self) -> Replan:
         """What becomes of it. Raises Invalid where nobody is left."""
         return replan(
             self.old,
@@ -192,7 +192,7 @@ class Compiled:
 
     left: Left
     rests_on: Basis
-    found: Replanned
+    found: Replan
     merged: Merged
     report: Mapping[str, object]
 
@@ -228,7 +228,7 @@ Make = Callable[[Session, str, Wish], Compiled]
 """Compiles what is left of a campaign."""
 
 
-def change_of(replanned: Replanned, reason: str) -> dict[str, object]:
+def change_of(replanned: Replan, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
     return {"reason": reason, "counts": dict(replanned.counts()), "changes": changes}
@@ -285,7 +285,7 @@ def _apply(
     campaign_id: int,
     tasks: Sequence[stored.Row],
     old: Plan,
-    replanned: Replanned,
+    replanned: Replan,
     merged: Merged,
     old_groups: Mapping[tuple[int, int], int],
     version: int,
@@ -314,7 +314,7 @@ def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> d
     }
 
 
-def merge(old: Plan, replanned: Replanned) -> Merged:
+def merge(old: Plan, replanned: Replan) -> Merged:
     """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
 
     Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.

@@ -14,7 +14,7 @@ from app.domain import alignment
 from app.domain.errors import NotFound
 from app.domain.recipe import Scoring
 from app.protocols import RaterForm, levels_asked, rater_form, visible, with_ids
-from app.protocols.base import Basis, Level, Options, Protocol, Shown, Span
+from app.protocols.base import Basis, JudgedTexts, Level, Protocol, ScoringOptions, Span
 from app.reports.source import campaign
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import campaigns
@@ -75,7 +75,7 @@ class Sheet:
     campaign: str
     campaign_id: int
     protocol: Protocol[Any]
-    options: Options
+    options: ScoringOptions
     basis: Basis
     presentation: str
     lasts: timedelta
@@ -104,20 +104,20 @@ class Sheet:
             raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
         return self.items[position]
 
-    def shown(self, item: int, segment: int | None) -> tuple[int | None, Shown]:
+    def shown(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
         """Id of the segment at an address, None for the whole item, and what is shown there. Raises NoSuchAddress."""
         there = self.item(item)
         if segment is None:
             if "document" not in self.forms:
                 raise NoSuchAddress("nothing is asked of whole documents")
-            return None, Shown(prefill=())
+            return None, JudgedTexts(prefill=())
         if not 1 <= segment <= len(there.segments):
             raise NoSuchAddress(f"the item has the segments 1 to {len(there.segments)}")
         segment_text = there.segments[segment - 1]
         if "segment" not in self.forms or segment_text.text is None:
             raise NoSuchAddress("nothing is asked of this segment")
         source = segment_text.source if visible(self.protocol, self.basis).source else None
-        return segment_text.id, Shown(source, segment_text.text, segment_text.prefill or ())
+        return segment_text.id, JudgedTexts(source, segment_text.text, segment_text.prefill or ())
 
 
 @dataclass(slots=True)
@@ -225,7 +225,7 @@ def _alignment(row: tasks.Row) -> str | None:
     """As it fits what is shown: a degraded copy takes over that of the output, so that nothing tells it from one."""
     if row.alignment is None or row.text is None or row.text == row.output:
         return None if row.text is None else row.alignment
-    return alignment.carried(row.alignment, row.output, row.text)
+    return alignment.carry_over_alignment(row.alignment, row.output, row.text)
 
 
 def _fitting(row: tasks.Row, spans: Iterable[Span]) -> Iterator[Span]:

@@ -24,10 +24,10 @@ from app.protocols.base import (
     Basis,
     Choice,
     Criteria,
+    JudgedTexts,
     Level,
     Preference,
     Protocol,
-    Shown,
     Spans,
     Widget,
     options_of,
@@ -37,7 +37,7 @@ EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() for e in p.examples]
 SIDE_BY_SIDE = [pytest.param(p, id=name) for name, p in ALL.items() if p.contrastive]
 GRADED = [pytest.param(p, id=name) for name, p in ALL.items() if p.document_form]
-SHOWN = Shown("Ein Hund.", "A dog.")
+SHOWN = JudgedTexts("Ein Hund.", "A dog.")
 
 
 def answered(name: str, said: dict[str, Any], *, basis: Basis = "source", level: Level = "segment", **own: Any) -> None:
@@ -102,8 +102,8 @@ def test_a_document_score_is_asked_where_the_options_say_so_and_answers_by_the_s
     known = protocol.examples[0].payload.model_dump(mode="json")
     asked = {field for widget in form.widgets for field in widget.fields}
     payload = payload_type(protocol, "document").model_validate({name: known[name] for name in asked})
-    check_answer(protocol, payload, Shown(), options, form)
-    assert protocol.score(payload, Shown(), options).score == protocol.examples[0].score
+    check_answer(protocol, payload, JudgedTexts(), options, form)
+    assert protocol.score(payload, JudgedTexts(), options).score == protocol.examples[0].score
     assert "document as a whole" in form.instructions[-1]
 
 
@@ -131,7 +131,9 @@ def test_an_error_that_the_form_does_not_offer_is_refused_by_field(name: str, sp
     with pytest.raises(Invalid) as refused:
         answered(name, said)
     assert [place.loc for place in refused.value.places] == [("errors", 1, field)]
-    get(name).check(get(name).payload.model_validate(said), Shown(), options_of(get(name), {}))  # files may say so
+    get(name).check(
+        get(name).payload.model_validate(said), JudgedTexts(), options_of(get(name), {})
+    )  # files may say so
 
 
 @pytest.mark.parametrize("name", ["mqm", "mqm2"])
@@ -162,7 +164,7 @@ def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_n
         answered(name, said, weights=weights)
     assert [place.loc for place in refused.value.places] == [("errors", 0, "severity")]
     files_may_say_so = protocol.payload.model_validate(said)
-    protocol.check(files_may_say_so, Shown(), options_of(protocol, {"weights": weights}))
+    protocol.check(files_may_say_so, JudgedTexts(), options_of(protocol, {"weights": weights}))
 
 
 def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None:

@@ -18,7 +18,7 @@ from app.protocols import (
     rater_form,
     with_ids,
 )
-from app.protocols.base import Shown, Span, options_of
+from app.protocols.base import JudgedTexts, Span, options_of
 
 SPANS = st.builds(
     Span,
@@ -31,14 +31,14 @@ TAKES_PREFILL = [pytest.param(p, id=name) for name, p in ALL.items() if p.accept
 AGAIN = get("mqm_reannotation")
 ONE = Span(start=0, end=3, severity="minor", category="Fluency/Grammar", prefill="p1")
 TWO = Span(start=4, end=6, severity="major", category="Accuracy/Mistranslation", prefill="p2")
-SHOWN = Shown(source="A dog barks.", text="Der Hund.", prefill=(ONE, TWO))
+SHOWN = JudgedTexts(source="A dog barks.", text="Der Hund.", prefill=(ONE, TWO))
 
 
 def esa(*errors: Span) -> object:
     return get("esa").payload(errors=errors, score=50)
 
 
-def judged(errors: tuple[Span, ...], deleted: tuple[str, ...] = (), shown: Shown = SHOWN) -> None:
+def judged(errors: tuple[Span, ...], deleted: tuple[str, ...] = (), shown: JudgedTexts = SHOWN) -> None:
     AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, options_of(AGAIN, {}))
 
 
@@ -109,14 +109,14 @@ def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, i
     with pytest.raises(Invalid) as refused:
         one.check(payload, SHOWN, options_of(one, {}))
     assert ("errors", len(ids) - 1, "prefill") in [place.loc for place in refused.value.places]
-    one.check(payload, Shown(), options_of(one, {}))  # the control: nobody knows what was shown
+    one.check(payload, JudgedTexts(), options_of(one, {}))  # the control: nobody knows what was shown
 
 
 def test_every_error_shown_is_kept_or_deleted() -> None:
     judged((ONE, TWO))
     judged((), ("p1", "p2"))
     judged((TWO,), ("p1",))
-    judged((), shown=Shown(prefill=()))
+    judged((), shown=JudgedTexts(prefill=()))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import get
-from app.protocols.base import Shown, options_of
+from app.protocols.base import JudgedTexts, options_of
 from app.stats.ratings import Scale
 
 CRITERIA: dict[str, Any] = {
@@ -23,8 +23,8 @@ def scored(name: str, payload: dict[str, Any], options: dict[str, Any] | None = 
     protocol = get(name)
     under = options_of(protocol, options or {})
     answer = protocol.payload.model_validate(payload)
-    protocol.check(answer, Shown(), under)
-    return protocol.score(answer, Shown(), under).score
+    protocol.check(answer, JudgedTexts(), under)
+    return protocol.score(answer, JudgedTexts(), under).score
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_esa_holds_its_errors_against_the_texts() -> None:
     esa = get("esa")
     answer = esa.payload.model_validate({"errors": [{"start": 0, "end": 9, "severity": "minor"}], "score": 50})
     with pytest.raises(Invalid, match="outside the target text"):
-        esa.check(answer, Shown(text="short"), options_of(esa, {}))
+        esa.check(answer, JudgedTexts(text="short"), options_of(esa, {}))
 
 
 def test_the_first_criterion_ranks_and_each_can_be_asked_for() -> None:

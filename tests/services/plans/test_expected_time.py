@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.design.design import Balance, Controls, Design, DocumentChoice
+from app.design.design import BalanceRule, Controls, Design, DocumentChoice
 from app.design.parse import parse_design
 from app.design.values import Document, Rater, System, TestSet
 from app.services.plans.expected_time import seconds_to_compile, takes_long
@@ -50,6 +50,6 @@ def test_campaigns_of_a_usual_size_are_compiled_at_once_and_those_of_many_docume
 
 
 def test_an_entropy_that_may_not_be_reached_counts_with_all_its_tries() -> None:
-    by_documents, by_outputs = (Design(grouping=g, balance=Balance("entropy", 0.7)) for g in ("psxs", "none"))
+    by_documents, by_outputs = (Design(grouping=g, balance=BalanceRule("entropy", 0.7)) for g in ("psxs", "none"))
     assert (takes_long(by_documents, of(200)), takes_long(by_outputs, of(200))) == (False, True)
     assert not takes_long(by_outputs, of(20, 5))

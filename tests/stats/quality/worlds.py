@@ -3,7 +3,7 @@
     y = quality of the system + document + segment + document × system + segment × system
       + rater + rater × system + rater × document + rater × segment + rater × document × system + noise · residual
 
-Variances are those of `app.simulation.model.Components`; honest raters differ in level, spread, noise and pace
+Variances are those of `app.simulation.model.RaterModelVariances`; honest raters differ in level, spread, noise and pace
 as its `Temper` draws them. Each document is rated by some raters, who work document by document in an order of their
 own, in tasks of a few documents.
 """
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.simulation.model import Components
+from app.simulation.model import RaterModelVariances
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Events
 
-VARIANCE = Components()
+VARIANCE = RaterModelVariances()
 MEAN = 75.0
 BAD = 20.0  # quality of a degraded output
 
