@@ -31,7 +31,7 @@ from app.reports.forecast.report import rare_failures
 from app.reports.gate.caveats import told_of_documents
 from app.reports.gate.looks import Looks
 from app.stats.aggregate import panel, segment_scores
-from app.stats.gate.gate import Rule, decide
+from app.stats.gate.gate import GateRule, decide
 from app.stats.inference.by_document import precision
 from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import quality
@@ -229,13 +229,13 @@ def shape(warning: str) -> str:
     return "".join("#" if c.isdigit() else c for c in warning).replace("#.#", "#")
 
 
-def by_gate(rule: Rule) -> Claimant:
+def by_gate(rule: GateRule) -> Claimant:
     """A claim of the gate about a candidate that stands at the border of it."""
     name = rule.claim.replace("_", " ")
     return Claimant("gate", {name: ("size", rule.alpha)}, partial(_gate_once, rule=rule))
 
 
-def _gate_once(world: World, number: int, *, rule: Rule) -> Trial:
+def _gate_once(world: World, number: int, *, rule: GateRule) -> Trial:
     rng = np.random.Generator(np.random.PCG64([SEED, number]))
     border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
     rows = campaign(world, rng, np.array([0.0, border]))
@@ -313,7 +313,7 @@ def together(first: Ratings, second: Ratings) -> Ratings:
 
 def claimants() -> list[Claimant]:
     """All that makes claims."""
-    rules = (Rule("better"), Rule("not_worse", MARGIN), Rule("equivalent", MARGIN))
+    rules = (GateRule("better"), GateRule("not_worse", MARGIN), GateRule("equivalent", MARGIN))
     return [
         *(by_gate(rule) for rule in rules),
         *(by_recipe(recipe) for recipe in NAMED.values()),

@@ -69,7 +69,10 @@ def release(
 
 
 def fetched(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The files of a server's archive, once it is here and as it was made. Raises ServerRefusal, ServerUnreachable, Altered."""
+    """The files of a server's archive, once it is here and as it was made.
+
+    Raises ServerRefusal, ServerUnreachable, Altered.
+    """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
         write(_archive(remote, campaign), archive)

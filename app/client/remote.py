@@ -43,7 +43,10 @@ class Remote:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def pieces(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
-        """A body as it comes. Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends."""
+        """A body as it comes.
+
+        Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends.
+        """
         headers = {**self._headers, "Accept": accept}
         url = f"{self.url}{path}"
         with _reaching(self.url), httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer:
@@ -71,7 +74,10 @@ class Remote:
         *,
         if_match: str | None = None,
     ) -> bytes:
-        """Change something; the answer. Raises ServerRefusal, ServerUnreachable. A retry by the transport cannot do it twice."""
+        """Change something; the answer. A retry by the transport cannot do it twice.
+
+        Raises ServerRefusal, ServerUnreachable.
+        """
         headers = {**self._headers, "Accept": "application/json"}
         if if_match is not None:
             headers["If-Match"] = if_match

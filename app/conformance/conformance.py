@@ -56,7 +56,10 @@ class Bench:
     made: list[CampaignClient] = field(default_factory=list)
 
     def campaign(self, setup: Setup) -> tuple[CampaignClient, list[Front]]:
-        """Make and open a campaign: the manager's side, and the front-end of each rater. Raises ServerRefusal, ServerUnreachable."""
+        """Make and open a campaign: the manager's side, and the front-end of each rater.
+
+        Raises ServerRefusal, ServerUnreachable.
+        """
         managed = CampaignClient(self.remote, f"conformance-{secrets.token_hex(6)}")
         body = {"key": managed.campaign, "protocol": setup.protocol, "options": setup.options, "basis": setup.basis}
         about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
@@ -86,7 +89,10 @@ class Bench:
 
 
 def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
-    """Every check, in order. only: the examples of one protocol. Raises ServerRefusal, ServerUnreachable where it cannot begin."""
+    """Every check, in order. only: the examples of one protocol.
+
+    Raises ServerRefusal, ServerUnreachable where it cannot begin.
+    """
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = Bench(remote, client)
         listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]

@@ -20,7 +20,7 @@ DECIMALS = 10
 """Scores are compared and ranked to this many decimals: sums of 0.1 are not exact."""
 
 
-def rounded(scores: Floats) -> Floats:
+def round_scores(scores: Floats) -> Floats:
     """Scores as they are compared: to 10 decimals, −0 as 0."""
     return np.round(scores, DECIMALS) + 0.0
 
@@ -36,7 +36,7 @@ class SegmentScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ScoreMatrix:
     """Segment scores as a matrix, systems × segments, with what is missing marked.
 
     systems: codes, shape (S,). segments: codes of segments that any system has, shape (G,).
@@ -152,7 +152,7 @@ def apart(ratings: Ratings) -> Ratings:
     return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).canonical()
 
 
-def panel(scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False) -> Panel:
+def panel(scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False) -> ScoreMatrix:
     """Lay segment scores out as a matrix; systems without a score have no row.
 
     domains : code of each document label; macro : let every domain count alike.
@@ -172,7 +172,7 @@ def panel(scores: SegmentScores, labels: Labels, *, domains: Codes | None = None
     document = np.repeat(np.arange(starts.size), np.diff(starts, append=segments.size))
     n = np.bincount(row, weights=scores.n, minlength=systems.size).astype(np.int32)
     domain = None if domains is None else np.asarray(domains[document_code], dtype=np.intp)
-    return Panel(systems, segments.astype(np.int32), matrix, present, n, document, starts, domain, macro)
+    return ScoreMatrix(systems, segments.astype(np.int32), matrix, present, n, document, starts, domain, macro)
 
 
 def _means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:

@@ -33,7 +33,7 @@ REGULAR = (Role.RATING, Role.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Composition:
     """What each of some owners (raters or tasks) judged.
 
     owner: codes, sorted, shape (n,). judgments, systems, documents: numbers, shape (n,). count: judgments of each part
@@ -52,7 +52,7 @@ class Contents:
         return number(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
-def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Contents:
+def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Composition:
     """Count what each owner judged: judgments, not the systems that share one; systems by credit.
 
     Parameters
@@ -69,7 +69,7 @@ def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Contents:
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
-    return Contents(
+    return Composition(
         owner=owners.astype(np.int32),
         judgments=_counted(place, once, n),
         systems=_distinct(place[regular], ratings.system[regular], n),

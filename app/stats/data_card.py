@@ -16,7 +16,7 @@ COUNTED = (Role.RATING, Role.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CountSummary:
     """Least, median and most of some counts; None where there is nothing to count."""
 
     least: int
@@ -25,7 +25,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class BucketSize:
     """Documents that the same raters rated."""
 
     raters: int
@@ -33,7 +33,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RatingCounts:
     """What there is of one system, rater or domain. mean: of the scores; n: ratings; judgments: identical once."""
 
     code: int
@@ -44,19 +44,19 @@ class Share:
     mean: float
 
 
-def counted(rows: Ratings) -> Ratings:
+def test_set_ratings(rows: Ratings) -> Ratings:
     """Ratings and repeats; controls, references and calibration items say nothing of the test set."""
     return rows.where(np.isin(rows.role, [role.value for role in COUNTED]))
 
 
-def spread(counts: Codes) -> Spread | None:
+def count_summary(counts: Codes) -> CountSummary | None:
     """Of counts, those of 0 left out.
 
-    >>> spread(np.array([0, 3, 1, 2], dtype=np.int32))
-    Spread(least=1, median=2.0, most=3)
+    >>> count_summary(np.array([0, 3, 1, 2], dtype=np.int32))
+    CountSummary(least=1, median=2.0, most=3)
     """
     some = counts[counts > 0]
-    return Spread(int(some.min()), float(np.median(some)), int(some.max())) if some.size else None
+    return CountSummary(int(some.min()), float(np.median(some)), int(some.max())) if some.size else None
 
 
 def per_output(rows: Ratings) -> Codes:
@@ -67,15 +67,15 @@ def per_output(rows: Ratings) -> Codes:
     return np.unique(places, axis=1, return_counts=True)[1].astype(np.int32)
 
 
-def shares(rows: Ratings, codes: Codes, n: int) -> tuple[Share, ...]:
+def shares(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
     """Of each code from 0 to n − 1 that occurs: `codes` has one entry a row."""
-    found = []
+    counts = []
     for code in range(n):
         mine = codes == code
         if mine.any():
             segments = np.stack((rows.document[mine], rows.segment[mine]))
-            found.append(
-                Share(
+            counts.append(
+                RatingCounts(
                     code=code,
                     ratings=int(mine.sum()),
                     judgments=np.unique(rows.judgment[mine]).size,
@@ -84,10 +84,10 @@ def shares(rows: Ratings, codes: Codes, n: int) -> tuple[Share, ...]:
                     mean=float(rows.score[mine].mean()),
                 )
             )
-    return tuple(found)
+    return tuple(counts)
 
 
-def buckets(rows: Ratings) -> tuple[Bucket, ...]:
+def buckets(rows: Ratings) -> tuple[BucketSize, ...]:
     """Documents by the set of their raters, the largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}
@@ -97,7 +97,7 @@ def buckets(rows: Ratings) -> tuple[Bucket, ...]:
     for members in raters.values():
         sets[tuple(members)] = sets.get(tuple(members), 0) + 1
     ordered = sorted(sets.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(Bucket(len(found), n) for found, n in ordered)
+    return tuple(BucketSize(len(found), n) for found, n in ordered)
 
 
 def by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:

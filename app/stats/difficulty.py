@@ -11,7 +11,7 @@ from math import nan
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.ratings import Codes, Floats, Ratings
 
 Counts = npt.NDArray[np.int64]
@@ -82,8 +82,8 @@ def difficulty(ratings: Ratings) -> Difficulty:
     documents, systems = np.flatnonzero(n.sum(axis=1)), np.flatnonzero(n.sum(axis=0))
     n, total = n[np.ix_(documents, systems)], total[np.ix_(documents, systems)]
     row, column = _mean(total.sum(axis=1), n.sum(axis=1)), _mean(total.sum(axis=0), n.sum(axis=0))
-    down = np.argsort(-rows.better_sign * rounded(row), kind="stable")
-    across = np.argsort(-rows.better_sign * rounded(column), kind="stable")
+    down = np.argsort(-rows.better_sign * round_scores(row), kind="stable")
+    across = np.argsort(-rows.better_sign * round_scores(column), kind="stable")
     n, total, row = n[np.ix_(down, across)], total[np.ix_(down, across)], row[down]
     return Difficulty(
         documents=documents[down].astype(np.int32),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from app.stats.aggregate import Indices, Panel
+from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import Precision
 from app.stats.ratings import Floats
 
@@ -35,7 +35,7 @@ def minimum_detectable(known: Precision, alpha: float) -> Floats:
     return known.error * (t_quantile(1 - alpha / 2, known.degrees) + t_quantile(POWER, known.degrees))
 
 
-def relative(panel: Panel) -> tuple[Floats, Floats] | None:
+def relative(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
     """Each system minus the mean of all systems on the segments that all have: document sums and weights.
 
     The value is Σsums/Σweights. None where no segment has all systems. Shapes (S, D), (S, D).

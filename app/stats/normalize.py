@@ -47,7 +47,7 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True)
-class Normalized:
+class NormalizedRatings:
     """Ratings ready to aggregate.
 
     scored: rows with their normalized score, in the unit `unit`. raw: the same rows, and those whose normalized score
@@ -86,7 +86,7 @@ def normalize(
     *,
     moments: Moments,
     sd0: ConstantRaters = "drop",
-) -> Normalized:
+) -> NormalizedRatings:
     """Normalize `ratings` by what `moments` knows of their raters.
 
     Parameters
@@ -103,31 +103,31 @@ def normalize(
     Invalid : `mean`, `error`, `error_rate` on bounded or signed scores; the latter two without marked errors.
     """
     if method == "none" or not len(ratings):
-        return Normalized(ratings, ratings, "raw", 0, 0, ())
+        return NormalizedRatings(ratings, ratings, "raw", 0, 0, ())
     if method == "z":
         return _standardize(ratings, moments, sd0)
     score, warnings = _RESCALING[method](ratings, moments)
-    return Normalized(ratings.with_score(score), ratings, "raw", 0, 0, warnings)
+    return NormalizedRatings(ratings.with_score(score), ratings, "raw", 0, 0, warnings)
 
 
-def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> Normalized:
+def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> NormalizedRatings:
     constant = moments.constant[ratings.rater]
     names = rater_names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
     warnings = _few(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
     if not constant.any():
-        return Normalized(kept.with_score(z), kept, "z", 0, 0, warnings)
+        return NormalizedRatings(kept.with_score(z), kept, "z", 0, 0, warnings)
     n = int(constant.sum())
     if sd0 == "drop":
-        return Normalized(kept.with_score(z), kept, "z", n, 0, (f"constant raters dropped: {names}", *warnings))
+        return NormalizedRatings(kept.with_score(z), kept, "z", n, 0, (f"constant raters dropped: {names}", *warnings))
     if sd0 == "drop_z":
         said = f"constant raters have no z, their raw scores count: {names}"
-        return Normalized(kept.with_score(z), ratings, "z", 0, n, (said, *warnings))
+        return NormalizedRatings(kept.with_score(z), ratings, "z", 0, n, (said, *warnings))
     filled = np.zeros(len(ratings))
     filled[~constant] = z
     said = f"constant raters have z = 0, their raw scores count: {names}"
-    return Normalized(ratings.with_score(filled), ratings, "z", 0, 0, (said, *warnings))
+    return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (said, *warnings))
 
 
 def _scale_to_mean(ratings: Ratings, moments: Moments) -> Floats:

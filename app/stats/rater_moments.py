@@ -9,14 +9,14 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import Normalized, normalize, per_rater, rater_names
+from app.stats.normalize import NormalizedRatings, normalize, per_rater, rater_names
 from app.stats.ratings import Bools, Ratings, Role
 from app.stats.selection import Selection
 
 _ROLES = {"ratings": (Role.RATING, Role.REPEAT), "calibration": (Role.CALIBRATION,), "all": tuple(Role)}
 
 
-def normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> Normalized:
+def normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
     """The ranked rows of `selection`, normalized as `recipe` says; its normalization is settled.
 
     Raters without a row behind the moments are named and left as they are; under `z`, which needs a mean and a

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from app.domain.errors import Invalid
-from app.stats.aggregate import Indices, rounded
+from app.stats.aggregate import Indices, round_scores
 from app.stats.inference.by_document import precision
 from app.stats.intervals import half_widths
 from app.stats.ratings import Floats
@@ -88,7 +88,7 @@ def replication(
     documents = int(sums.size)
     if documents < 2:
         return Replication(None, None, None, None, documents, why="a forecast needs two documents that both have")
-    theta = float(rounded(np.asarray(sums.sum() / counts.sum())))
+    theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
     spread, again = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
@@ -156,7 +156,7 @@ def bootstrapped(
     n = int(sums.size)
     if n < 2:
         return Replication(None, None, None, None, n, why="a forecast needs two documents that both have")
-    theta = float(rounded(np.asarray(sums.sum() / counts.sum())))
+    theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     error = float(precision(sums, counts).error)
     if theta == 0.0:
         return Replication(None, None, theta, error, n, why="the systems are equal: there is no direction to replicate")
@@ -167,7 +167,7 @@ def bootstrapped(
         first = rng.integers(n, size=(some, n))
         second = np.take_along_axis(first, rng.integers(n, size=(some, n)), axis=1)
         x, m = sums[second], counts[second]
-        differences = sign * rounded(x.sum(axis=1) / m.sum(axis=1))
+        differences = sign * round_scores(x.sum(axis=1) / m.sum(axis=1))
         same += int((differences > 0).sum())
         again += int(((differences > 0) & (differences >= half_widths(precision(x, m), alpha))).sum())
         done += some

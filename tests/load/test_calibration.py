@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.gate.gate import Rule
+from app.stats.gate.gate import GateRule
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import ABOUT, OURS, Cell, by_gate, cells, claimants, is_about
 from benchmarks.calibration_page import PAGE, PICTURE, page, read
@@ -46,6 +46,6 @@ def test_only_a_warning_about_what_a_world_is_like_counts_for_it() -> None:
 
 
 def test_a_gate_between_systems_that_no_rater_links_lets_nobody_through_and_says_why() -> None:
-    (cell,) = cells(by_gate(Rule("better")), 3, ("disconnected",))
+    (cell,) = cells(by_gate(GateRule("better")), 3, ("disconnected",))
     assert (cell.found, cell.n) == (0, 3)
     assert "no rater links" in cell.warnings[0]

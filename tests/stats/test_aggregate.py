@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.aggregate import panel, rounded, segment_scores
+from app.stats.aggregate import panel, round_scores, segment_scores
 from app.stats.ratings import Ratings
 
 Row = tuple[str, str, int, str, int, float]
@@ -113,8 +113,8 @@ def test_document_sums_agree_with_their_slow_twin(rows: list[Row]) -> None:
 
 
 def test_scores_are_compared_to_ten_decimals() -> None:
-    assert rounded(np.array([0.1 + 0.1 + 0.1, 0.3])).tolist() == [0.3, 0.3]
-    assert np.signbit(rounded(np.array([-1e-12]))).tolist() == [False]
+    assert round_scores(np.array([0.1 + 0.1 + 0.1, 0.3])).tolist() == [0.3, 0.3]
+    assert np.signbit(round_scores(np.array([-1e-12]))).tolist() == [False]
 
 
 def test_rows_are_in_canonical_order_where_the_first_column_that_differs_grows() -> None:

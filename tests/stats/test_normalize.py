@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.normalize import Normalized, normalize, per_rater
+from app.stats.normalize import NormalizedRatings, normalize, per_rater
 from app.stats.ratings import Ratings, Role, Scale
 
 # F3 of the specification: (rater, score, number of errors), recomputed there with independent code.
@@ -30,7 +30,7 @@ def ratings_of(rows: list[tuple[str, float, int]], *, higher: bool = False, scal
     )
 
 
-def normalized(rows: list[tuple[str, float, int]], method: str, **options: str) -> Normalized:
+def normalized(rows: list[tuple[str, float, int]], method: str, **options: str) -> NormalizedRatings:
     ratings = ratings_of(rows)
     return normalize(ratings, method, moments=per_rater(ratings), **options)
 

@@ -191,7 +191,7 @@ def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
     if not units.n_units:
         return []
     ranked = rankings.pair_rankings(units)
-    matched = pairs.matched(units)
+    matched = pairs.value_pairs(units)
     lines = []
     for g, (a, b) in enumerate(matched.raters.tolist()):
         x, y = matched.first[matched.pair == g], matched.second[matched.pair == g]

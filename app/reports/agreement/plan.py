@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
-from app.stats.agreement.components import Components, components, expected_categories
-from app.stats.agreement.pooled import distances, pooled
+from app.stats.agreement.components import UnitRaterVariances, components, expected_categories
+from app.stats.agreement.pooled import distances, pool_values
 from app.stats.agreement.units import SLACK, Level, OfDocuments, Units
 from app.stats.ratings import Floats, Scale
 
@@ -67,8 +67,8 @@ class LevelPlan:
     units: Units
     n_single: int
     statistics: tuple[One, ...]
-    components: Components | None
-    block: icc.Block | None
+    components: UnitRaterVariances | None
+    block: icc.CompleteBlock | None
     categories: int | None
 
 
@@ -111,7 +111,7 @@ def categories(units: Units, choices: Choices) -> tuple[Units, int] | None:
     return units.with_value(code), n
 
 
-def _of_scores(level: Level, units: Units, choices: Choices, model: Components | None) -> Iterator[One]:
+def _of_scores(level: Level, units: Units, choices: Choices, model: UnitRaterVariances | None) -> Iterator[One]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
@@ -121,7 +121,7 @@ def _of_scores(level: Level, units: Units, choices: Choices, model: Components |
         yield One("alpha_ratio", alpha.krippendorff(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
-    if pairs.n_matched(units) <= pairs.MOST_PAIRS:
+    if pairs.n_value_pairs(units) <= pairs.MOST_PAIRS:
         consistency = None if model is None else model.consistency
         yield One("mean_pearson", pairs.mean_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
@@ -130,7 +130,7 @@ def _of_scores(level: Level, units: Units, choices: Choices, model: Components |
     yield One("mean_difference", _mean_distance(units))
 
 
-def _kappas(units: Units, t: float, choices: Choices, model: Components | None) -> Iterator[One]:
+def _kappas(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Iterator[One]:
     observed = kappa.observed_within(units, t)
     closed = closed_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
@@ -139,7 +139,7 @@ def _kappas(units: Units, t: float, choices: Choices, model: Components | None) 
         yield One("kappa", of, t, _beyond(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
     expected = None if model is None else _beyond(share, model.by_chance(t, choices.step))
-    pool = pooled(units)
+    pool = pool_values(units)
     histogram = pool.drawn(units.once())
     by_pool = float(pool.within(histogram, t)[0]) / units.value.size**2
     yield One("kappa_pooled", of, t, expected, observed, chance=by_pool)
@@ -164,7 +164,7 @@ def _of_ranks(units: Units) -> float | None:
     return None if found is None else found.agreement
 
 
-def _nominal(units: Units, t: float, choices: Choices, model: Components | None) -> One:
+def _nominal(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> One:
     of = alpha.krippendorff(units, "nominal", tolerance=t)
     if model is None:
         return One("alpha_nominal", of, t)
@@ -182,7 +182,7 @@ def _mean_distance(units: Units) -> OfDocuments:
     return value
 
 
-def _intraclass(units: Units, block: icc.Block | None, model: Components | None) -> Iterator[One]:
+def _intraclass(units: Units, block: icc.CompleteBlock | None, model: UnitRaterVariances | None) -> Iterator[One]:
     agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
     yield One("icc_1", icc.one_way(units), expected=agreement)
     if block is not None:
@@ -194,7 +194,7 @@ def _intraclass(units: Units, block: icc.Block | None, model: Components | None)
         yield One("icc_ck", icc.two_way(block, "Ck"))
 
 
-def _of_categories(units: Units, n: int, model: Components | None, *, every: Units) -> Iterator[One]:
+def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, every: Units) -> Iterator[One]:
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()

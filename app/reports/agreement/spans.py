@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from app.reports.source.raw_ratings import GRAVE, Rated
-from app.stats.agreement.spans import MAJOR, MINOR, Marked
+from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
 from app.stats.ratings import Kind
 from app.stats.side_tables import Errors
 
 SIDES = 2
 
 
-def marked(found: Rated, errors: Errors) -> Marked:
+def marked(found: Rated, errors: Errors) -> MarkedJudgments:
     """Every judgment of a segment as two, of its source and of its output; of repeats the first.
 
     Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,
@@ -39,7 +39,7 @@ def marked(found: Rated, errors: Errors) -> Marked:
     placed = ours & (weight > 0) & (errors.start >= 0) & (errors.end >= errors.start)
     row = judgment[errors.row[placed]] + n * (errors.side[placed] == 1)
     by_row = np.argsort(row, kind="stable")
-    return Marked(
+    return MarkedJudgments(
         unit=np.concatenate((unit, unit + n_units)).astype(np.int32),
         rater=np.tile(rows.rater[order], SIDES),
         document=np.tile(rows.document[order], SIDES),

@@ -56,7 +56,8 @@ class Spread:
         """Draws of one chunk, all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
         found = [
-            bootstrap.drawn(ones, bootstrap.weights(units, n, seed=self.seed, part=part)) for units, ones in self.owners
+            bootstrap.bootstrap_statistics(ones, bootstrap.weights(units, n, seed=self.seed, part=part))
+            for units, ones in self.owners
         ]
         return np.hstack(found).astype("<f8").tobytes()
 
@@ -75,12 +76,12 @@ class Spread:
 class SpanPlan:
     """Agreement of marked errors."""
 
-    marked: spans.Marked
+    marked: spans.MarkedJudgments
     characters: spans.Characters
     of: dict[str, Any]
 
 
-def span_plan(marked: spans.Marked) -> SpanPlan | None:
+def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     """None where no text was judged twice or nothing is marked on one."""
     found = spans.characters(marked)
     if not found.first.size or not marked.row.size:
@@ -171,7 +172,7 @@ def main_tolerance(choices: Choices) -> float | None:
 def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
-    if pairs.n_matched(units) > pairs.MOST_PAIRS:
+    if pairs.n_value_pairs(units) > pairs.MOST_PAIRS:
         return [], ["too many pairs of ratings for statistics by rater pair: those are left out"]
     found = pairs.rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)

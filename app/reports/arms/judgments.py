@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.source.data_hash import data_hash
 from app.reports.source.judged_ratings import Judged, judged
 from app.reports.source.snapshot import Snapshot
-from app.stats.arms.pace import Paced
-from app.stats.arms.times import Work
+from app.stats.arms.pace import JudgmentPaces
+from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Bools, Codes, Kind, Ratings
@@ -59,25 +59,25 @@ class Conditions:
     data_hash: str
     names: tuple[Condition, ...]
     of: Codes
-    work: Work
+    work: TimedJudgments
     events: Events
     documents: Documents
     dropped: dict[str, int]
     with_arms: bool
     judgment_ids: npt.NDArray[np.int64]
 
-    def where(self, condition: int) -> tuple[Work, Events]:
+    def where(self, condition: int) -> tuple[TimedJudgments, Events]:
         """The rows of one condition."""
         mine = self.of == condition
         return self.work.where(mine), of_rows(self.events, mine)
 
-    def paced(self) -> Paced:
+    def paced(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
         work, rows = self.work, self.work.rows
         keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
         pace = np.log(work.seconds[keep] / work.words[keep])
-        return Paced(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
+        return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
 def conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
@@ -93,7 +93,7 @@ def conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), of_rows(read.events, keep)
     names, of_task = _named(told, np.unique(rows.task))
-    work = Work(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
+    work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
     return Conditions(
         about=about,
         data_hash=_hash(session, about, rows, read),

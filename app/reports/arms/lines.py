@@ -13,15 +13,15 @@ from app.reports.arms.judgments import Condition
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.tables import interval
-from app.stats.arms.pace import Paced, Slope, fatigue, learning
-from app.stats.arms.times import Measured, Work, measured, ratio, shown
+from app.stats.arms.pace import JudgmentPaces, Slope, fatigue, learning
+from app.stats.arms.times import Durations, TimedJudgments, durations_by_kind, ratio, shown_documents
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Kind
 from app.stats.side_tables import Events
 from app.stats.timing.timing import change, in_clock, revisions, trimmed, words_per_hour
 
-Times = Sequence[Mapping[tuple[str, str], Measured]]
+Times = Sequence[Mapping[tuple[str, str], Durations]]
 KINDS = {
     "segment": "one segment score",
     "per_word": "one word of the source",
@@ -104,7 +104,7 @@ class ArmRevisions(Line):
     document_change: float | None
 
 
-def volume(condition: Condition, work: Work) -> ArmVolume:
+def volume(condition: Condition, work: TimedJudgments) -> ArmVolume:
     """Count what one condition holds."""
     once = work.once()
     rows = once.rows
@@ -161,7 +161,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
     return (list(KINDS).index(key[0]), len(named), int(key[1].split("–")[0].split()[0]))
 
 
-def pace(names: Sequence[str], work: Paced) -> Iterator[ArmPace]:
+def pace(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
         if (slope := learning(work, i)) is not None:
@@ -174,13 +174,13 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: Slope) -> ArmP
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
-def revised(names: Sequence[str], parts: Sequence[tuple[Work, Events]]) -> Iterator[ArmRevisions]:
+def revised(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, Events]]) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
         kept = work.where(keep)
-        found = revisions(of_rows(events, keep), kept.rows.score, shown(kept).code)
+        found = revisions(of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
         rates = (found.segment_rate, found.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(
@@ -200,9 +200,9 @@ def _percent(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 100 * (after - before) / before
 
 
-def measured_by(parts: Sequence[tuple[Work, Events]]) -> Times:
+def measured_by(parts: Sequence[tuple[TimedJudgments, Events]]) -> Times:
     """Durations of each condition."""
-    return [measured(work) for work, _ in parts]
+    return [durations_by_kind(work) for work, _ in parts]
 
 
 def told(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions
 from app.reports.kit.table import Table
 from app.reports.ranking.tables import interval
-from app.stats.arms.model import Effect, Timed, TimeModel, time_model
+from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, time_model
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Kind
 
@@ -67,13 +67,13 @@ def modelled(found: Conditions, order: Sequence[int]) -> ArmModel | str:
     )
 
 
-def _timed(found: Conditions, order: Sequence[int]) -> Timed:
+def _timed(found: Conditions, order: Sequence[int]) -> JudgmentTimes:
     work, rows = found.work, found.work.rows
     keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
     place[list(order)] = np.arange(len(order))
     errors = rows.n_errors[keep].astype(np.float64)
-    return Timed(
+    return JudgmentTimes(
         seconds=work.seconds[keep],
         rater=rows.rater[keep],
         document=rows.document[keep],
@@ -85,7 +85,7 @@ def _timed(found: Conditions, order: Sequence[int]) -> Timed:
     )
 
 
-def _line(one: Effect, names: Sequence[str]) -> ArmEffect:
+def _line(one: TimeEffect, names: Sequence[str]) -> ArmEffect:
     ends = one.interval
     doubled = one.what == "words"
     return ArmEffect(

@@ -33,10 +33,10 @@ from app.reports.source.calibration import (
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import Units
-from app.stats.calibration.raters import Offset, offsets, panel_consensus, standardized
+from app.stats.calibration.raters import Offset, offsets, panel_consensus, standardize
 from app.stats.calibration.severity import severity
 from app.stats.ratings import Floats
 from app.storage.db import Session
@@ -88,7 +88,7 @@ def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
     unknown = sorted(set(names) - {one.rater for one in found})
-    scaled, lost = standardized(test, units)
+    scaled, lost = standardize(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(found) > 1 else None
     head = campaign_heads([given])
@@ -143,7 +143,7 @@ def _means(units: Units) -> dict[int, float]:
 
 
 def _ranks(values: Mapping[int, float], sign: int) -> dict[int, int]:
-    even = {code: float(rounded(np.asarray(value))) * sign for code, value in values.items()}
+    even = {code: float(round_scores(np.asarray(value))) * sign for code, value in values.items()}
     return {code: 1 + sum(other > value for other in even.values()) for code, value in even.items()}
 
 

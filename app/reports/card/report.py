@@ -49,7 +49,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) ->
 
 def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
-    rows, names, documents = stats.counted(found.rows), found.rows.labels, found.documents
+    rows, names, documents = stats.test_set_ratings(found.rows), found.rows.labels, found.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), about.campaign.documents_known
@@ -71,12 +71,12 @@ def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardVie
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
-        segments_per_document=_spread(stats.spread(lengths)) if known else None,
+        segments_per_document=_spread(stats.count_summary(lengths)) if known else None,
         systems=int(used.size),
         raters=np.unique(rows.rater).size,
         ratings=len(rows),
         judgments=np.unique(rows.judgment).size,
-        ratings_per_output=_spread(stats.spread(outputs)),
+        ratings_per_output=_spread(stats.count_summary(outputs)),
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
@@ -153,7 +153,7 @@ def _buckets(rows: Ratings) -> list[BucketPart]:
 
 
 def _dropped(rows: Ratings) -> list[dict[str, object]]:
-    n = len(rows) - len(stats.counted(rows))
+    n = len(rows) - len(stats.test_set_ratings(rows))
     return [{"reason": "control, reference and calibration items", "n": n}] if n else []
 
 
@@ -163,7 +163,7 @@ def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
     return said + ([] if words is not None else [UNKNOWN_WORDS])
 
 
-def _spread(found: stats.Spread | None) -> SpreadView | None:
+def _spread(found: stats.CountSummary | None) -> SpreadView | None:
     return None if found is None else SpreadView(least=found.least, median=found.median, most=found.most)
 
 

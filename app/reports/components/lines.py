@@ -16,12 +16,12 @@ from app.reports.components.view import (
     SeverityLine,
     TendencyLine,
 )
-from app.stats.aggregate import panel, rounded, segment_scores
+from app.stats.aggregate import panel, round_scores, segment_scores
 from app.stats.components import degrees
 from app.stats.components.bootstrap import interval
 from app.stats.components.fit import Estimates, Fit
 from app.stats.components.generalizability import (
-    Decision,
+    DecisionStudy,
     decide,
     of_contrasts,
     ratings_per_item,
@@ -58,7 +58,7 @@ def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
     laid = panel(segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in laid.systems), laid.means(), strict=True))
     sign = ratings.better_sign
-    means = rounded(fitted.means)
+    means = round_scores(fitted.means)
     count = np.bincount(fitted.rows.system)
     errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
     names = fitted.rows.systems
@@ -78,7 +78,7 @@ def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
 def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
-    order = sorted(range(n), key=lambda i: (-sign * float(rounded(fitted.means)[i]), names[i]))
+    order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
     found = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
     if not found:
         return []
@@ -153,6 +153,6 @@ def study(fitted: Fit) -> DecisionLine:
     return decision(made)
 
 
-def decision(made: Decision) -> DecisionLine:
+def decision(made: DecisionStudy) -> DecisionLine:
     """Reliability as it is shown."""
     return DecisionLine(**asdict(made))

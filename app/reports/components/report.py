@@ -16,7 +16,7 @@ from app.reports.kit.report import Report, Work
 from app.reports.source.model_ratings import MOST_DRAWS, Draw, Modelled, drawn, modelled
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.components.fit import Fit
 from app.stats.components.generalizability import decisions, ratings_per_item, system_variance
 from app.stats.components.terms import NAMES
@@ -119,7 +119,7 @@ def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:
         return []
-    _, count = np.unique(rounded(ratings.score), return_counts=True)
+    _, count = np.unique(round_scores(ratings.score), return_counts=True)
     ends = np.minimum(fitted.means - scale.minimum, scale.maximum - fitted.means)
     if count.max() > CROWDED * len(ratings) or ends.min() < NEAR_END:
         return [

@@ -24,7 +24,7 @@ from app.reports.composition.view import (
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.judged_ratings import judged
 from app.reports.source.snapshot import Snapshot
-from app.stats.composition import PARTS, Contents, Table, apart, contents, shares, together
+from app.stats.composition import PARTS, Composition, Table, apart, contents, shares, together
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Ratings
@@ -98,7 +98,7 @@ def _meeting(table: Table) -> SystemsMet:
     return SystemsMet(counts=table.tolist(), least=least, apart=apart(table))
 
 
-def _figures(found: Contents, i: int) -> dict[str, Any]:
+def _figures(found: Composition, i: int) -> dict[str, Any]:
     return {
         "judgments": int(found.judgments[i]),
         "systems": int(found.systems[i]),
@@ -108,21 +108,21 @@ def _figures(found: Contents, i: int) -> dict[str, Any]:
     }
 
 
-def _rater_lines(rows: Ratings, task: Codes, found: Contents) -> Iterator[RaterContents]:
+def _rater_lines(rows: Ratings, task: Codes, found: Composition) -> Iterator[RaterContents]:
     done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
     tasks = np.bincount(done, minlength=len(rows.labels.raters))
     for i, code in enumerate(found.owner.tolist()):
         yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(found, i))
 
 
-def _task_lines(rows: Ratings, task: Codes, found: Contents) -> Iterator[TaskContents]:
+def _task_lines(rows: Ratings, task: Codes, found: Composition) -> Iterator[TaskContents]:
     first = np.unique(task, return_index=True)[1]
     keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
     for i, (code, rater) in enumerate(keys):
         yield TaskContents(task=rows.labels.tasks[code], rater=rows.labels.raters[rater], tasks=1, **_figures(found, i))
 
 
-def _warnings(by_rater: Contents, by_task: Contents, met: list[Table], rows: Ratings) -> Iterator[str]:
+def _warnings(by_rater: Composition, by_task: Composition, met: list[Table], rows: Ratings) -> Iterator[str]:
     if not len(rows):
         yield NOTHING
         return

@@ -15,7 +15,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.judged_ratings import judged
 from app.reports.source.snapshot import Snapshot
-from app.stats.data_card import counted
+from app.stats.data_card import test_set_ratings
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
@@ -45,7 +45,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAske
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     card = view_of(about[0], found, kinds)
     raters = side_tables.raters(session, about[0].campaign_id, found.rows.labels)
-    people = {raters.person[code] for code in np.unique(counted(found.rows).rater).tolist()}
+    people = {raters.person[code] for code in np.unique(test_set_ratings(found.rows).rater).tolist()}
     known = facts(session, about[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(known))
 

@@ -19,11 +19,11 @@ from app.reports.power.work import Planner
 from app.reports.source.model_ratings import Modelled, modelled
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import Panel, panel, rounded, segment_scores
+from app.stats.aggregate import ScoreMatrix, panel, round_scores, segment_scores
 from app.stats.components.bootstrap import Redraw
-from app.stats.components.generalizability import of_contrasts, planned, ratings_per_item
+from app.stats.components.generalizability import of_contrasts, planning_components, ratings_per_item
 from app.stats.gate.gate import difference_by_document
-from app.stats.gate.tail import RARE, documents_to_see, missed
+from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
 from app.stats.planning.pilot import forecast_bootstrap, pilot
 from app.stats.planning.planning import Components, Layout
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
@@ -65,7 +65,7 @@ class Ahead:
     protocol: str
 
     @cached_property
-    def laid(self) -> Panel:
+    def laid(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
         return panel(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
@@ -130,7 +130,9 @@ class Ahead:
         redraw, error = Redraw(fitted), fitted.typical_error() ** 2 / 2
         between = planner.between
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
-        drawn = [planned(of_contrasts(fitted, redraw.draw(rng)), source=components.source) for _ in range(WORLDS)]
+        drawn = [
+            planning_components(of_contrasts(fitted, redraw.draw(rng)), source=components.source) for _ in range(WORLDS)
+        ]
         # The truth lies around what is known of it as the judgments leave open.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
@@ -139,7 +141,7 @@ class Ahead:
         if not self.data.ratings.documents_known:
             return []
         laid, sign = self.laid, self.data.ratings.better_sign
-        order, paired = np.argsort(-sign * rounded(laid.means()), kind="stable"), not unpaired(laid)
+        order, paired = np.argsort(-sign * round_scores(laid.means()), kind="stable"), not unpaired(laid)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
         at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]
@@ -254,7 +256,9 @@ def rare_failures(documents: int) -> list[str]:
     if not 0 < documents < enough:
         return []
     what = f"{documents} documents can hide rare failures: where {RARE:.0%} of all fail, none of {documents} does"
-    why = f"with a chance of {missed(documents):.2f}, and a study that meets some finds another difference"
+    why = (
+        f"with a chance of {chance_of_no_failure(documents):.2f}, and a study that meets some finds another difference"
+    )
     return [f"{what} {why}; judge {enough}"]
 
 

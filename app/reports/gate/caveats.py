@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.gate import Decision, Rule
+from app.stats.gate.gate import Decision, GateRule
 from app.stats.gate.skewness import documents_needed
-from app.stats.gate.tail import RARE, documents_to_see, missed
+from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select
 
 
-def told_of_documents(found: Decision, rule: Rule) -> list[str]:
+def told_of_documents(found: Decision, rule: GateRule) -> list[str]:
     """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
     if found.difference is None:
         return []
@@ -20,8 +20,8 @@ def told_of_documents(found: Decision, rule: Rule) -> list[str]:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         told.append(
             f"{n} documents can hide rare failures: where {RARE:.0%} of all fail, none of {n} does with a chance of "
-            f"{missed(n):.2f}, and a candidate that is as good only with them is let through in {let} of simulated "
-            f"campaigns of 6 to 30 documents; judge {enough}, or bound the share "
+            f"{chance_of_no_failure(n):.2f}, and a candidate that is as good only with them is let through in {let} of "
+            f"simulated campaigns of 6 to 30 documents; judge {enough}, or bound the share "
             "of documents with a critical error (`max_critical`)"
         )
     if found.skewness is not None and n < (needed := documents_needed(found.skewness)):

@@ -30,7 +30,7 @@ from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
-from app.stats.gate.gate import Apart, Claim, Decision, Rule, decide, difference_by_document, no_data
+from app.stats.gate.gate import Apart, Claim, Decision, GateRule, decide, difference_by_document, no_data
 from app.stats.ranking.pair_rows import on_common_segments
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
@@ -81,9 +81,9 @@ class GateAsked(RecipeOptions):
     normalize: Normalize | None = Field(None, description="Overrides the recipe; none keeps the protocol's unit.")
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="Overrides the recipe.")
 
-    def rule(self, recipe: Recipe) -> Rule:
+    def rule(self, recipe: Recipe) -> GateRule:
         """How the claim is decided."""
-        return Rule(self.claim, self.margin or 0.0, recipe.alpha)
+        return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: GateAsked) -> Work[GateView]:
@@ -189,7 +189,7 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
     )
 
 
-def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: Rule) -> tuple[Apart | None, Decision]:
+def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule) -> tuple[Apart | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     apart = _apart(given, recipe, asked)
     if apart is None:
@@ -235,7 +235,7 @@ def _domains(given: RecipeInput) -> Codes | None:
 
 
 def _again(
-    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: Rule, apart: Apart | None, found: Decision
+    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule, apart: Apart | None, found: Decision
 ) -> tuple[Replication | None, Point | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or found.difference is None:
@@ -249,7 +249,9 @@ def _again(
     if data is None or method == "auto" or not {asked.candidate, asked.baseline} <= set(data.systems):
         return gate_replication.forecast(apart.sums, apart.weights, rule), None
     pair = data.systems.index(asked.candidate), data.systems.index(asked.baseline)
-    again = gate_replication.simulated(data, pair, method, rule, difference=found.difference, seed=recipe.seed)
+    again = gate_replication.simulate_replication(
+        data, pair, method, rule, difference=found.difference, seed=recipe.seed
+    )
     return again, gate_replication.stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
 
 

@@ -26,9 +26,9 @@ from app.reports.source.calibration import (
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import without_excluded
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.agreement.units import Units
-from app.stats.calibration.linking import Anchored, Link, Linked, ends, link
+from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, ends, link
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
@@ -110,7 +110,7 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
     )
 
 
-def _told(base: Parted, part: Parted, anchored: Anchored, linked: Linked, asked: LinkingAsked) -> Iterator[str]:
+def _told(base: Parted, part: Parted, anchored: LinkAnchors, linked: ScaleLink, asked: LinkingAsked) -> Iterator[str]:
     """What is to be said of one link."""
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
@@ -147,7 +147,7 @@ def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple
     return found
 
 
-def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored, str, int]:
+def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[LinkAnchors, str, int]:
     """What both judged: calibration items where they share some or those are asked for, else outputs.
 
     Beside them which of both, and how many were left out because their sources differ.
@@ -158,7 +158,7 @@ def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored,
     both = ours.keys() & theirs.keys()
     chosen = sorted(a for a in both if one_source(base.of, other.of, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
-    found = Anchored(
+    found = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),
         other=np.array([theirs[a][0] for a in chosen], dtype=np.float64),
         document=np.array([documents[a[0]] for a in chosen], dtype=np.int32),
@@ -167,7 +167,7 @@ def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[Anchored,
     return found, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
-def _link_view(campaign: str, linked: Linked, which: str, asked: LinkingAsked) -> LinkView:
+def _link_view(campaign: str, linked: ScaleLink, which: str, asked: LinkingAsked) -> LinkView:
     slopes, intercepts = (ends(values, asked.level) for values in (linked.slopes, linked.intercepts))
     return LinkView(
         campaign=campaign,
@@ -186,7 +186,7 @@ def _link_view(campaign: str, linked: Linked, which: str, asked: LinkingAsked) -
     )
 
 
-def _systems(given: Parted, means: Means, linked: Linked | None, asked: LinkingAsked, n: int) -> list[LinkedSystem]:
+def _systems(given: Parted, means: Means, linked: ScaleLink | None, asked: LinkingAsked, n: int) -> list[LinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
     units, labels, shown = means.test, given.found.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
@@ -214,7 +214,7 @@ def _systems(given: Parted, means: Means, linked: Linked | None, asked: LinkingA
 
 
 def _placed(
-    raw: float, again: Floats, linked: Linked | None, asked: LinkingAsked
+    raw: float, again: Floats, linked: ScaleLink | None, asked: LinkingAsked
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
         return raw, 0.0, ends(again, asked.level)
@@ -234,7 +234,7 @@ def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
 
 
 def _sorted(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:
-    values = [None if s.linked is None else float(rounded(np.asarray(s.linked))) * sign for s in systems]
+    values = [None if s.linked is None else float(round_scores(np.asarray(s.linked))) * sign for s in systems]
     known = [v for v in values if v is not None]
     ranked = [
         one.model_copy(update={"rank": None if v is None else 1 + sum(other > v for other in known)})

@@ -14,8 +14,8 @@ from app.domain.errors import Invalid
 from app.reports.metrics.view import MEASURES, MetricLine, SpreadLine
 from app.reports.source.recipe_input import RecipeInput
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import Panel
-from app.stats.metrics.agreement import OfSystems, Scores, of_pairs, of_segments, of_systems
+from app.stats.aggregate import ScoreMatrix
+from app.stats.metrics.agreement import HumanAndMetricScores, OfSystems, of_pairs, of_segments, of_systems
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Change, Group, applied
@@ -114,17 +114,17 @@ class Comparison:
         """1 where a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
-    def panel(self, rows: Ratings, unshown: frozenset[str]) -> Panel:
+    def panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Human scores of systems and segments; human translations only where they are asked for."""
         panel = laid_out(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.given.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.arranged(np.array(keep, dtype=np.intp))
 
-    def _of_systems(self, scores: Scores) -> OfSystems:
+    def _of_systems(self, scores: HumanAndMetricScores) -> OfSystems:
         return of_systems(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
 
-    def _line(self, metric: Metric, panel: Panel) -> MetricLine:
+    def _line(self, metric: Metric, panel: ScoreMatrix) -> MetricLine:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
         systems, outputs = self._of_systems(scores), of_segments(scores)
         ties = outputs.ties
@@ -156,7 +156,7 @@ class Comparison:
         )
 
 
-def scores_of(panel: Panel, rows: Ratings, metric: Metric, sign: float) -> Scores:
+def scores_of(panel: ScoreMatrix, rows: Ratings, metric: Metric, sign: float) -> HumanAndMetricScores:
     """Both scores side by side. A metric without a score of a system gives the mean over its scored outputs."""
     names = rows.labels
     keys = [names.systems[code] for code in panel.systems.tolist()]
@@ -166,7 +166,7 @@ def scores_of(panel: Panel, rows: Ratings, metric: Metric, sign: float) -> Score
     score = np.array([[metric.outputs.get((key, *at), np.nan) for at in places] for key in keys], dtype=np.float64)
     score = score.reshape(len(keys), len(places))
     scored = np.isfinite(score)
-    return Scores(
+    return HumanAndMetricScores(
         human=sign * panel.score,
         judged=panel.present,
         metric=np.where(scored, score, 0.0),

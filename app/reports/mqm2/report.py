@@ -24,7 +24,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import Threshold
-from app.stats.mqm2.systems import OfSystem, known_words, of_systems
+from app.stats.mqm2.systems import Mqm2System, known_words, of_systems
 from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
 from app.stats.selection import matching, without
@@ -164,7 +164,7 @@ def _view(found: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM2
     )
 
 
-def _line(found: Counted, one: OfSystem) -> SystemScore | None:
+def _line(found: Counted, one: Mqm2System) -> SystemScore | None:
     if one.scored is None:
         return None
     key = found.rows.labels.systems[one.system]
@@ -184,7 +184,7 @@ def _line(found: Counted, one: OfSystem) -> SystemScore | None:
     )
 
 
-def _warnings(found: Counted, each: Sequence[OfSystem], threshold: Threshold | None) -> list[str]:
+def _warnings(found: Counted, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
     if not each:
         return [NOTHING]
     said = [

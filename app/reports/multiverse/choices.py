@@ -15,7 +15,7 @@ from app.domain.recipe_choices import WrongValue, parse_option
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions
 from app.reports.source.recipe_ratings import load
 from app.reports.source.scores import reading
-from app.stats.multiverse.branches import Missing, Scored
+from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, Excluding, Space
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES
@@ -71,7 +71,7 @@ def _excluding(given: RecipeInput, more: str) -> Iterator[Excluding]:
         yield Excluding("as asked too", given.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
 
 
-def different(space: Space, rows: Ratings) -> tuple[Space, list[Missing]]:
+def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniverses]]:
     """Exclusions that leave the same rows are one; the others are told, not counted."""
     kept: dict[bytes, Excluding] = {}
     same = []
@@ -82,32 +82,32 @@ def different(space: Space, rows: Ratings) -> tuple[Space, list[Missing]]:
         first = kept.setdefault(key, one)
         if first is not one:
             n = space.universes_of_branch * len(space.normalize)
-            same.append(Missing({"exclusion": one.name}, n, f"leaves the same ratings as: {first.name}"))
+            same.append(InapplicableUniverses({"exclusion": one.name}, n, f"leaves the same ratings as: {first.name}"))
     return replace(space, excluding=tuple(kept.values())), same
 
 
 def scored(
     session: Session, given: RecipeInput, asked: MultiverseAsked, universes: int
-) -> tuple[list[Scored], list[Missing]]:
+) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
     """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.
 
     universes: of one scoring. Raises Invalid where no scoring can be read.
     """
     known = any(given.documents.domain) and given.rows.documents_known
     domains = given.documents.domain_codes()[0] if known else None
-    found, missing = list[Scored](), list[Missing]()
+    found, missing = list[ScoredRatings](), list[InapplicableUniverses]()
     for name, scoring in _scorings(given, asked):
         try:
             rows = load(session, given.about, replace(given.recipe, scoring=scoring))
         except Invalid as error:
             why = error.places[0].msg if error.places else error.title()
-            missing.append(Missing({"scoring": name}, universes, why))
+            missing.append(InapplicableUniverses({"scoring": name}, universes, why))
             continue
         same = next((one.name for one in found if np.array_equal(one.rows.score, rows.score)), None)
         if same is None:
-            found.append(Scored(name, rows, domains))
+            found.append(ScoredRatings(name, rows, domains))
         else:
-            missing.append(Missing({"scoring": name}, universes, f"gives the same scores as {same}"))
+            missing.append(InapplicableUniverses({"scoring": name}, universes, f"gives the same scores as {same}"))
     if not found:
         raise _wrong("scorings", "none of them can be read from these judgments")
     return found, missing

@@ -24,7 +24,7 @@ from app.reports.multiverse.view import (
 )
 from app.reports.source.recipe_input import RecipeInput, recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.multiverse.branches import Branch, Missing, Scored, branch
+from app.stats.multiverse.branches import Branch, InapplicableUniverses, ScoredRatings, branch
 from app.stats.multiverse.shares import PairShare, shares
 from app.stats.multiverse.space import Excluding, Space
 from app.stats.ranking.ranking import rank
@@ -48,12 +48,12 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsk
 class _Branches:
     """The chunks: one a scoring, exclusion and normalization."""
 
-    scored: tuple[Scored, ...]
+    scored: tuple[ScoredRatings, ...]
     space: Space
     systems: tuple[str, ...]
 
     @property
-    def order(self) -> list[tuple[Scored, Excluding, Normalize]]:
+    def order(self) -> list[tuple[ScoredRatings, Excluding, Normalize]]:
         return [(s, e, n) for s in self.scored for e in self.space.excluding for n in self.space.normalize]
 
     def run(self, number: int) -> bytes:
@@ -62,11 +62,15 @@ class _Branches:
         return branch(one, self.space, excluding, normalize, self.systems).to_bytes()
 
 
-def _finish(given: RecipeInput, base: Ranking, missing: Sequence[Missing], parts: Sequence[bytes]) -> MultiverseView:
+def _finish(
+    given: RecipeInput, base: Ranking, missing: Sequence[InapplicableUniverses], parts: Sequence[bytes]
+) -> MultiverseView:
     return _view(given, base, [Branch.from_bytes(part) for part in parts], missing)
 
 
-def _view(given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[Missing]) -> MultiverseView:
+def _view(
+    given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[InapplicableUniverses]
+) -> MultiverseView:
     systems = [row.system for row in base.systems]
     found = shares(branches, tuple(given.rows.labels.systems) if branches else ())
     missing = [*unasked, *found.missing]

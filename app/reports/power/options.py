@@ -11,7 +11,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
 from app.reports.source.model_ratings import MOST_DRAWS
 from app.reports.source.recipe_input import RecipeOptions
-from app.stats.components.generalizability import planned
+from app.stats.components.generalizability import planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Components, Grouping
 from app.stats.planning.scores import Scores
@@ -96,7 +96,7 @@ class PowerAsked(RecipeOptions):
             found[name] = float(value)
         if not any(found.values()):
             raise _wrong("components", "at least one must be above 0")
-        return planned(found, source="given")
+        return planning_components(found, source="given")
 
     def also(self) -> tuple[str, ...]:
         """The pilot, where one is named."""

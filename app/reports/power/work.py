@@ -16,7 +16,7 @@ from app.reports.power.scores import Shaped, shaped
 from app.reports.power.sizes import Sized
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
 from app.reports.source.model_ratings import Draw, drawn
-from app.stats.components.generalizability import components_of, of_contrasts, planned, system_variance
+from app.stats.components.generalizability import components_of, of_contrasts, planning_components, system_variance
 from app.stats.planning import planning
 from app.stats.planning.pilot import Pilot, pilot, resampled_power
 from app.stats.planning.planning import Components, Grouping, Layout, NoComponents
@@ -253,7 +253,11 @@ class Planner(Sized):
         if isinstance(self.components, str):
             return []
         fitted = self.judged.fitted
-        draws = [planned(of_contrasts(fitted, draw)) for draw in self.draws(parts)] if fitted is not None else []
+        draws = (
+            [planning_components(of_contrasts(fitted, draw)) for draw in self.draws(parts)]
+            if fitted is not None
+            else []
+        )
         made: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
         by_point = dict(zip(self._points, made, strict=True))
         return [self._design(i, self.components, draws, by_point) for i in range(len(self.designs))]

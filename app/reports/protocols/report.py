@@ -194,7 +194,7 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
         alpha=agreed[0],
         alpha_interval=agreed[1],
         pearson=number(float(pairs.mean_pearson(paired)(paired.once())[0])) if paired.n_units else None,
-        n_pairs=pairs.n_matched(paired) if paired.n_units else 0,
+        n_pairs=pairs.n_value_pairs(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,
         seconds_sd=None if spent is None else spent.sd,
         n_timed=int(one.seconds["segment"].size),
@@ -288,7 +288,7 @@ def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked:
     )
 
 
-def _points(curve: bridges.Curve | None) -> list[tuple[float, float]]:
+def _points(curve: bridges.MonotoneCurve | None) -> list[tuple[float, float]]:
     if curve is None:
         return []
     at = np.unique(np.linspace(0, curve.x.size - 1, min(MOST_POINTS, curve.x.size)).round().astype(int))

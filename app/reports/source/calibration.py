@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.reports.source.raw_ratings import ROLES, Rated, RatedAsked, rated
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.units import Repeated, Units, segment_units
-from app.stats.calibration.across import Anchors, Judged
+from app.stats.calibration.across import Anchors, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, Role
 from app.storage import texts
 from app.storage.calibration_items import Item, calibration_items
@@ -201,13 +201,15 @@ def sampled(given: Parted, units: Units) -> Units:
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
-def judged(given: Parted, group: Sequence[Parted], pairs: dict[Pair, int], repeats: Repeated) -> tuple[Judged, Units]:
+def judged(
+    given: Parted, group: Sequence[Parted], pairs: dict[Pair, int], repeats: Repeated
+) -> tuple[LanguagePairRatings, Units]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
     units, keys, agreed = pooled([(one, units_of(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [units_of(given, rows, repeats) for rows in (given.test & ~given.references, given.references)]
     systems, humans = (by_person(sampled(given, part), given.people, units.raters) for part in parts)
-    return Judged(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
+    return LanguagePairRatings(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
 
 
 def campaign_heads(parts: Sequence[Parted]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions,
 from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import Redraw, draws_for
 from app.stats.components.fit import Fit, NothingToModel, fit_rows
-from app.stats.components.generalizability import hidden
+from app.stats.components.generalizability import confounded_terms
 from app.stats.components.observations import Observations, observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
@@ -74,7 +74,7 @@ class Modelled:
         return said + [
             f"{NAMES[one.term]} {one.why}, and counts as large as that: too much for studies in which the systems meet "
             "on the same documents and raters"
-            for one in (hidden(self.fitted) if self.fitted is not None else ())
+            for one in (confounded_terms(self.fitted) if self.fitted is not None else ())
         ]
 
     @property

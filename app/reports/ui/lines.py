@@ -13,7 +13,7 @@ from app.reports.ui.matching import addresses_of
 from app.stats.agreement.alpha import krippendorff
 from app.stats.agreement.document_scores import PARTS, both, correlations
 from app.stats.agreement.kappa import chance_within, tolerance_kappa
-from app.stats.agreement.pairs import MOST_PAIRS, kendall, matched, n_matched, pearson
+from app.stats.agreement.pairs import MOST_PAIRS, kendall, n_value_pairs, pearson, value_pairs
 from app.stats.agreement.units import LEVELS, Level, Units, averaged_units, document_units, segment_units
 from app.stats.arms.spread import SETS, spreads
 from app.stats.arms.times import LONG, within
@@ -126,7 +126,7 @@ def _units(level: Level, rows: Ratings) -> Units:
 def _agreement(
     name: str, level: Level, documents: str, units: Units, tolerance: float | None, chance: float | None
 ) -> UiAgreement:
-    pairs = matched(units) if n_matched(units) <= MOST_PAIRS else None
+    pairs = value_pairs(units) if n_value_pairs(units) <= MOST_PAIRS else None
     kappa = None
     if tolerance is not None:
         kappa = number(float(tolerance_kappa(units, tolerance, chance=chance)(units.once())[0]))
@@ -135,7 +135,7 @@ def _agreement(
         level=level,
         documents=documents,
         n_units=units.n_units,
-        n_pairs=n_matched(units),
+        n_pairs=n_value_pairs(units),
         alpha=number(float(krippendorff(units, "interval")(units.once())[0])),
         kappa=kappa,
         absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),

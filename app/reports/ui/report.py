@@ -23,8 +23,8 @@ from app.reports.ui.matching import Match, Matched, Outputs, Places, Side, match
 from app.reports.ui.sentences import conclusions
 from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
 from app.stats.agreement.distributions import bins
-from app.stats.arms.spread import counted
-from app.stats.arms.times import Work
+from app.stats.arms.spread import compared_rows
+from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Ratings
@@ -60,7 +60,7 @@ class One:
     """A condition. work, events: its rows. scored: those whose scores are compared, one a judgment."""
 
     condition: Condition
-    work: Work
+    work: TimedJudgments
     events: Events
     documents: Documents
     scored: Ratings
@@ -114,10 +114,10 @@ def _view(
 
 
 def _one(
-    condition: Condition, part: tuple[Work, Events], documents: Documents, keep: np.ndarray, asked: UiAsked
+    condition: Condition, part: tuple[TimedJudgments, Events], documents: Documents, keep: np.ndarray, asked: UiAsked
 ) -> One:
     work, events = part
-    scored = work.rows.where(counted(work.rows, controls=asked.controls == "keep") & keep)
+    scored = work.rows.where(compared_rows(work.rows, controls=asked.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     kept = replace(work, whole_task=whole_task).where(keep)
     return One(condition, kept, of_rows(events, keep), documents, scored)
@@ -192,7 +192,7 @@ def _dropped(
 ) -> Iterator[dict[str, Any]]:
     unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
     scored = sum(len(one.scored) for one in each)
-    regular = sum(int(counted(one.work.rows, controls=True).sum()) for one in each)
+    regular = sum(int(compared_rows(one.work.rows, controls=True).sum()) for one in each)
     for reason, n in (
         *dropped_of(found).items(),
         (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.reports.source.calibration import Parted
 from app.reports.xsts.view import ExternalView, XstsView
-from app.stats.calibration.external import followed
+from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
@@ -76,7 +76,7 @@ def _one(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
 ) -> ExternalView:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
-    found = followed(x, y, rng=np.random.default_rng([seed, 3]))
+    found = correlate_external(x, y, rng=np.random.default_rng([seed, 3]))
     return ExternalView(
         method=method,
         directions=name,

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.reports.source.calibration import Pair, Parted, ScoredAsked, judged, namesakes, rater_names
 from app.reports.source.raw_ratings import Drawn
 from app.stats.calibration import across
-from app.stats.calibration.across import Judged
+from app.stats.calibration.across import LanguagePairRatings
 from app.stats.calibration.lines import Method
 
 LANGUAGE = r"^[A-Za-z0-9-]{1,35}$"
@@ -52,7 +52,7 @@ class Laid:
     pivot: str | None
     languages: Sequence[str]
     groups: Sequence[Sequence[Parted]]
-    ready: Sequence[Judged]
+    ready: Sequence[LanguagePairRatings]
     n_pairs: int
     target: float | None
 

@@ -32,10 +32,10 @@ from app.reports.xsts.view import (
     named,
     tables,
 )
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.agreement.units import Units
 from app.stats.calibration import across
-from app.stats.calibration.across import Judged, OfSystem
+from app.stats.calibration.across import CalibratedSystem, LanguagePairRatings
 from app.stats.calibration.lines import METHODS, NARROW, Method, Points, lacking, line
 from app.storage.db import Session
 
@@ -48,7 +48,7 @@ class Direction:
 
     parted: Parted
     language: str
-    judged: Judged
+    judged: LanguagePairRatings
     own: Mapping[str, Points]
     left: tuple[str, ...]
 
@@ -97,8 +97,8 @@ def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], a
 
 
 def _moved(
-    part: Parted, one: Judged, asked: XstsAsked, target: float | None
-) -> tuple[Judged, Mapping[str, Points], tuple[str, ...]]:
+    part: Parted, one: LanguagePairRatings, asked: XstsAsked, target: float | None
+) -> tuple[LanguagePairRatings, Mapping[str, Points], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if asked.by == "language" or asked.method == "raw":
         return one, {}, ()
@@ -113,7 +113,11 @@ def _set_size(group: Sequence[Parted]) -> int:
 
 
 def _systems(
-    found: Sequence[Direction], ready: Sequence[Judged], target: float | None, n_pairs: int, asked: XstsAsked
+    found: Sequence[Direction],
+    ready: Sequence[LanguagePairRatings],
+    target: float | None,
+    n_pairs: int,
+    asked: XstsAsked,
 ) -> list[ComparedSystemView]:
     shown = []
     for number, (one, before) in enumerate(zip(found, ready, strict=True)):
@@ -128,12 +132,12 @@ def _systems(
     return shown
 
 
-def _only(one: Judged, system: int) -> Units:
+def _only(one: LanguagePairRatings, system: int) -> Units:
     units = one.systems
     return units.where(units.system[units.unit] == system)
 
 
-def _system(one: Direction, found: OfSystem, key: str, by_rater: float, asked: XstsAsked) -> ComparedSystemView:
+def _system(one: Direction, found: CalibratedSystem, key: str, by_rater: float, asked: XstsAsked) -> ComparedSystemView:
     scores = []
     for method, moved in found.moved.items():
         value, ends = moved.value, moved.interval
@@ -150,7 +154,7 @@ def _ranked(systems: list[ComparedSystemView], asked: XstsAsked, sign: int) -> l
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
         values = {i: one.under(method).value for i, one in enumerate(systems)}
-        known = {i: float(rounded(np.asarray(v))) * sign for i, v in values.items() if v is not None}
+        known = {i: float(round_scores(np.asarray(v))) * sign for i, v in values.items() if v is not None}
         ranks[method] = {i: 1 + sum(other > v for other in known.values()) for i, v in known.items()}
     shown = [
         one.model_copy(update={"scores": [s.model_copy(update={"rank": ranks[s.method].get(i)}) for s in one.scores]})
@@ -161,7 +165,12 @@ def _ranked(systems: list[ComparedSystemView], asked: XstsAsked, sign: int) -> l
 
 
 def _direction(
-    one: Direction, before: Judged, target: float | None, size: int, automatic: Mapping[str, float], asked: XstsAsked
+    one: Direction,
+    before: LanguagePairRatings,
+    target: float | None,
+    size: int,
+    automatic: Mapping[str, float],
+    asked: XstsAsked,
 ) -> DirectionView:
     campaign, here = one.parted.found.about.campaign, across.points(before, target)
     n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")

@@ -13,7 +13,7 @@ from app.reports.source.calibration import Parted, ScoredAsked, parted, units_of
 from app.reports.source.snapshot import snapshot
 from app.services.campaigns.calibration_sets import Pair
 from app.stats.agreement.units import Units
-from app.stats.calibration.choosing import Chosen, agreed, choose, edges
+from app.stats.calibration.choosing import StratumSample, choose, edges, median_and_deviation
 from app.stats.ratings import Scale
 from app.storage.calibration_items import pair_texts
 from app.storage.db import Session
@@ -101,10 +101,10 @@ def _scale_of(parts: Sequence[Parted]) -> Scale:
 
 
 def _candidates(
-    given: Parted, units: Units, chosen: Chosen, texts: Mapping[tuple[str, int, str], tuple[str, str]]
+    given: Parted, units: Units, chosen: StratumSample, texts: Mapping[tuple[str, int, str], tuple[str, str]]
 ) -> Iterator[Candidate]:
     """The chosen units whose texts are stored."""
-    middle, spread = agreed(units)
+    middle, spread = median_and_deviation(units)
     labels, counts = given.found.rows.labels, units.counts()
     for u in chosen.unit.tolist():
         place = int(units.place[u])

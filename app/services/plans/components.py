@@ -14,7 +14,7 @@ from app.reports.source.campaign import CampaignView
 from app.reports.source.recipe_ratings import load
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.components.fit import NothingToModel, fit
-from app.stats.components.generalizability import components_of, planned, ratings_per_item, system_variance
+from app.stats.components.generalizability import components_of, planning_components, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import BETWEEN, Components, NoComponents, default_components
 from app.stats.ratings import Ratings
@@ -117,7 +117,9 @@ def _given(value: object) -> Known | None:
     if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
         return Known(None, why="the setting components must hold variances by name, `residual` among them")
     source = value.get("source")
-    return Known(planned(variances, source=source if isinstance(source, str) else "given"), variances.get("system"))
+    return Known(
+        planning_components(variances, source=source if isinstance(source, str) else "given"), variances.get("system")
+    )
 
 
 def _is_variance(value: object) -> bool:

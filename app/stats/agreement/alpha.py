@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from app.stats.agreement.pooled import Pooled, agreeing, pooled
+from app.stats.agreement.pooled import PooledValues, agreeing, pool_values
 from app.stats.agreement.units import OfDocuments, Units
 from app.stats.ratings import Floats
 
@@ -34,7 +34,7 @@ def krippendorff(units: Units, metric: Metric, *, tolerance: float = 0.0) -> OfD
     units = units.paired()
     if metric == "interval":
         return _interval(units)
-    pool = pooled(units)
+    pool = pool_values(units)
     if metric == "ordinal":
         return _ordinal(units, pool)
     if metric == "nominal":
@@ -79,7 +79,7 @@ def _interval(units: Units) -> OfDocuments:
     return value
 
 
-def _nominal(units: Units, pool: Pooled, tolerance: float) -> OfDocuments:
+def _nominal(units: Units, pool: PooledValues, tolerance: float) -> OfDocuments:
     size = units.counts()
     differ = (size * (size - 1) / 2 - agreeing(units, pool, tolerance)) * 2 / (size - 1)
     sums = units.by_document(differ)
@@ -92,7 +92,7 @@ def _nominal(units: Units, pool: Pooled, tolerance: float) -> OfDocuments:
     return value
 
 
-def _ratio(units: Units, pool: Pooled) -> OfDocuments:
+def _ratio(units: Units, pool: PooledValues) -> OfDocuments:
     sums = units.by_document(_ratio_inside(units))
 
     def value(weights: Floats) -> Floats:
@@ -123,7 +123,7 @@ def _ratio_inside(units: Units) -> Floats:
     return np.asarray(out / (size - 1), dtype=np.float64)
 
 
-def _ordinal(units: Units, pool: Pooled) -> OfDocuments:
+def _ordinal(units: Units, pool: PooledValues) -> OfDocuments:
     """By mid-ranks of the pooled values: Σ_{g=c..k} n_g − (n_c + n_k)/2 is the distance of their mid-ranks."""
     inside = _by_unit(units, pool) if pool.values.size > MOST_COINCIDENT else _by_coincidence(units, pool)
 
@@ -137,7 +137,7 @@ def _ordinal(units: Units, pool: Pooled) -> OfDocuments:
     return value
 
 
-def _by_unit(units: Units, pool: Pooled) -> Callable[[Floats, Floats], Floats]:
+def _by_unit(units: Units, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
     """Σ_u of squared distances of ranks/(m − 1) of every draw, unit by unit."""
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
@@ -147,7 +147,7 @@ def _by_unit(units: Units, pool: Pooled) -> Callable[[Floats, Floats], Floats]:
     return inside
 
 
-def _by_coincidence(units: Units, pool: Pooled) -> Callable[[Floats, Floats], Floats]:
+def _by_coincidence(units: Units, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
     """The same by how often two values meet in each document: a draw costs the square of the number of values."""
     k, size = max(pool.values.size, 1), units.counts()
     parts = []
@@ -157,10 +157,10 @@ def _by_coincidence(units: Units, pool: Pooled) -> Callable[[Floats, Floats], Fl
         at = (units.document[unit], pool.code[first] * k + pool.code[first + lag])
         parts.append(sparse.coo_array((2 / (size[unit] - 1), at), shape=(units.n_documents, k * k)).tocsr())
     met = sum(parts[1:], parts[0]) if parts else sparse.csr_array((units.n_documents, k * k))
-    one, second = np.divmod(np.arange(k * k), k)
+    lower, upper = np.divmod(np.arange(k * k), k)
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
         drawn = np.asarray((met.T @ weights.T).T, dtype=np.float64)
-        return np.asarray((drawn * (ranks[:, one] - ranks[:, second]) ** 2).sum(axis=1), dtype=np.float64)
+        return np.asarray((drawn * (ranks[:, lower] - ranks[:, upper]) ** 2).sum(axis=1), dtype=np.float64)
 
     return inside

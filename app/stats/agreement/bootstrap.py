@@ -39,7 +39,7 @@ def drawn_of(held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: 
     return out
 
 
-def drawn(statistics: Sequence[OfDocuments], counts: Floats) -> Floats:
+def bootstrap_statistics(statistics: Sequence[OfDocuments], counts: Floats) -> Floats:
     """Every statistic in every draw, shape (B, number of statistics); NaN where a draw leaves it undefined."""
     if not statistics:
         return np.empty((len(counts), 0))

@@ -20,7 +20,7 @@ MOST_RATERS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class UnitRaterVariances:
     """Variances of units, of raters, and of the rest, in squared units of the score."""
 
     unit: float
@@ -56,7 +56,7 @@ def _within(variance: float, reach: float) -> float:
     return float(special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
 
 
-def components(units: Units) -> Components | None:
+def components(units: Units) -> UnitRaterVariances | None:
     """REML estimates; None where there are too few units, raters or repeats of either to tell, or no variation.
 
     Source: Patterson & Thompson 1971; decisions, §9.
@@ -121,7 +121,7 @@ class _Sufficient:
         return (self.n - 1) * np.log(residual) + log_det + np.linalg.slogdet(design)[1], residual
 
 
-def _fitted(data: _Sufficient) -> Components:
+def _fitted(data: _Sufficient) -> UnitRaterVariances:
     from scipy import optimize
 
     def at(point: Floats) -> float:
@@ -134,7 +134,7 @@ def _fitted(data: _Sufficient) -> Components:
     ratios = [float(np.exp(x)) for x in best.x]
     unit, rater = (0.0 if ratio < 1e-6 else ratio for ratio in ratios)
     residual = data.deviance(unit, rater)[1]
-    return Components(unit * residual, rater * residual, residual)
+    return UnitRaterVariances(unit * residual, rater * residual, residual)
 
 
 def expected_categories(shares: Floats, correlation: float) -> Floats:

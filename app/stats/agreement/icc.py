@@ -49,7 +49,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CompleteBlock:
     """Units that all of some raters rated: units, and values as a matrix, shape (n, k)."""
 
     units: Units
@@ -57,7 +57,7 @@ class Block:
     raters: tuple[str, ...]
 
 
-def complete_block(units: Units) -> Block | None:
+def complete_block(units: Units) -> CompleteBlock | None:
     """The complete block with most values among the sets of raters that a unit has and all pairs of raters.
 
     None where no two raters share a unit. Of equal blocks the one with more units, then by name of the raters.
@@ -71,7 +71,7 @@ def complete_block(units: Units) -> Block | None:
     within = np.all(held[:, chosen], axis=1)[units.unit] & np.isin(units.rater, chosen)
     block = units.where(within)
     values = block.value.reshape(block.n_units, len(chosen))
-    return Block(block, values, tuple(units.raters[r] for r in chosen))
+    return CompleteBlock(block, values, tuple(units.raters[r] for r in chosen))
 
 
 def _candidates(held: Bools) -> list[tuple[int, ...]]:
@@ -89,7 +89,7 @@ def _size(held: Bools, some: tuple[int, ...]) -> tuple[int, int]:
     return n * len(some), n
 
 
-def two_way(block: Block, form: TwoWay) -> OfDocuments:
+def two_way(block: CompleteBlock, form: TwoWay) -> OfDocuments:
     """ICC(A,1), ICC(C,1) and those of the mean of the k raters, on a complete block.
 
     A: agreement, raters being a sample (Shrout & Fleiss 2,1 and 2,k); C: consistency (3,1 and 3,k).

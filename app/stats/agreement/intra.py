@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.kappa import chance_within
-from app.stats.agreement.pairs import kendall, matched, pearson
+from app.stats.agreement.pairs import kendall, pearson, value_pairs
 from app.stats.agreement.units import SLACK, segment_units
 from app.stats.plain import number
 from app.stats.ratings import Bools, Codes, Floats, Ratings
@@ -62,7 +62,7 @@ def across(ratings: Ratings, wave: int, later_wave: int) -> tuple[Again, Again]:
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
     before = Again(a.score[left], b.score[right], a.rater[left])
-    both = matched(segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first"))
+    both = value_pairs(segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first"))
     between = Again(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
     return before.of(a.rater[left] == b.rater[right]), between
 

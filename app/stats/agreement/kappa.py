@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.agreement.pooled import Pooled, agreeing, pooled
+from app.stats.agreement.pooled import PooledValues, agreeing, pool_values
 from app.stats.agreement.units import SLACK, OfDocuments, Units
 from app.stats.ratings import Floats
 
@@ -33,10 +33,10 @@ def chance_within(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def observed_within(units: Units, tolerance: float, pool: Pooled | None = None) -> OfDocuments:
+def observed_within(units: Units, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
     """Share of pairs of raters within the tolerance, every pair of a unit counting once."""
     units = units.paired()
-    pool = pooled(units) if pool is None else pool
+    pool = pool_values(units) if pool is None else pool
     size = units.counts()
     sums = units.by_document(np.stack((agreeing(units, pool, tolerance), size * (size - 1) / 2), axis=1))
     return lambda weights: _ratio(*(weights @ sums).T)
@@ -50,7 +50,7 @@ def tolerance_kappa(units: Units, tolerance: float, *, chance: float | None = No
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     units = units.paired()
-    pool = pooled(units)
+    pool = pool_values(units)
     share = observed_within(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:

@@ -18,7 +18,7 @@ MOST_PAIRS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class ValuePairs:
     """Every two values of one unit: first and second value, the unit, and the pair of raters.
 
     pair: 0 … G−1. raters: codes of each pair, shape (G, 2). first, second, unit, pair: shape (n,).
@@ -31,15 +31,15 @@ class Matched:
     raters: npt.NDArray[np.int64]
 
 
-def n_matched(units: Units) -> int:
+def n_value_pairs(units: Units) -> int:
     """How many pairs of values there are."""
     size = units.counts()
     return int((size * (size - 1) // 2).sum())
 
 
-def matched(units: Units) -> Matched:
+def value_pairs(units: Units) -> ValuePairs:
     """All pairs of values, a rater always on the same side of a pair. Raises ValueError beyond `MOST_PAIRS`."""
-    if n_matched(units) > MOST_PAIRS:
+    if n_value_pairs(units) > MOST_PAIRS:
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []
@@ -51,7 +51,7 @@ def matched(units: Units) -> Matched:
     other = np.concatenate(lags) if lags else np.empty(0, dtype=np.intp)
     n = max(len(units.raters), 1)
     keys, pair = np.unique(units.rater[first].astype(np.int64) * n + units.rater[other], return_inverse=True)
-    return Matched(
+    return ValuePairs(
         first=units.value[first],
         second=units.value[other],
         unit=units.unit[first],
@@ -83,7 +83,7 @@ class RaterPair:
 
 def rater_pairs(units: Units, *, levels: int | None = None) -> tuple[RaterPair, ...]:
     """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
-    pairs = matched(units)
+    pairs = value_pairs(units)
     order = np.argsort(pairs.pair, kind="stable")
     bounds = np.searchsorted(pairs.pair[order], np.arange(len(pairs.raters) + 1))
     lines = []
@@ -153,7 +153,7 @@ def cohen(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> floa
 
 def mean_pearson(units: Units) -> OfDocuments:
     """Unweighted mean over rater pairs of Pearson's correlation, over the pairs where it is defined."""
-    pairs = matched(units)
+    pairs = value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0
     x, y = pairs.first - centre, pairs.second - centre
     at = (units.document[pairs.unit], pairs.pair)

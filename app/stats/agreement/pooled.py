@@ -12,7 +12,7 @@ from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledValues:
     """Distinct values in rising order, shape (K,); code of each value of the units; counts by document, (D, K)."""
 
     values: Floats
@@ -37,16 +37,16 @@ class Pooled:
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
-def pooled(units: Units) -> Pooled:
+def pool_values(units: Units) -> PooledValues:
     """The values of all units as a histogram."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
     at = (units.document[units.unit], code)
     counts = sparse.coo_array((np.ones(code.size), at), shape=shape).tocsr()
-    return Pooled(values, np.asarray(code, dtype=np.intp), counts)
+    return PooledValues(values, np.asarray(code, dtype=np.intp), counts)
 
 
-def agreeing(units: Units, pool: Pooled, tolerance: float) -> Floats:
+def agreeing(units: Units, pool: PooledValues, tolerance: float) -> Floats:
     """Unordered pairs of values of each unit that lie within the tolerance, shape (U,).
 
     Counted by rank, so that a unit with m values costs m·log n, not m².

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.aggregate import rounded
-from app.stats.agreement.pairs import Matched, matched, mean_where
+from app.stats.aggregate import round_scores
+from app.stats.agreement.pairs import ValuePairs, mean_where, value_pairs
 from app.stats.agreement.units import Indices, OfDocuments, Units
 from app.stats.plain import number
 from app.stats.ratings import Floats
@@ -24,7 +24,7 @@ MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class RaterPairSums:
     """Sums of two raters' scores of one system on one document, over the segments that both rated.
 
     pair, document, system: codes, sorted. n: segments. first, second: sums. n_pairs: rater pairs. systems: number.
@@ -40,9 +40,9 @@ class Cells:
     n_systems: int
 
 
-def cells(units: Units) -> Cells:
+def cells(units: Units) -> RaterPairSums:
     """All cells of the rater pairs of the units."""
-    pairs: Matched = matched(units)
+    pairs: ValuePairs = value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
     documents = max(units.n_documents, 1)
     whose = units.document[pairs.unit].astype(np.int64)
@@ -52,7 +52,7 @@ def cells(units: Units) -> Cells:
         raise ValueError("too many documents and rater pairs for rankings by rater")
     rest, system = np.divmod(keys, max(systems, 1))
     pair, document = np.divmod(rest, documents)
-    return Cells(
+    return RaterPairSums(
         *(pair, document, system),
         n=np.bincount(at, minlength=keys.size).astype(np.float64),
         first=np.bincount(at, weights=pairs.first, minlength=keys.size).astype(np.float64),
@@ -65,14 +65,14 @@ def cells(units: Units) -> Cells:
 def tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
     """τ-b of each row over the systems that are present; shapes (B, S) → (B,), NaN where a ranking is constant."""
     first, second = np.triu_indices(x.shape[1], k=1)
-    x, y = rounded(x), rounded(y)
+    x, y = round_scores(x), round_scores(y)
     both = present[:, first] & present[:, second]
     a, b = np.sign(x[:, first] - x[:, second]) * both, np.sign(y[:, first] - y[:, second]) * both
     untied = np.abs(a).sum(axis=1) * np.abs(b).sum(axis=1)
     return np.where(untied > 0, (a * b).sum(axis=1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-def by_document(pair_cells: Cells) -> tuple[Indices, Indices, Floats]:
+def by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
     """Pair, document and τ of every document that a pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, row = np.unique(key, return_inverse=True)
@@ -113,7 +113,7 @@ def mean_shared(units: Units) -> OfDocuments:
     return value
 
 
-def _all(pair_cells: Cells, rows: slice, weights: Floats) -> Floats:
+def _all(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Floats:
     """τ of one pair of raters in every draw, shape (B,)."""
     drawn = weights[:, pair_cells.document[rows]]
     of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]

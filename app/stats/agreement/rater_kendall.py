@@ -8,14 +8,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.ratings import Bools, Floats, Ratings
 
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPair:
+class RaterPairTau:
     """Two raters who rated the same documents.
 
     documents: that both rated. single_documents: mean τ over the documents where it is defined, None where it is
@@ -35,7 +35,7 @@ class RaterPair:
 class RaterKendall:
     """Agreement of all pairs of raters; the means over pairs are unweighted, over those where τ is defined."""
 
-    pairs: tuple[RaterPair, ...]
+    pairs: tuple[RaterPairTau, ...]
 
     @property
     def single_documents(self) -> float | None:
@@ -55,7 +55,7 @@ def tau_b(x: Floats, y: Floats) -> float | None:
     0.333333
     """
     first, second = np.triu_indices(x.size, k=1)
-    x, y = rounded(x), rounded(y)
+    x, y = round_scores(x), round_scores(y)
     a, b = np.sign(x[first] - x[second]), np.sign(y[first] - y[second])
     untied = float(np.abs(a).sum() * np.abs(b).sum())
     return float((a * b).sum() / np.sqrt(untied)) if untied else None
@@ -91,14 +91,14 @@ def _of(ratings: Ratings, cells: Indices, rows: npt.NDArray[np.intp], shared: In
     return np.asarray(total / np.bincount(at, minlength=shared.size), dtype=np.float64)
 
 
-def _pair(ratings: Ratings, raters: tuple[int, int], shared: Indices, scores: list[Floats]) -> RaterPair:
+def _pair(ratings: Ratings, raters: tuple[int, int], shared: Indices, scores: list[Floats]) -> RaterPairTau:
     segment, system = np.divmod(shared, max(ratings.n_systems, 1))
     document = ratings.labels.segment_document[segment]
     documents = np.unique(document)
     taus = [_tau_of(system, scores, document == one) for one in documents]
     known = [tau for tau in taus if tau is not None]
     names = ratings.labels.raters
-    return RaterPair(
+    return RaterPairTau(
         first=names[raters[0]],
         second=names[raters[1]],
         documents=len(documents),

@@ -20,7 +20,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedJudgments:
     """Judgments of texts and what they mark.
 
     unit, rater, document: of each judgment, sorted by unit and rater; a unit is a text (the output, or its source).
@@ -66,7 +66,7 @@ class Characters:
     of_second: Floats
 
 
-def characters(marked: Marked) -> Characters:
+def characters(marked: MarkedJudgments) -> Characters:
     """Character by character: min of the marks of both within a severity in full, and of what remains across, half."""
     first, second = marked.pairs()
     widths = _widths(marked)
@@ -89,7 +89,7 @@ def characters(marked: Marked) -> Characters:
     return Characters(first, second, credit, mine, theirs)
 
 
-def _widths(marked: Marked) -> Indices:
+def _widths(marked: MarkedJudgments) -> Indices:
     """Characters of each text that any mark reaches to, at least one."""
     width = np.ones(int(marked.unit.max(initial=-1)) + 1, dtype=np.intp)
     np.maximum.at(width, marked.unit[marked.row], marked.end)
@@ -101,7 +101,7 @@ def _batches(work: Indices, widths: Indices) -> list[Indices]:
     return [part for part in np.split(work, cut) if part.size]
 
 
-def _drawn(marked: Marked, judgments: Indices, starts: Indices, cells: int) -> Floats:
+def _drawn(marked: MarkedJudgments, judgments: Indices, starts: Indices, cells: int) -> Floats:
     """How often each character is marked, by severity, the texts of the judgments one after another; (2, cells)."""
     low = np.searchsorted(marked.row, judgments)
     times = np.searchsorted(marked.row, judgments, side="right") - low
@@ -125,7 +125,7 @@ class Overlaps:
     sums: Floats
 
 
-def overlaps(marked: Marked) -> Overlaps:
+def overlaps(marked: MarkedJudgments) -> Overlaps:
     """Each mark against the marks of the other judgment; an empty mark overlaps what it touches or lies in."""
     first, second = marked.pairs()
     sums = np.zeros((marked.n_documents, 4))
@@ -139,7 +139,7 @@ def overlaps(marked: Marked) -> Overlaps:
     return Overlaps(sums)
 
 
-def _met(marked: Marked, mark: Indices, other: Indices) -> Floats:
+def _met(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
     """Whether each mark overlaps any, one of the same severity, and one of the same category, of a judgment."""
     low = np.searchsorted(marked.row, other)
     times = np.searchsorted(marked.row, other, side="right") - low
@@ -157,7 +157,7 @@ def _met(marked: Marked, mark: Indices, other: Indices) -> Floats:
     return out
 
 
-def character_f1(marked: Marked, found_characters: Characters) -> OfDocuments:
+def character_f1(marked: MarkedJudgments, found_characters: Characters) -> OfDocuments:
     """F1 over all characters (micro): 2·credit/(marked by the first + by the second); 1 where nobody marked anything.
 
     Without a gold standard F1 is the same in both directions, precision and recall change places.

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from app.stats.aggregate import Indices
-from app.stats.arms.times import coded
-from app.stats.components.crossed import Mixed, TooManyLevels, fit_crossed, independent
+from app.stats.arms.times import combination_codes
+from app.stats.components.crossed import MixedModelFit, TooManyLevels, fit_crossed, independent
 from app.stats.plain import Interval, between
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
@@ -30,7 +30,7 @@ TEN, HUNDRED = 10.0, 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class JudgmentTimes:
     """Timed judgments of segments, in any order; all of shape (n,).
 
     seconds: above 0. rater, document, condition: codes, the condition that others are compared with is 0. words: of
@@ -49,7 +49,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class TimeEffect:
     """One effect on log seconds. what: `condition` with its code, else a covariate and condition −1.
 
     estimate, error: on the log scale; of `words` the exponent (1: twice the words take twice the time), of others per
@@ -72,7 +72,7 @@ class TimeModel:
     """A fitted model of time. sd: of each random term and of the rest, on the log scale. left_out: what is not in the
     model, and why. n, raters, documents: behind it. converged: whether the optimum was found."""
 
-    effects: tuple[Effect, ...]
+    effects: tuple[TimeEffect, ...]
     sd: dict[str, float]
     left_out: tuple[tuple[str, str], ...]
     n: int
@@ -81,7 +81,7 @@ class TimeModel:
     converged: bool
 
 
-def time_model(work: Timed, *, level: float = 0.95) -> TimeModel | str:
+def time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
     """Fit it; the reason where there is nothing to fit.
 
     A covariate that is unknown for a judgment, constant, or given by the others is left out; so is a random term that
@@ -119,7 +119,7 @@ def _said(name: Named) -> str:
     return name[0] if name[1] < 0 else f"{name[0]} {name[1]}"
 
 
-def _columns(work: Timed) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
+def _columns(work: JudgmentTimes) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
     """Intercept, conditions, and centred covariates that are known throughout."""
     names: list[Named] = [("intercept", -1)]
     columns = [np.ones(work.seconds.size)]
@@ -137,7 +137,7 @@ def _columns(work: Timed) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
     return names, np.column_stack(columns), left_out
 
 
-def _covariates(work: Timed) -> tuple[Floats, Floats, Floats, Floats]:
+def _covariates(work: JudgmentTimes) -> tuple[Floats, Floats, Floats, Floats]:
     words = np.log(np.where(work.words > 0, work.words, np.nan))
     return words, work.errors, work.position / TEN, _practice(work.rater, work.at) / HUNDRED
 
@@ -152,10 +152,10 @@ def _practice(rater: Codes, at: Micros) -> Floats:
     return practice
 
 
-def _terms(work: Timed) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
+def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
     """Random terms that the data can tell apart: with two levels, some level twice, and other cells than the others."""
     rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
-    cell = coded(work.rater, work.condition).astype(np.intp)
+    cell = combination_codes(work.rater, work.condition).astype(np.intp)
     n = work.seconds.size
     terms: dict[str, Indices] = {}
     left_out = []
@@ -191,7 +191,7 @@ def _nested(document: Indices, rater: Indices) -> bool:
     return bool(pairs == int(document.max()) + 1 == int(rater.max()) + 1)
 
 
-def _degrees(work: Timed, what: str, documents: int) -> int | None:
+def _degrees(work: JudgmentTimes, what: str, documents: int) -> int | None:
     if what == "words":
         return max(documents - 2, 0)
     if what != "condition":
@@ -202,7 +202,7 @@ def _degrees(work: Timed, what: str, documents: int) -> int | None:
     return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)
 
 
-def _effect(name: Named, mixed: Mixed, place: int, degrees: int | None, level: float) -> Effect:
+def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, level: float) -> TimeEffect:
     estimate, error = float(mixed.effects[place]), sqrt(max(float(mixed.covariance[place, place]), 0.0))
     interval, p = None, None
     if degrees is None or degrees > 0:
@@ -212,7 +212,7 @@ def _effect(name: Named, mixed: Mixed, place: int, degrees: int | None, level: f
         interval = between(*ends) if name[0] == "words" else between(*(_exp(end) for end in ends))
         size = -abs(estimate) / error if error > 0 else -np.inf
         p = min(1.0, 2 * float(special.ndtr(size) if degrees is None else special.stdtr(degrees, size)))
-    return Effect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
+    return TimeEffect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
 
 
 def _exp(value: float) -> float:

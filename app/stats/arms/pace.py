@@ -20,7 +20,7 @@ FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Paced:
+class JudgmentPaces:
     """Timed segment judgments, in any order, of all conditions.
 
     rater, task, condition: codes. at: when they were handed in. pace: log seconds a word. All of shape (n,).
@@ -45,12 +45,12 @@ class Slope:
     raters: int
 
 
-def learning(work: Paced, condition: int, *, level: float = 0.95) -> Slope | None:
+def learning(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> Slope | None:
     """Over all of a rater's work, whatever condition the judgments before were in; None without a slope."""
     return _mean([_slope(x, y) for x, y in _each(work, condition)], level)
 
 
-def fatigue(work: Paced, condition: int, *, level: float = 0.95) -> Slope | None:
+def fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> Slope | None:
     """Within a task: from its first judgment on, each task at its own level; None without a slope."""
     order = np.lexsort((work.at, work.task, work.rater))
     place = np.empty(order.size)
@@ -63,7 +63,7 @@ def fatigue(work: Paced, condition: int, *, level: float = 0.95) -> Slope | None
     return _mean(slopes, level)
 
 
-def _each(work: Paced, condition: int) -> list[tuple[Floats, Floats]]:
+def _each(work: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
     """Of each rater in the condition the ranks of the judgments among all of theirs, in hundreds, and the pace."""
     order = np.lexsort((work.at, work.rater))
     rater, there = work.rater[order], work.condition[order] == condition

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.arms.times import LENGTHS, LONG, SHORT, bucket_name, coded, within
+from app.stats.arms.times import LENGTHS, LONG, SHORT, bucket_name, combination_codes, within
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role
@@ -27,7 +27,7 @@ SETS: tuple[tuple[str, int, int | None], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ScoreSpread:
     """Segment scores of documents of some length under one condition.
 
     n: scores. sd: of all of them (n − 1). within: pooled within documents as one rater was shown them of one system,
@@ -42,7 +42,7 @@ class Spread:
     shown: int
 
 
-def counted(ratings: Ratings, *, controls: bool) -> Bools:
+def compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     """Rows whose scores are compared: ratings, one a judgment.
 
     controls: also of documents in which the rater met a control item (degraded, repeat, reference) of any system.
@@ -52,12 +52,12 @@ def counted(ratings: Ratings, *, controls: bool) -> Bools:
     keep: Bools = first_rows(ratings) & (ratings.role == Role.RATING)
     if controls or not len(ratings):
         return keep
-    screen = coded(ratings.rater, ratings.task, ratings.document)
+    screen = combination_codes(ratings.rater, ratings.task, ratings.document)
     met = np.unique(screen[np.isin(ratings.role, CONTROLS)])
     return np.asarray(keep & ~np.isin(screen, met), dtype=np.bool_)
 
 
-def spreads(ratings: Ratings) -> Iterator[Spread]:
+def spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     """Over all documents, short and long ones, and by length; those that there are.
 
     ratings : one row a judgment; ratings of whole documents are left out.
@@ -65,7 +65,7 @@ def spreads(ratings: Ratings) -> Iterator[Spread]:
     rows = ratings.segments()
     if not len(rows):
         return
-    unit = coded(rows.rater, rows.task, rows.document, rows.system)
+    unit = combination_codes(rows.rater, rows.task, rows.document, rows.system)
     length = np.bincount(unit).astype(np.int64)
     for name, low, high in SETS:
         keep = within(length, low, high)[unit]
@@ -73,11 +73,11 @@ def spreads(ratings: Ratings) -> Iterator[Spread]:
             yield _spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
 
 
-def _spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> Spread:
+def _spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> ScoreSpread:
     size = np.bincount(unit)
     off = score - (np.bincount(unit, weights=score) / size)[unit]
     degrees = int((size - 1).sum())
-    return Spread(
+    return ScoreSpread(
         documents=name,
         n=score.size,
         mean=float(score.mean()),

@@ -32,7 +32,7 @@ Counted = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TimedJudgments:
     """Judgments of one condition with how long each took, one row a judgment.
 
     seconds: NaN where unknown. words: of the source, NaN where unknown. whole_task: its task was handed in. started:
@@ -45,19 +45,19 @@ class Work:
     whole_task: Bools
     started: Micros
 
-    def where(self, keep: Bools) -> Work:
+    def where(self, keep: Bools) -> TimedJudgments:
         """Only the rows where `keep` is true."""
-        return Work(
+        return TimedJudgments(
             self.rows.where(keep), self.seconds[keep], self.words[keep], self.whole_task[keep], self.started[keep]
         )
 
-    def once(self) -> Work:
+    def once(self) -> TimedJudgments:
         """One row a judgment, where several systems share one."""
         return self.where(first_rows(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Durations:
     """Durations of one kind of unit. seconds (seconds a word of `per_word`), rater: of each unit, shape (n,)."""
 
     seconds: Floats
@@ -65,7 +65,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownDocuments:
     """Documents as one rater was shown them of one system in one task, shape (n,).
 
     code: of each row. length: segments judged. seconds: of all its judgments, NaN where one has none. rater: code.
@@ -77,22 +77,22 @@ class Shown:
     rater: Codes
 
 
-def shown(work: Work) -> Shown:
+def shown_documents(work: TimedJudgments) -> ShownDocuments:
     """Put the judgments of a document together."""
     rows = work.rows
-    code = coded(rows.rater, rows.task, rows.document, rows.system)
+    code = combination_codes(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
     length = np.bincount(code[rows.kind == Kind.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
     rater[code] = rows.rater
-    return Shown(code, length, _sums(code, work.seconds, n), rater)
+    return ShownDocuments(code, length, _sums(code, work.seconds, n), rater)
 
 
 def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
     return np.asarray(np.bincount(code, weights=seconds, minlength=n), dtype=np.float64)
 
 
-def coded(*columns: Codes) -> Codes:
+def combination_codes(*columns: Codes) -> Codes:
     """One code a distinct combination."""
     code = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
@@ -115,7 +115,7 @@ def within(length: Counted, low: int, high: int | None) -> Bools:
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
-def measured(work: Work) -> Mapping[tuple[str, str], Measured]:
+def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], Durations]:
     """Durations by (kind of unit, which documents), those that there are.
 
     Kinds: `segment`, `per_word` (seconds a word of the source, of segments), `first_third` and `last_third` (segments
@@ -125,16 +125,16 @@ def measured(work: Work) -> Mapping[tuple[str, str], Measured]:
     unit counts where each of its judgments has a time.
     """
     work = work.once()
-    rows, of = work.rows, shown(work)
+    rows, of = work.rows, shown_documents(work)
     segment = np.asarray(rows.kind == Kind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
-    by_cell: dict[tuple[str, str], Measured] = {}
+    by_cell: dict[tuple[str, str], Durations] = {}
 
     def put(kind: str, documents: str, seconds: Floats, rater: Codes, keep: Bools) -> None:
         keep = keep & ~np.isnan(seconds)
         if keep.any():
-            by_cell[kind, documents] = Measured(seconds[keep], rater[keep])
+            by_cell[kind, documents] = Durations(seconds[keep], rater[keep])
 
     put("segment", "all", work.seconds, rows.rater, segment)
     put("per_word", "all", _per_word(work), rows.rater, segment)
@@ -154,14 +154,14 @@ def _ranges() -> tuple[tuple[str, int, int | None], ...]:
     return tuple((bucket_name(low, high), low, high) for low, high in LENGTHS)
 
 
-def _per_word(work: Work) -> Floats:
+def _per_word(work: TimedJudgments) -> Floats:
     per_word: Floats = np.divide(
         work.seconds, work.words, out=np.full(work.seconds.size, np.nan), where=np.nan_to_num(work.words) > 0
     )
     return per_word
 
 
-def _thirds(rows: Ratings, of: Shown, length: Counted) -> Codes:
+def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
     """0, 1 or 2 of each segment judgment by its rank among those of the shown document; −1 of short ones."""
     third = np.full(len(rows), -1, dtype=np.int32)
     segment = np.flatnonzero(rows.kind == Kind.SEGMENT)
@@ -173,9 +173,9 @@ def _thirds(rows: Ratings, of: Shown, length: Counted) -> Codes:
     return third
 
 
-def _between_starts(work: Work) -> tuple[Floats, Codes, Bools]:
+def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
     """Where pages are opened whole, a judgment's own beginning and end tell little: the next one's beginning does."""
-    task = coded(work.rows.rater, work.rows.task)
+    task = combination_codes(work.rows.rater, work.rows.task)
     order = np.lexsort((work.started, task))
     order = order[work.started[order] >= 0]
     seconds = np.diff(work.started[order]) / 1e6
@@ -184,8 +184,8 @@ def _between_starts(work: Work) -> tuple[Floats, Codes, Bools]:
     return np.asarray(seconds, dtype=np.float64), work.rows.rater[order][1:], np.asarray(keep, dtype=np.bool_)
 
 
-def _tasks(work: Work) -> tuple[Floats, Codes, Bools]:
-    code = coded(work.rows.rater, work.rows.task)
+def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
+    code = combination_codes(work.rows.rater, work.rows.task)
     n = int(code.max(initial=-1)) + 1
     rater, done = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
     rater[code], done[code] = work.rows.rater, work.whole_task
@@ -206,7 +206,7 @@ class Ratio:
     design: str
 
 
-def ratio(before: Measured, after: Measured, *, level: float = 0.95) -> Ratio | None:
+def ratio(before: Durations, after: Durations, *, level: float = 0.95) -> Ratio | None:
     """Compare two conditions with raters as what is sampled.
 
     Each rater counts once in each condition, by the mean log duration of the units. With two raters or more in both
@@ -217,7 +217,7 @@ def ratio(before: Measured, after: Measured, *, level: float = 0.95) -> Ratio | 
 
     >>> import numpy as np
     >>> two = np.array([0, 1], dtype=np.int32)
-    >>> found = ratio(Measured(np.array([10.0, 20.0]), two), Measured(np.array([20.0, 40.0]), two))
+    >>> found = ratio(Durations(np.array([10.0, 20.0]), two), Durations(np.array([20.0, 40.0]), two))
     >>> round(found.ratio, 6), found.design
     (2.0, 'within')
     """
@@ -242,7 +242,7 @@ def ratio(before: Measured, after: Measured, *, level: float = 0.95) -> Ratio | 
     return _ratio(apart_means, (a + b) ** 0.5, degrees, raters, level, "between")
 
 
-def _levels(times: Measured) -> dict[int, float]:
+def _levels(times: Durations) -> dict[int, float]:
     """Mean log duration of each rater."""
     usable = times.seconds > 0
     rater, place = np.unique(times.rater[usable], return_inverse=True)

@@ -36,7 +36,7 @@ class Anchors:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LanguagePairRatings:
     """One language pair in one direction. systems, humans: units of translations and of human references."""
 
     name: str
@@ -47,7 +47,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CalibratedScore:
     """A score under one method. value: None with the reason. interval: None where too few draws had a line."""
 
     value: float | None
@@ -56,14 +56,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class OfSystem:
+class CalibratedSystem:
     """One system of a language pair. raw: S, mean over its sentence pairs of the median over raters."""
 
     system: int
     n_units: int
     n_ratings: int
     raw: float
-    moved: Mapping[Method, Moved]
+    moved: Mapping[Method, CalibratedScore]
 
 
 def mean_of_medians(units: Units) -> float:
@@ -74,35 +74,35 @@ def mean_of_medians(units: Units) -> float:
     return float(medians(units).mean()) if units.n_units else float("nan")
 
 
-def points(one: Judged, target: float | None) -> Points:
+def points(pair: LanguagePairRatings, target: float | None) -> Points:
     """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
-    consensus = float(one.anchors.consensus.mean()) if one.anchors.units.n_units else float("nan")
-    given = mean_of_medians(one.anchors.units)
+    consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
+    given = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return points_of(consensus, given, goal, mean_of_medians(one.humans), one.sign)
+    return points_of(consensus, given, goal, mean_of_medians(pair.humans), pair.sign)
 
 
-def target_of(given: Sequence[Judged]) -> float | None:
+def target_of(pairs: Sequence[LanguagePairRatings]) -> float | None:
     """H where none is asked for: the unweighted mean of h over the directions that have one (decisions, §8)."""
-    found = [h for h in (mean_of_medians(one.humans) for one in given) if np.isfinite(h)]
-    return float(np.mean(found)) if found else None
+    means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
+    return float(np.mean(means)) if means else None
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class BootstrapCounts:
     """How often each document of a language pair, and each calibration pair of the set, counts in each draw."""
 
     documents: Floats
     pairs: Floats
 
 
-def draw(one: Judged, n_pairs: int, *, draws: int, seed: int, number: int) -> Drawn:
+def draw(pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int) -> BootstrapCounts:
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
-    held = np.unique(np.concatenate((one.systems.document, one.humans.document)))
-    n = max(one.systems.n_documents, one.humans.n_documents)
+    held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
+    n = max(pair.systems.n_documents, pair.humans.n_documents)
     documents = np.zeros((draws, n))
     documents[:, held] = _counts(np.random.default_rng([seed, 1, number]), held.size, draws)
-    return Drawn(documents, _counts(np.random.default_rng([seed, 2]), n_pairs, draws))
+    return BootstrapCounts(documents, _counts(np.random.default_rng([seed, 2]), n_pairs, draws))
 
 
 def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
@@ -112,13 +112,15 @@ def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
     return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
-def drawn_points(one: Judged, target: float | None, drawn: Drawn) -> tuple[Floats, Floats, Floats, Floats]:
+def drawn_points(
+    pair: LanguagePairRatings, target: float | None, drawn: BootstrapCounts
+) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h of every draw; the target stays, as it is a parameter."""
     consensus, given = (
-        _weighted(values, one.anchors.pair, drawn.pairs)
-        for values in (one.anchors.consensus, medians(one.anchors.units))
+        _weighted(values, pair.anchors.pair, drawn.pairs)
+        for values in (pair.anchors.consensus, medians(pair.anchors.units))
     )
-    human = _weighted(medians(one.humans), one.humans.document, drawn.documents)
+    human = _weighted(medians(pair.humans), pair.humans.document, drawn.documents)
     goal = np.full(human.size, np.nan if target is None else target)
     return consensus, given, goal, human
 
@@ -133,29 +135,34 @@ def _weighted(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
 
 
 def systems_of(
-    one: Judged, target: float | None, whys: Mapping[Method, str | None], drawn: Drawn, *, level: float = 0.95
-) -> tuple[OfSystem, ...]:
+    pair: LanguagePairRatings,
+    target: float | None,
+    whys: Mapping[Method, str | None],
+    drawn: BootstrapCounts,
+    *,
+    level: float = 0.95,
+) -> tuple[CalibratedSystem, ...]:
     """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
-    here = points(one, target)
-    at = drawn_points(one, target, drawn)
+    here = points(pair, target)
+    at = drawn_points(pair, target, drawn)
     single = alone(here)
-    middle = medians(one.systems)
+    middle = medians(pair.systems)
     rows = []
-    for code in np.unique(one.systems.system).tolist():
-        own = one.systems.system == code
+    for code in np.unique(pair.systems.system).tolist():
+        own = pair.systems.system == code
         raw = float(middle[own].mean())
-        again = _weighted(middle[own], one.systems.document[own], drawn.documents)
+        again = _weighted(middle[own], pair.systems.document[own], drawn.documents)
         moved = {}
         for method, why in whys.items():
             if why is not None:
-                moved[method] = Moved(None, None, why)
+                moved[method] = CalibratedScore(None, None, why)
                 continue
-            slope, intercept = lines(method, *single, sign=one.sign)
-            slopes, intercepts = lines(method, *at, sign=one.sign)
+            slope, intercept = lines(method, *single, sign=pair.sign)
+            slopes, intercepts = lines(method, *at, sign=pair.sign)
             ends = _ends(slopes * again + intercepts, level)
-            moved[method] = Moved(float(slope[0] * raw + intercept[0]), ends)
-        n_ratings = int(own[one.systems.unit].sum())
-        rows.append(OfSystem(code, int(own.sum()), n_ratings, raw, moved))
+            moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
+        n_ratings = int(own[pair.systems.unit].sum())
+        rows.append(CalibratedSystem(code, int(own.sum()), n_ratings, raw, moved))
     return tuple(rows)
 
 
@@ -167,7 +174,9 @@ def _ends(values: Floats, level: float) -> tuple[float, float] | None:
     return between(float(low), float(high))
 
 
-def by_rater(one: Judged, method: Method, target: float | None) -> tuple[Judged, dict[str, Points], tuple[str, ...]]:
+def by_rater(
+    pair: LanguagePairRatings, method: Method, target: float | None
+) -> tuple[LanguagePairRatings, dict[str, Points], tuple[str, ...]]:
     """The scores of each rater moved by the rater's own line, the fixed points of each, and who stays as they are.
 
     C, c and h are means over what the rater judged; medians and means come after. The calibration pairs and the human
@@ -175,25 +184,25 @@ def by_rater(one: Judged, method: Method, target: float | None) -> tuple[Judged,
 
     Source: Licht et al. 2022, §4.
     """
-    size = len(one.systems.raters)
+    size = len(pair.systems.raters)
     consensus, given = (
-        _rater_mean(one.anchors.units, v, size)
-        for v in (one.anchors.consensus[one.anchors.units.unit], one.anchors.units.value)
+        _rater_mean(pair.anchors.units, v, size)
+        for v in (pair.anchors.consensus[pair.anchors.units.unit], pair.anchors.units.value)
     )
-    human = _rater_mean(one.humans, one.humans.value, size)
+    human = _rater_mean(pair.humans, pair.humans.value, size)
     goal = np.full(size, np.nan if target is None else target)
-    slope, intercept = lines(method, consensus, given, goal, human, one.sign)
+    slope, intercept = lines(method, consensus, given, goal, human, pair.sign)
     usable = np.isfinite(slope) & np.isfinite(intercept)
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 
     def moved(units: Units) -> Units:
         return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
 
-    names = one.systems.raters
-    known = {names[i]: points_of(consensus[i], given[i], goal[i], human[i], one.sign) for i in range(size)}
-    left = tuple(names[i] for i in np.unique(one.systems.rater).tolist() if not usable[i])
-    anchors = replace(one.anchors, units=moved(one.anchors.units))
-    return replace(one, systems=moved(one.systems), humans=moved(one.humans), anchors=anchors), known, left
+    names = pair.systems.raters
+    known = {names[i]: points_of(consensus[i], given[i], goal[i], human[i], pair.sign) for i in range(size)}
+    left = tuple(names[i] for i in np.unique(pair.systems.rater).tolist() if not usable[i])
+    anchors = replace(pair.anchors, units=moved(pair.anchors.units))
+    return replace(pair, systems=moved(pair.systems), humans=moved(pair.humans), anchors=anchors), known, left
 
 
 def _rater_mean(units: Units, value: Floats, size: int) -> Floats:

@@ -21,7 +21,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class MonotoneCurve:
     """A rising step of points: predicted value at each level of the other score, linear in between, flat outside."""
 
     x: Floats
@@ -39,14 +39,14 @@ class Bridge:
 
     n: int
     n_documents: int
-    curve: Curve | None
+    curve: MonotoneCurve | None
     r_squared: float | None
     interval: tuple[float, float] | None
     inside: float | None
     why: str | None = None
 
 
-def isotonic(x: Floats, y: Floats, *, rising: bool = True) -> Curve:
+def isotonic(x: Floats, y: Floats, *, rising: bool = True) -> MonotoneCurve:
     """The least-squares monotone curve through points, equal x averaged first.
 
     >>> isotonic(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).y
@@ -58,7 +58,7 @@ def isotonic(x: Floats, y: Floats, *, rising: bool = True) -> Curve:
     n = np.bincount(code).astype(np.float64)
     mean = np.bincount(code, weights=y) / n
     fitted = isotonic_regression(mean, weights=n, increasing=rising)
-    return Curve(at, np.asarray(fitted.x, dtype=np.float64))
+    return MonotoneCurve(at, np.asarray(fitted.x, dtype=np.float64))
 
 
 def bridge(

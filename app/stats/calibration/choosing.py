@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class StratumSample:
     """Items of a stratum. unit: codes, those agreed about most first. available: items that had ratings enough."""
 
     stratum: str
@@ -47,7 +47,7 @@ def edges(scale: Scale) -> tuple[tuple[str, float, float], ...]:
     return tuple((f"{low:g} to {high:g}", low, high) for low, high in pairwise(at))
 
 
-def agreed(units: Units) -> tuple[Floats, Floats]:
+def median_and_deviation(units: Units) -> tuple[Floats, Floats]:
     """Median over raters of each unit, and how far raters are from it: root mean square; shapes (U,)."""
     middle = medians(units)
     off = units.value - middle[units.unit]
@@ -57,7 +57,7 @@ def agreed(units: Units) -> tuple[Floats, Floats]:
 
 def choose(
     units: Units, scale: Scale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
-) -> list[Chosen]:
+) -> list[StratumSample]:
     """The items of each stratum that raters agreed about most; of equal ones those with more ratings, then the first.
 
     Parameters
@@ -65,7 +65,7 @@ def choose(
     fewest : ratings that an item must have at least. apart : raters may be at most so far from their median (root mean
         square); None takes the best there are.
     """
-    middle, spread = agreed(units)
+    middle, spread = median_and_deviation(units)
     n = units.counts()
     usable = n >= fewest
     if apart is not None:
@@ -75,5 +75,5 @@ def choose(
     for i, (name, low, high) in enumerate(strata):
         top = middle <= high if i == len(strata) - 1 else middle < high - SLACK
         inside = order[(usable & (middle >= low - SLACK) & top)[order]]
-        candidates.append(Chosen(name, inside[:per_stratum], inside.size))
+        candidates.append(StratumSample(name, inside[:per_stratum], inside.size))
     return candidates

@@ -20,7 +20,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class ExternalCorrelation:
     """pearson, r_squared, split_half: None where a side does not vary. error: standard error over the splits. n:
     language pairs. splits: those that had a figure."""
 
@@ -33,7 +33,9 @@ class Followed:
     why: str | None = None
 
 
-def followed(automatic: Floats, human: Floats, *, rng: np.random.Generator, splits: int = SPLITS) -> Followed:
+def correlate_external(
+    automatic: Floats, human: Floats, *, rng: np.random.Generator, splits: int = SPLITS
+) -> ExternalCorrelation:
     """How far human scores follow automatic ones over language pairs.
 
     Parameters
@@ -45,17 +47,17 @@ def followed(automatic: Floats, human: Floats, *, rng: np.random.Generator, spli
     """
     r = pearson(automatic, human)
     if automatic.size < 2:
-        return Followed(automatic.size, None, None, None, None, 0, "a correlation needs two language pairs")
+        return ExternalCorrelation(automatic.size, None, None, None, None, 0, "a correlation needs two language pairs")
     if not np.isfinite(r):
-        return Followed(automatic.size, None, None, None, None, 0, "one of the two scores is constant")
+        return ExternalCorrelation(automatic.size, None, None, None, None, 0, "one of the two scores is constant")
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
-        return Followed(automatic.size, r, r * r, None, None, 0, why)
+        return ExternalCorrelation(automatic.size, r, r * r, None, None, 0, why)
     held = held_out(automatic, human, halves(automatic.size, rng, splits))
     known = held[np.isfinite(held)]
     mean = float(known.mean()) if known.size else float("nan")
     error = float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else float("nan")
-    return Followed(automatic.size, r, r * r, number(mean), number(error), int(known.size))
+    return ExternalCorrelation(automatic.size, r, r * r, number(mean), number(error), int(known.size))
 
 
 def halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

@@ -44,7 +44,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CalibrationLine:
     """x′ = slope·x + intercept."""
 
     slope: float
@@ -74,7 +74,7 @@ def lacking(method: Method, points: Points) -> str | None:
     return None
 
 
-def line(method: Method, points: Points) -> Line:
+def line(method: Method, points: Points) -> CalibrationLine:
     """The line of a method.
 
     `raw` x; `cs` x + C − c; `ht` x + H − h; `cs_ht` through (c, C) and (h, H).
@@ -91,7 +91,7 @@ def line(method: Method, points: Points) -> Line:
     if why is not None:
         raise ValueError(why)
     slope, intercept = lines(method, *alone(points), sign=points.sign)
-    return Line(float(slope[0]), float(intercept[0]))
+    return CalibrationLine(float(slope[0]), float(intercept[0]))
 
 
 def lines(

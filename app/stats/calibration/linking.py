@@ -21,7 +21,7 @@ FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Anchored:
+class LinkAnchors:
     """Items that both campaigns judged: their means over raters in each, and what draws are made of.
 
     base, other: shape (n,). document: code of each. human: whether a human translation.
@@ -34,7 +34,7 @@ class Anchored:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class ScaleLink:
     """x on the base's scale: slope·x + intercept, where there are anchors enough.
 
     slopes, intercepts: of every draw. residual: SD of the anchors around the line (n − 2). by_kind: mean residual of
@@ -54,12 +54,12 @@ class Linked:
     why: str | None
 
 
-def link(given: Anchored, method: Link, *, draws: int, level: float, rng: np.random.Generator) -> Linked:
+def link(given: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator) -> ScaleLink:
     """The line from the other campaign's scores to the base's.
 
     `mean` moves the other's mean of the anchors to the base's; `mean_sigma` their standard deviation too.
 
-    >>> a = Anchored(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
+    >>> a = LinkAnchors(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
     >>> found = link(a, "mean_sigma", draws=0, level=.95, rng=np.random.default_rng(0))
     >>> found.slope, found.intercept
     (0.5, 0.0)
@@ -67,16 +67,16 @@ def link(given: Anchored, method: Link, *, draws: int, level: float, rng: np.ran
     n = given.base.size
     none = np.empty(0)
     if not n:
-        return Linked(0, None, None, None, none, none, None, None, None, "no item is judged in both campaigns")
+        return ScaleLink(0, None, None, None, none, none, None, None, None, "no item is judged in both campaigns")
     slope, intercept = (float(v[0]) for v in _lines(given, np.ones((1, np.unique(given.document).size)), method))
     if not np.isfinite(slope):
         why = "the anchors have constant scores in one of the two campaigns, so their spread cannot link them"
-        return Linked(n, None, None, None, none, none, None, None, None, why)
+        return ScaleLink(n, None, None, None, none, none, None, None, None, why)
     times = _times(given.document, draws, rng)
     slopes, intercepts = _lines(given, times, method)
     off = given.base - (slope * given.other + intercept)
     kind, ends = _kinds(given, times, slopes, intercepts, off, level)
-    return Linked(
+    return ScaleLink(
         n=n,
         pearson=number(pearson(given.base, given.other)),
         slope=slope,
@@ -99,7 +99,7 @@ def _unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     return None
 
 
-def _lines(given: Anchored, times: Floats, method: Link) -> tuple[Floats, Floats]:
+def _lines(given: LinkAnchors, times: Floats, method: Link) -> tuple[Floats, Floats]:
     """Slope and intercept where each document counts so often, shapes (B, D) → (B,); NaN where nothing counts."""
     weight = times @ _sums(given, np.ones(given.base.size))
     usable = weight > 0
@@ -116,7 +116,7 @@ def _lines(given: Anchored, times: Floats, method: Link) -> tuple[Floats, Floats
     return np.asarray(slope), np.asarray(means[0] - slope * means[1], dtype=np.float64)
 
 
-def _sums(given: Anchored, values: Floats) -> Floats:
+def _sums(given: LinkAnchors, values: Floats) -> Floats:
     """Sums over the anchors of each document, shape (D,)."""
     _, code = np.unique(given.document, return_inverse=True)
     return np.asarray(np.bincount(code, weights=values), dtype=np.float64)
@@ -130,7 +130,7 @@ def _times(document: Codes, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def _kinds(
-    given: Anchored, times: Floats, slopes: Floats, intercepts: Floats, off: Floats, level: float
+    given: LinkAnchors, times: Floats, slopes: Floats, intercepts: Floats, off: Floats, level: float
 ) -> tuple[float | None, tuple[float, float] | None]:
     human = given.human
     if not human.any() or human.all():

@@ -88,7 +88,7 @@ def _others(units: Units) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def standardized(units: Units, by: Units) -> tuple[Units, tuple[str, ...]]:
+def standardize(units: Units, by: Units) -> tuple[Units, tuple[str, ...]]:
     """Scores minus each rater's mean over its standard deviation, both taken on other items, `by`.
 
     Who gave `by` fewer than two scores, or one score throughout, is left out; their names come second.

@@ -16,7 +16,7 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.components.fit import Fit, refit
-from app.stats.components.layout import Layout, layout
+from app.stats.components.layout import ModelLayout, layout
 from app.stats.components.terms import RESIDUAL, levels
 from app.stats.ratings import Floats
 
@@ -42,7 +42,7 @@ class Redraw:
     fitted: Fit
 
     @cached_property
-    def _arranged(self) -> Layout:
+    def _arranged(self) -> ModelLayout:
         return layout(self.fitted.rows, self.fitted.terms)
 
     @cached_property

@@ -30,7 +30,7 @@ class TooManyLevels(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mixed:
+class MixedModelFit:
     """A fitted model. effects, covariance: of the columns of X, shapes (p,) and (p, p).
 
     components: variance of each random term, 0 at the lower bound, and of `residual`. criterion: −2 REML log
@@ -61,7 +61,7 @@ def independent(columns: Floats) -> Indices:
     return np.array(kept, dtype=np.intp)
 
 
-def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mixed:
+def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> MixedModelFit:
     """Fit the model.
 
     Parameters
@@ -87,7 +87,7 @@ def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> Mixed:
     ratios = np.where(at <= LOWEST + 1e-6, 0.0, np.exp(at))
     components = {term: float(r) * solution.residual for term, r in zip(equations.terms, ratios, strict=True)}
     p = x.shape[1]
-    return Mixed(
+    return MixedModelFit(
         effects=solution.solution[:p] + plain,
         covariance=np.asarray(solution.inverse[:p, :p] * solution.residual, dtype=np.float64),
         components={**{term: components[term] for term in levels}, "residual": solution.residual},

@@ -16,10 +16,10 @@ from scipy import optimize
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices
-from app.stats.components.layout import Layout, layout
+from app.stats.components.layout import ModelLayout, layout
 from app.stats.components.likelihood import Solution, solve
 from app.stats.components.observations import Observations, observations
-from app.stats.components.terms import RESIDUAL, LeftOut, identify
+from app.stats.components.terms import RESIDUAL, OmittedTerm, identify
 from app.stats.ratings import Bools, Floats, Ratings
 
 LOWEST, HIGHEST = -9.0, 9.0
@@ -59,7 +59,7 @@ class Fit:
 
     rows: Observations
     components: dict[str, float]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTerm, ...]
     at_bound: tuple[str, ...]
     means: Floats
     covariance: Floats
@@ -120,7 +120,7 @@ def fit_rows(rows: Observations) -> Fit:
     return _fitted(rows, arranged, solution, (known.left_out, at_bound), _ratios(known.terms, x), converged)
 
 
-def refit(fitted: Fit, arranged: Layout, score: Floats) -> dict[str, float]:
+def refit(fitted: Fit, arranged: ModelLayout, score: Floats) -> dict[str, float]:
     """The components of other scores on the same rows, by the same terms; `arranged` is their layout."""
     residual = fitted.components[RESIDUAL]
     start = [max(fitted.components[term] / residual, _RESTART) for term in fitted.terms]
@@ -162,7 +162,7 @@ def _ratios(terms: tuple[str, ...], x: Floats) -> dict[str, float]:
 
 
 def _optimum(
-    arranged: Layout, score: Floats, terms: tuple[str, ...], x: Floats, *, tolerance: float = 1e-11
+    arranged: ModelLayout, score: Floats, terms: tuple[str, ...], x: Floats, *, tolerance: float = 1e-11
 ) -> tuple[Floats, bool]:
     """Minimize the criterion from x, within the bounds; tolerance: relative, of the criterion."""
     if not terms:
@@ -179,7 +179,7 @@ def _optimum(
 
 
 def _at_the_bound(
-    arranged: Layout, score: Floats, terms: tuple[str, ...], optimum: tuple[Floats, bool], low: Bools
+    arranged: ModelLayout, score: Floats, terms: tuple[str, ...], optimum: tuple[Floats, bool], low: Bools
 ) -> tuple[Floats, bool]:
     """Put small components at the bound where that is no worse, and look again from there; else what was `found`."""
     x, _ = optimum
@@ -192,9 +192,9 @@ def _at_the_bound(
 
 def _fitted(
     rows: Observations,
-    arranged: Layout,
+    arranged: ModelLayout,
     solution: Solution,
-    said: tuple[tuple[LeftOut, ...], tuple[str, ...]],
+    said: tuple[tuple[OmittedTerm, ...], tuple[str, ...]],
     ratios: dict[str, float],
     converged: bool,
 ) -> Fit:

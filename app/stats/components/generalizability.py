@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.components.fit import Fit
-from app.stats.components.terms import RESIDUAL, LeftOut
+from app.stats.components.terms import RESIDUAL, OmittedTerm
 from app.stats.planning.planning import Components, Layout, contrast_variance
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DecisionStudy:
     """How reliable the means of a study of this size are.
 
     documents, ratings, raters: D documents, each output by K raters, R raters in all. relative, absolute: error
@@ -42,7 +42,7 @@ def components_of(fitted: Fit, *, source: str) -> Components:
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
     number of ratings an item, not for others. See `of_contrasts` for what that says of systems.
     """
-    return planned(of_contrasts(fitted, fitted.components), source=source)
+    return planning_components(of_contrasts(fitted, fitted.components), source=source)
 
 
 def of_contrasts(fitted: Fit, components: Mapping[str, float]) -> dict[str, float]:
@@ -56,23 +56,23 @@ def of_contrasts(fitted: Fit, components: Mapping[str, float]) -> dict[str, floa
     components : of the fit, or drawn from it.
     """
     variances = dict(components)
-    for one in hidden(fitted):
-        moved = sum(variances.pop(term, 0.0) for term in one.within)
-        variances[one.term] = variances.get(one.term, 0.0) + moved
+    for omitted in confounded_terms(fitted):
+        moved = sum(variances.pop(term, 0.0) for term in omitted.within)
+        variances[omitted.term] = variances.get(omitted.term, 0.0) + moved
     return variances
 
 
-def hidden(fitted: Fit) -> tuple[LeftOut, ...]:
+def confounded_terms(fitted: Fit) -> tuple[OmittedTerm, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
-    terms: list[LeftOut] = []
-    for one in fitted.left_out:
-        plain = bool(one.within) and not any("system" in term or term == RESIDUAL for term in one.within)
-        if "system" in one.term and plain and all(one.within != other.within for other in terms):
-            terms.append(one)
+    terms: list[OmittedTerm] = []
+    for omitted in fitted.left_out:
+        plain = bool(omitted.within) and not any("system" in term or term == RESIDUAL for term in omitted.within)
+        if "system" in omitted.term and plain and all(omitted.within != other.within for other in terms):
+            terms.append(omitted)
     return tuple(terms)
 
 
-def planned(components: Mapping[str, float], *, source: str = "given") -> Components:
+def planning_components(components: Mapping[str, float], *, source: str = "given") -> Components:
     """Components by the names of the model's terms as the planner takes them."""
     get = components.get
     return Components(
@@ -108,7 +108,7 @@ def shares(fitted: Fit) -> Mapping[str, float]:
 
 def decide(
     components: Mapping[str, float], between: float, *, documents: int, segments: float, ratings: int, raters: int
-) -> Decision:
+) -> DecisionStudy:
     """Reliability of a study in which every document is judged for all systems by the same K of R raters.
 
     components : variance of each term of `Fit.components`. between : σ²_s.
@@ -122,11 +122,11 @@ def decide(
     (0.9, 4.2, 0.847)
     """
     get = components.get
-    relative = contrast_variance(planned(components), Layout(documents, segments, raters, ratings)) / 2
+    relative = contrast_variance(planning_components(components), Layout(documents, segments, raters, ratings)) / 2
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
     absolute = relative + of_documents + get("rater", 0.0) / raters + of_raters
-    return Decision(
+    return DecisionStudy(
         documents, ratings, raters, relative, absolute, _share(between, relative), _share(between, absolute)
     )
 
@@ -137,7 +137,7 @@ def _share(between: float, error: float) -> float | None:
 
 def decisions(
     fitted: Fit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
-) -> tuple[Decision, ...]:
+) -> tuple[DecisionStudy, ...]:
     """A D-study: the reliability of studies of all these sizes, with this study's segments a document and raters."""
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)

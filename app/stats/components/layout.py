@@ -56,7 +56,7 @@ class DocumentBatch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Share:
+class RowBlock:
     """Some documents: rows start … stop − 1. cell: of each row, position in the flat vectors, shape (rows,).
 
     by_system, by_rater: which (segment, system) and (segment, rater) each row belongs to, shape (rows,).
@@ -75,7 +75,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class ModelLayout:
     """The shares, and the columns that span documents: systems (fixed), then raters and rater × system if estimated.
 
     sizes: number of levels of each random term that spans documents, by its name, in the order of the columns.
@@ -86,7 +86,7 @@ class Layout:
     n_systems: int
     sizes: dict[str, int]
     pairs: Indices
-    shares: tuple[Share, ...]
+    shares: tuple[RowBlock, ...]
 
     @property
     def n_columns(self) -> int:
@@ -94,7 +94,7 @@ class Layout:
         return self.n_systems + sum(self.sizes.values())
 
 
-def layout(rows: Observations, terms: tuple[str, ...]) -> Layout:
+def layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
     """Arrange the rows for these terms. Without a term of documents every segment stands alone."""
     n_raters = len(rows.raters)
     pairs, pair = np.unique(rows.system * n_raters + rows.rater, return_inverse=True)
@@ -108,10 +108,10 @@ def layout(rows: Observations, terms: tuple[str, ...]) -> Layout:
     spanning = any("doc" in term for term in terms)
     block = rows.document if spanning else rows.segment
     blocks = tuple(_shares(rows, block, pair, np.stack(columns, axis=1)))
-    return Layout(len(rows), len(rows.systems), sizes, np.stack((system, rater), axis=1), blocks)
+    return ModelLayout(len(rows), len(rows.systems), sizes, np.stack((system, rater), axis=1), blocks)
 
 
-def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices) -> list[Share]:
+def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices) -> list[RowBlock]:
     """Cut at borders of blocks so that no share has too many entries."""
     width = np.int64(len(columns))
     of_block = np.bincount(np.unique(block * width + pair) // width)
@@ -123,7 +123,7 @@ def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices)
     return [_share(rows, block, pair, columns, int(a), int(b)) for a, b in pairwise(borders)]
 
 
-def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, start: int, stop: int) -> Share:
+def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, start: int, stop: int) -> RowBlock:
     at = slice(start, stop)
     width = np.int64(len(columns))
     cells, cell = np.unique(block[at] * width + pair[at], return_inverse=True)
@@ -135,11 +135,11 @@ def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, 
         _documents(rows, first_cell[sizes == n], first_entry[sizes == n], n, columns[cells % width], (at, cell))
         for n in np.unique(sizes)
     )
-    place = _Place(cell, first_entry[of_cell[cell]], cell - first_cell[of_cell[cell]], sizes[of_cell[cell]])
+    place = _CellPositions(cell, first_entry[of_cell[cell]], cell - first_cell[of_cell[cell]], sizes[of_cell[cell]])
     count = np.bincount(segment)
     begin = np.concatenate(([0], np.cumsum(count)[:-1]))
     segments = tuple(_segments(rows, start, begin[count == n], n, place) for n in np.unique(count))
-    return Share(
+    return RowBlock(
         start=start,
         stop=stop,
         n_cells=int(cells.size),
@@ -154,7 +154,7 @@ def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _CellPositions:
     """Of each row of a share: its cell, and of its document the first entry; its cell within it, and their number."""
 
     cell: Indices
@@ -185,7 +185,7 @@ def _documents(
     )
 
 
-def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _Place) -> SegmentBatch:
+def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _CellPositions) -> SegmentBatch:
     """Segments with n ratings: their patterns (who shares a system or rater with whom), and sets of equal cells."""
     at = begin[:, None] + np.arange(n)
     system = _renumbered(rows.system[start + at])

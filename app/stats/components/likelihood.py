@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from app.stats.aggregate import Indices
-from app.stats.components.layout import DocumentBatch, Layout, SegmentBatch, Share
+from app.stats.components.layout import DocumentBatch, ModelLayout, RowBlock, SegmentBatch
 from app.stats.ratings import Bools, Floats
 
 _HELD = 1 << 20  # entries of gathered matrices at once
@@ -52,7 +52,7 @@ class _Forward:
     log_determinant: float
 
 
-def solve(layout: Layout, score: Floats, ratios: Mapping[str, float]) -> Solution:
+def solve(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> Solution:
     """Evaluate the criterion.
 
     score : shape (N,). ratios : γ above 0 of every term that is estimated.
@@ -66,7 +66,7 @@ def solve(layout: Layout, score: Floats, ratios: Mapping[str, float]) -> Solutio
         state = _forward(share, score, ratios)
         square, log_determinant = square + state.square, log_determinant + state.log_determinant
         for batch in share.documents:
-            left = _Documents(batch, state, ratios)
+            left = _EliminatedDocuments(batch, state, ratios)
             square -= left.explained
             log_determinant += left.log_determinant
             left.add_to(matrix, vector)
@@ -97,11 +97,11 @@ class _Adjoint:
     square: float
 
 
-def _random_diagonal(layout: Layout, ratios: Mapping[str, float]) -> Floats:
+def _random_diagonal(layout: ModelLayout, ratios: Mapping[str, float]) -> Floats:
     return np.concatenate([np.zeros(0), *(np.full(n, ratios[term]) for term, n in layout.sizes.items())])
 
 
-def _spanning_gradient(layout: Layout, ratios: Mapping[str, float], adjoint: _Adjoint) -> dict[str, float]:
+def _spanning_gradient(layout: ModelLayout, ratios: Mapping[str, float], adjoint: _Adjoint) -> dict[str, float]:
     """d/d log γ of the random columns: q − (Σ of the adjoint's diagonal)/γ; 0 to start with for all others."""
     gradient, at, diagonal = dict.fromkeys(ratios, 0.0), layout.n_systems, np.diag(adjoint.matrix)
     for term, n in layout.sizes.items():
@@ -132,7 +132,7 @@ def _pieces(n: int, size: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n, step))
 
 
-def _forward(share: Share, score: Floats, ratios: Mapping[str, float]) -> _Forward:
+def _forward(share: RowBlock, score: Floats, ratios: Mapping[str, float]) -> _Forward:
     """Eliminate the segments of a share."""
     y = score[share.start : share.stop]
     entries, solved = np.zeros(share.n_entries), np.empty(y.size)
@@ -161,7 +161,7 @@ def _counts(batch: SegmentBatch, some: slice) -> Indices:
     return batch.set_count[some][:, None, None]
 
 
-class _Documents:
+class _EliminatedDocuments:
     """Documents of one size with their own effects eliminated: T, P̃, ṽ and S = TΣ, shapes (b, n, n) and (b, n)."""
 
     def __init__(self, batch: DocumentBatch, state: _Forward, ratios: Mapping[str, float]) -> None:
@@ -227,7 +227,7 @@ def _outer(a: Floats, b: Floats) -> Floats:
 
 
 def _backward(
-    share: Share,
+    share: RowBlock,
     state: _Forward,
     ratios: Mapping[str, float],
     adjoint: _Adjoint,
@@ -236,7 +236,7 @@ def _backward(
     """Add a share's part of the gradient."""
     by_entries, by_vector = np.empty(share.n_entries), np.empty(share.n_cells)
     for batch in share.documents:
-        left = _Documents(batch, state, ratios)
+        left = _EliminatedDocuments(batch, state, ratios)
         by_precision, by_cells, by_covariance = left.back(adjoint)
         by_entries[left.at], by_vector[batch.cells] = by_precision, by_cells
         sums = _contracted(by_covariance, batch.same_system, batch.same_rater)
@@ -275,7 +275,7 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
     return traces[0], traces[1], traces[2]
 
 
-def _squares(share: Share, state: _Forward, by_vector: Floats, by_square: float) -> tuple[float, float, float]:
+def _squares(share: RowBlock, state: _Forward, by_vector: Floats, by_square: float) -> tuple[float, float, float]:
     """The part that depends on scores: −⟨a·vᵀ + κ·v·vᵀ, structure⟩ with v = P·y and a = P·v̄, both summed by group."""
     turned = np.empty_like(by_vector)
     for batch, inverse in zip(share.segments, state.patterns, strict=True):

@@ -50,7 +50,7 @@ MOST_CELLS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedTerm:
     """A term that is not in the model, and why. within: terms of the model that say all that it would say."""
 
     term: str
@@ -59,12 +59,12 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Identified:
+class IdentifiedTerms:
     """terms: those of the model, in the order of TERMS. left_out: the others. start: first guesses of their variances,
     the residual last, unbiased quadratic estimates cut off at 0."""
 
     terms: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedTerm, ...]
     start: Floats
 
 
@@ -77,14 +77,14 @@ def levels(rows: Observations, term: str) -> Indices:
     return np.unique(code, return_inverse=True)[1]
 
 
-def identify(rows: Observations) -> Identified:
+def identify(rows: Observations) -> IdentifiedTerms:
     """Keep the terms whose variances the design can tell apart, beside fixed systems.
 
     The components of a mixed model can be told apart exactly where the matrices M Z_k Z_k' M (and M for the residual)
     are linearly independent, M taking out the fixed effects (Rao 1971, MINQUE). Their inner products are sums over
     joint counts, so no matrix of N × N is made.
     """
-    left_out: list[LeftOut] = []
+    left_out: list[OmittedTerm] = []
     kept = [RESIDUAL]
     incidence = {RESIDUAL: sparse.identity(len(rows), format="csr")}
     for term in TERMS:
@@ -92,7 +92,7 @@ def identify(rows: Observations) -> Identified:
         if why is None:
             incidence[term] = _incidence(levels(rows, term))
         else:
-            left_out.append(LeftOut(term, why))
+            left_out.append(OmittedTerm(term, why))
     fixed = _incidence(rows.system)
     gram = _gram(incidence, fixed)
     names = list(incidence)
@@ -103,10 +103,10 @@ def identify(rows: Observations) -> Identified:
             kept.append(term)
         else:
             same = [NAMES[name] for name in within] or ["the systems"]
-            left_out.append(LeftOut(term, f"confounded with {' and '.join(same)}", within))
+            left_out.append(OmittedTerm(term, f"confounded with {' and '.join(same)}", within))
     chosen = [*kept[1:], RESIDUAL]
     order = sorted(left_out, key=lambda one: TERMS.index(one.term))
-    return Identified(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
+    return IdentifiedTerms(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
 
 
 def _unfit(rows: Observations, term: str) -> str | None:

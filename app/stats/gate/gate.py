@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.stats.aggregate import Indices, Panel, rounded
+from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.gate.skewness import Careful, skewness
 from app.stats.inference.by_document import Precision, of_difference, precision
 from app.stats.ratings import Floats
@@ -29,7 +29,7 @@ CONSTANT = "the difference is the same on every document, so it has no standard 
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GateRule:
     """What is claimed of the candidate. margin: of not_worse and equivalent, above 0. alpha: of each one-sided test.
 
     Raises Invalid for a margin or a level that makes no rule.
@@ -82,7 +82,7 @@ class Apart:
     paired: bool
 
 
-def difference_by_document(panel: Panel, candidate: int, baseline: int, sign: int, *, paired: bool) -> Apart:
+def difference_by_document(panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool) -> Apart:
     """How far the candidate is ahead on each document.
 
     Parameters
@@ -111,7 +111,7 @@ def difference_by_document(panel: Panel, candidate: int, baseline: int, sign: in
     return Apart(means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False)
 
 
-def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision | None = None) -> Decision:
+def decide(sums: Floats, weights: Indices | Floats, rule: GateRule, known: Precision | None = None) -> Decision:
     """Decide a claim by Student's t over documents, corrected for skewness where that is the more careful.
 
     Parameters
@@ -124,7 +124,7 @@ def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision
 
     Examples
     --------
-    >>> found = decide(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8), Rule("not_worse", 0.5))
+    >>> found = decide(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8), GateRule("not_worse", 0.5))
     >>> found.verdict, round(found.p_value, 6), round(found.low, 3)
     ('not_worse', 6.8e-05, 1.557)
     """
@@ -132,7 +132,7 @@ def decide(sums: Floats, weights: Indices | Floats, rule: Rule, known: Precision
     if documents < FEWEST_DOCUMENTS:
         return no_data(documents)
     counts = np.asarray(weights, dtype=np.float64)
-    difference = float(rounded(np.asarray(sums.sum() / counts.sum())))
+    difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = precision(sums, counts) if known is None else known
     error = float(known.error)
     if round(error, 10) == 0:
@@ -155,7 +155,7 @@ def no_data(documents: int = 0, why: str | None = None) -> Decision:
     return Decision("no_data", holds=False, documents=documents, why=why)
 
 
-def _verdict(low: float, high: float, rule: Rule) -> Verdict:
+def _verdict(low: float, high: float, rule: GateRule) -> Verdict:
     """What the bounds show; a verdict other than the claim says that it is wrong."""
     margin = rule.margin
     if rule.claim == "better":
@@ -167,7 +167,7 @@ def _verdict(low: float, high: float, rule: Rule) -> Verdict:
     return "better" if low > margin else "worse" if high < -margin else "inconclusive"
 
 
-def _p_value(known: Careful, rule: Rule) -> float:
+def _p_value(known: Careful, rule: GateRule) -> float:
     if rule.claim == "better":
         return known.p_above(0.0)
     from_below = known.p_above(-rule.margin)

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.simulate import simulate
 from app.domain.errors import Invalid
-from app.stats.gate.gate import Rule, decide
+from app.stats.gate.gate import GateRule, decide
 from app.stats.normalize import Method
 from app.stats.ratings import Ratings
 from app.stats.replication import Replication, replication
@@ -49,11 +49,11 @@ def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -
     return run(Simulator(data, request))[0].points[0]
 
 
-def simulated(
+def simulate_replication(
     data: MultiplyRated,
     pair: tuple[int, int],
     method: Method,
-    rule: Rule,
+    rule: GateRule,
     *,
     difference: float,
     seed: int,
@@ -107,6 +107,6 @@ def _study(
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 
 
-def forecast(sums: np.ndarray, weights: np.ndarray, rule: Rule) -> Replication:
+def forecast(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> Replication:
     """The chances in closed form, from the documents of the one study that there is."""
     return replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

@@ -21,7 +21,7 @@ RARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class FailureShare:
     """Of `n` documents or segments `found` fail; high: the largest share that leaves so few a chance of alpha."""
 
     found: int
@@ -33,18 +33,18 @@ class Share:
 class Tail:
     """Failures of a system. The bound of segments takes them as independent, which those of one document are not."""
 
-    documents: Share
-    segments: Share
+    documents: FailureShare
+    segments: FailureShare
 
 
-def share(found: int, n: int, alpha: float) -> Share:
+def failure_share(failures: int, n: int, alpha: float) -> FailureShare:
     """With its exact one-sided upper bound at 1 − alpha; the bound of nothing is 1.
 
-    >>> round(share(0, 12, 0.05).high, 4), share(3, 3, 0.05).high
+    >>> round(failure_share(0, 12, 0.05).high, 4), failure_share(3, 3, 0.05).high
     (0.2209, 1.0)
     """
-    high = 1.0 if found >= n else float(special.betaincinv(found + 1, n - found, 1 - alpha))
-    return Share(found, n, high)
+    high = 1.0 if failures >= n else float(special.betaincinv(failures + 1, n - failures, 1 - alpha))
+    return FailureShare(failures, n, high)
 
 
 def tail(ratings: Ratings, failed: Bools, system: int, alpha: float) -> Tail:
@@ -53,7 +53,7 @@ def tail(ratings: Ratings, failed: Bools, system: int, alpha: float) -> Tail:
     segments, documents = (np.unique(column[own]) for column in (ratings.segment, ratings.document))
     bad = own & failed
     fallen = [np.unique(column[bad]).size for column in (ratings.segment, ratings.document)]
-    return Tail(share(fallen[1], documents.size, alpha), share(fallen[0], segments.size, alpha))
+    return Tail(failure_share(fallen[1], documents.size, alpha), failure_share(fallen[0], segments.size, alpha))
 
 
 def documents_to_see(rate: float = RARE, alpha: float = 0.05) -> int:
@@ -65,10 +65,10 @@ def documents_to_see(rate: float = RARE, alpha: float = 0.05) -> int:
     return ceil(log(alpha) / log(1 - rate))
 
 
-def missed(documents: int, rate: float = RARE) -> float:
+def chance_of_no_failure(documents: int, rate: float = RARE) -> float:
     """Chance that none of so many documents fails, where this share of all does.
 
-    >>> round(missed(12), 2)
+    >>> round(chance_of_no_failure(12), 2)
     0.54
     """
     return float((1 - rate) ** documents)

@@ -107,14 +107,14 @@ def degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATIO
     >>> round(float(degrees_of_freedom(np.array([60] + [3] * 19))), 2)
     2.47
     """
-    model = _Model.of(counts, correlation)
+    model = _WorkingModel.of(counts, correlation)
     with np.errstate(invalid="ignore", divide="ignore"):
         degrees = model.trace**2 / _product(model, model)
     return np.asarray(np.where(model.documents > 1, np.maximum(degrees, 1.0), 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class _WorkingModel:
     """Shares p and variances q of documents under the working model, their factors c, and own = G_DD; shape (…, D)."""
 
     p: Floats
@@ -142,7 +142,7 @@ class _Model:
         return np.asarray((self.c * self.own).sum(axis=-1), dtype=np.float64)
 
 
-def _product(first: _Model, second: _Model) -> Floats:
+def _product(first: _WorkingModel, second: _WorkingModel) -> Floats:
     """Σ_DE √(c_D·c_E·c'_D·c'_E)·G_DE·G'_DE of two estimates over the same documents, in sums over documents alone."""
     r = np.sqrt(first.c * second.c)
     pp, pq, qp, qq = (np.asarray((r * a * b).sum(axis=-1)) for a in (first.p, first.q) for b in (second.p, second.q))
@@ -165,7 +165,7 @@ def of_difference(sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, I
     documents share. Where every document has both alike, this is `precision` of the differences.
     """
     psi = [influences(x, n) for x, n in zip(sums, counts, strict=True)]
-    models = [_Model.of(n, CORRELATION) for n in counts]
+    models = [_WorkingModel.of(n, CORRELATION) for n in counts]
     degrees = _degrees_apart([float((x * x).sum()) for x in psi], models)
     error = float(np.sqrt(((psi[0] - psi[1]) ** 2).sum())) if degrees else np.nan
     documents = np.asarray(((models[0].p > 0) | (models[1].p > 0)).sum(), dtype=np.intp)
@@ -173,17 +173,17 @@ def of_difference(sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, I
     return Precision(np.asarray(error), np.asarray(degrees), documents, effective)
 
 
-def stacked(found: Sequence[Precision]) -> Precision:
+def stack_precisions(precisions: Sequence[Precision]) -> Precision:
     """Answers of shape () as one of shape (len(found),)."""
     return Precision(
-        np.array([float(one.error) for one in found]),
-        np.array([float(one.degrees) for one in found]),
-        np.array([int(one.documents) for one in found], dtype=np.intp),
-        np.array([float(one.effective) for one in found]),
+        np.array([float(one.error) for one in precisions]),
+        np.array([float(one.degrees) for one in precisions]),
+        np.array([int(one.documents) for one in precisions], dtype=np.intp),
+        np.array([float(one.effective) for one in precisions]),
     )
 
 
-def _degrees_apart(variances: Sequence[float], models: Sequence[_Model]) -> float:
+def _degrees_apart(variances: Sequence[float], models: Sequence[_WorkingModel]) -> float:
     """Welch–Satterthwaite over two estimates whose documents may be the same."""
     if min(int(model.documents) for model in models) < 2:
         return 0.0

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from app.stats.aggregate import Indices, Panel
+from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import Precision, degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
 
@@ -24,7 +24,7 @@ _TABLE = 4
 
 
 def of_new_raters(
-    ratings: Ratings, panel: Panel, known: Precision, first: Indices, second: Indices
+    ratings: Ratings, panel: ScoreMatrix, known: Precision, first: Indices, second: Indices
 ) -> Precision | None:
     """How well the differences of pairs are known for new raters; None with one rater.
 
@@ -54,7 +54,7 @@ class _Pulls:
         self.weight, self.pull = weight, pull
 
     @classmethod
-    def of(cls, ratings: Ratings, panel: Panel) -> _Pulls:
+    def of(cls, ratings: Ratings, panel: ScoreMatrix) -> _Pulls:
         """From rows in canonical order; every one is of a system and a segment of the panel."""
         place = np.full(max(ratings.n_systems, 1), -1, dtype=np.intp)
         place[panel.systems] = np.arange(panel.systems.size)

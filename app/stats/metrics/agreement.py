@@ -20,7 +20,7 @@ MEASURES: Final = ("spa", "accuracy", "pearson", "spearman", "kendall")
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class HumanAndMetricScores:
     """Human scores beside those of one metric, higher is better; rows are systems.
 
     human, metric: of outputs, shape (systems, segments), 0 where missing. judged, scored: where there is one.
@@ -71,7 +71,7 @@ class OfSegments:
     ties: TieCalibrated | None
 
 
-def of_systems(scores: Scores, *, permutations: int, seed: int, by_document: bool = True) -> OfSystems:
+def of_systems(scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True) -> OfSystems:
     """SPA, pairwise accuracy and correlations over systems.
 
     SPA tests both scores on the outputs that have both. Pairwise accuracy and correlations are of system scores; pairs
@@ -116,13 +116,13 @@ def accuracy_of(human: Floats, metric: Floats) -> tuple[float, int]:
     return (float((order[known] == said[known]).mean()) if n else float("nan")), n
 
 
-def _spa(scores: Scores, permutations: int, seed: int, *, by_document: bool) -> tuple[float, int]:
+def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool) -> tuple[float, int]:
     human, metric = both_pairs(scores, permutations, seed, by_document=by_document)
     known = np.isfinite(human.p) & np.isfinite(metric.p)
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
 
-def of_pairs(scores: Scores, *, permutations: int, seed: int, by_document: bool = True) -> Separation:
+def of_pairs(scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True) -> Separation:
     """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
 
     Humans are tested on all outputs that they judged, so a metric that has scores of whole systems alone has areas too.
@@ -131,11 +131,13 @@ def of_pairs(scores: Scores, *, permutations: int, seed: int, by_document: bool 
     return separation(human, scores.metric_system[human.first] - scores.metric_system[human.second])
 
 
-def _unit(scores: Scores, by_document: bool) -> Indices:
+def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
     return scores.document if by_document else np.arange(scores.document.size)
 
 
-def both_pairs(scores: Scores, permutations: int, seed: int, *, by_document: bool) -> tuple[PairValues, PairValues]:
+def both_pairs(
+    scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
+) -> tuple[PairValues, PairValues]:
     """Every pair under human scores and under the metric, on the same outputs and with the same signs."""
     unit = _unit(scores, by_document)
     return (
@@ -144,7 +146,7 @@ def both_pairs(scores: Scores, permutations: int, seed: int, *, by_document: boo
     )
 
 
-def of_segments(scores: Scores) -> OfSegments:
+def of_segments(scores: HumanAndMetricScores) -> OfSegments:
     """Correlations over outputs, within segments, and accuracy with ties.
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).

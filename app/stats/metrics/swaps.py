@@ -100,7 +100,7 @@ def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS)
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
     for masks in exchanges(common.human.shape, swaps, seed, measured.at_once):
-        mine, theirs = (measured.values(scores) for scores in exchanged(common, masks))
+        mine, theirs = (measured.values(scores) for scores in exchange_scores(common, masks))
         for name in MEASURES:
             apart = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
             beyond[name] += int((apart >= abs(observed[name]) - 1e-9).sum())
@@ -127,7 +127,7 @@ def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> It
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
-def exchanged(common: Common, masks: Bools) -> tuple[Floats, Floats]:
+def exchange_scores(common: Common, masks: Bools) -> tuple[Floats, Floats]:
     """The scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),

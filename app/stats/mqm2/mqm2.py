@@ -24,7 +24,7 @@ CRITICAL = "critical"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class ErrorCount:
     """Errors of one type and severity: how many, and the weight of the type (ETW)."""
 
     severity: str
@@ -45,7 +45,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class Mqm2Score:
     """Penalties and scores of one text.
 
     penalty: APT, all penalty points. per_word: PWPT. normed: NPT, per 1,000 words. raw: 100·(1 − PWPT), not calibrated.
@@ -62,13 +62,13 @@ class Scored:
 
 
 def score(
-    errors: Iterable[Counted],
+    errors: Iterable[ErrorCount],
     words: int,
     *,
     threshold: Threshold | None = None,
     critical_fails: bool = True,
     multipliers: Mapping[str, float] = SEVERITY_MULTIPLIERS,
-) -> Scored:
+) -> Mqm2Score:
     """Score the errors found in `words` evaluated words.
 
     Parameters
@@ -83,22 +83,22 @@ def score(
     ------
     Invalid : no words, a negative count, an unknown severity.
 
-    >>> found = score([Counted("major", 2)], 1000, threshold=Threshold(90, 10))
+    >>> found = score([ErrorCount("major", 2)], 1000, threshold=Threshold(90, 10))
     >>> found.penalty, found.raw, found.calibrated, found.passed
     (10.0, 99.0, 90.0, True)
     """
     marked = list(errors)
     penalty = fsum(_points(error, multipliers) for error in marked)
     critical = sum(error.count for error in marked if error.severity.lower() == CRITICAL)
-    return scored(penalty, words, critical, threshold=threshold, critical_fails=critical_fails)
+    return score_penalty(penalty, words, critical, threshold=threshold, critical_fails=critical_fails)
 
 
-def scored(
+def score_penalty(
     penalty: float, words: float, critical: int, *, threshold: Threshold | None = None, critical_fails: bool = True
-) -> Scored:
+) -> Mqm2Score:
     """The same from penalty points (APT) that are summed already. Raises `Invalid` where there are no words.
 
-    >>> scored(6.5, 250, 0, threshold=Threshold(90, 20)).calibrated
+    >>> score_penalty(6.5, 250, 0, threshold=Threshold(90, 20)).calibrated
     87.0
     """
     if words <= 0:
@@ -106,13 +106,13 @@ def scored(
     normed = penalty / words * REFERENCE_WORDS
     raw = MAXIMUM * (1 - penalty / words)
     if threshold is None:
-        return Scored(penalty, penalty / words, normed, raw, None, None, critical)
+        return Mqm2Score(penalty, penalty / words, normed, raw, None, None, critical)
     calibrated = MAXIMUM - normed * (MAXIMUM - threshold.passing) / threshold.points
     passed = round(calibrated, 10) >= threshold.passing and not (critical_fails and critical)
-    return Scored(penalty, penalty / words, normed, raw, calibrated, passed, critical)
+    return Mqm2Score(penalty, penalty / words, normed, raw, calibrated, passed, critical)
 
 
-def _points(error: Counted, multipliers: Mapping[str, float]) -> float:
+def _points(error: ErrorCount, multipliers: Mapping[str, float]) -> float:
     severity = error.severity.lower()
     if severity not in multipliers:
         raise _refused("severity", f"must be one of {', '.join(multipliers)}")

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.mqm2.mqm2 import Scored, Threshold, scored
+from app.stats.mqm2.mqm2 import Mqm2Score, Threshold, score_penalty
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class OfSystem:
+class Mqm2System:
     """One system. words: EWC, of the sources of its segments. scored: None where these have no words."""
 
     system: int
@@ -23,12 +23,12 @@ class OfSystem:
     n_ratings: int
     words: float
     critical: int
-    scored: Scored | None
+    scored: Mqm2Score | None
 
 
 def of_systems(
     rows: Ratings, critical: Codes, words: Floats, *, threshold: Threshold | None = None, critical_fails: bool = True
-) -> tuple[OfSystem, ...]:
+) -> tuple[Mqm2System, ...]:
     """Scores of every system that has rows, by system code.
 
     Parameters
@@ -43,8 +43,10 @@ def of_systems(
         own, mine = system == code, rows.system == code
         total, serious = float(words[segment[own]].sum()), int(critical[mine].sum())
         points = float(penalty[own].sum())
-        score = scored(points, total, serious, threshold=threshold, critical_fails=critical_fails) if total else None
-        scores.append(OfSystem(code, int(own.sum()), int(mine.sum()), total, serious, score))
+        score = (
+            score_penalty(points, total, serious, threshold=threshold, critical_fails=critical_fails) if total else None
+        )
+        scores.append(Mqm2System(code, int(own.sum()), int(mine.sum()), total, serious, score))
     return tuple(scores)
 
 

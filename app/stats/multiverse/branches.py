@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from app.domain.errors import Invalid
 from app.domain.recipe import STRATIFIED_TESTS, Normalize, Recipe
-from app.stats.aggregate import Panel, rounded
+from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.multiverse.space import Excluding, Space, TestOf
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
@@ -27,7 +27,7 @@ ABSENT: np.int8 = np.int8(3)
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class InapplicableUniverses:
     """Universes that do not apply. choices: those that rule them out, by dimension; n: how many universes."""
 
     choices: Mapping[str, str]
@@ -50,7 +50,7 @@ class Branch:
     universes: tuple[tuple[str, str], ...]
     claims: Marks
     ahead: Marks
-    missing: tuple[Missing, ...]
+    missing: tuple[InapplicableUniverses, ...]
 
     def to_bytes(self) -> bytes:
         """The same branch gives the same bytes."""
@@ -71,13 +71,13 @@ class Branch:
         text, claims, ahead = (np.load(given, allow_pickle=False) for _ in range(3))
         head = json.loads(text.tobytes())
         universes = tuple((test, adjust) for test, adjust in head["universes"])
-        missing = tuple(Missing(choices, n, reason) for choices, n, reason in head["missing"])
+        missing = tuple(InapplicableUniverses(choices, n, reason) for choices, n, reason in head["missing"])
         scoring, exclusion, normalize = head["of"]
         return cls(scoring, exclusion, normalize, universes, claims, ahead, missing)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredRatings:
     """Ratings under one scoring; domains: code of each document label, None where unknown."""
 
     name: str
@@ -85,7 +85,9 @@ class Scored:
     domains: Codes | None
 
 
-def branch(scored: Scored, space: Space, excluding: Excluding, normalize: Normalize, systems: Sequence[str]) -> Branch:
+def branch(
+    scored: ScoredRatings, space: Space, excluding: Excluding, normalize: Normalize, systems: Sequence[str]
+) -> Branch:
     """Every universe of a branch; those that do not apply are told with the reason.
 
     Parameters
@@ -98,13 +100,13 @@ def branch(scored: Scored, space: Space, excluding: Excluding, normalize: Normal
     if isinstance(laid, str):
         n_pairs = len(systems) * (len(systems) - 1) // 2
         claims, ahead = np.zeros((0, n_pairs), dtype=np.int8), np.full(n_pairs, ABSENT)
-        why = Missing(given, space.universes_of_branch, laid)
+        why = InapplicableUniverses(given, space.universes_of_branch, laid)
         return Branch(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
     universes, claims, ahead, missing = _Universes(scored, space, recipe, laid, systems).all(given)
     return Branch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
-def _laid(scored: Scored, recipe: Recipe) -> Panel | str:
+def _laid(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
     """System × segment scores, or why the scores do not allow the recipe."""
     try:
         laid = laid_out(scored.rows, recipe, scored.domains)
@@ -116,7 +118,9 @@ def _laid(scored: Scored, recipe: Recipe) -> Panel | str:
 class _Universes:
     """Tests and adjustments of one branch."""
 
-    def __init__(self, scored: Scored, space: Space, recipe: Recipe, laid: Panel, systems: Sequence[str]) -> None:
+    def __init__(
+        self, scored: ScoredRatings, space: Space, recipe: Recipe, laid: ScoreMatrix, systems: Sequence[str]
+    ) -> None:
         self.rows, self.domains, self.space, self.recipe, self.laid = (
             scored.rows,
             scored.domains,
@@ -129,18 +133,20 @@ class _Universes:
         self.n_pairs = len(systems) * (len(systems) - 1) // 2
         self.shared: dict[str, Shared] = {}
 
-    def all(self, given: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], Marks, Marks, tuple[Missing, ...]]:
+    def all(
+        self, given: Mapping[str, str]
+    ) -> tuple[tuple[tuple[str, str], ...], Marks, Marks, tuple[InapplicableUniverses, ...]]:
         """Universes, their claims, who is ahead, and the universes that do not apply."""
-        universes, claims, missing = list[tuple[str, str]](), list[Marks](), list[Missing]()
+        universes, claims, missing = list[tuple[str, str]](), list[Marks](), list[InapplicableUniverses]()
         for test in self.space.tests:
             tests = self._test(test)
             if isinstance(tests, str):
-                missing.append(Missing({**given, "test": test.name}, len(self.space.adjust), tests))
+                missing.append(InapplicableUniverses({**given, "test": test.name}, len(self.space.adjust), tests))
                 continue
             for adjust in self.space.adjust:
                 if adjust == "maxT" and test.test != "permutation":
                     why = "maxT is the joint permutation of all pairs: it needs test=permutation"
-                    missing.append(Missing({**given, "test": test.name, "adjust": adjust}, 1, why))
+                    missing.append(InapplicableUniverses({**given, "test": test.name, "adjust": adjust}, 1, why))
                     continue
                 recipe = self.space.tested(self.recipe, test, adjust, self.place.size)
                 wins = decide(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
@@ -170,7 +176,7 @@ class _Universes:
 
     def _ahead(self) -> Marks:
         first, second = pairs_of(len(self.laid.systems))
-        scores = self.sign * rounded(self.laid.means())
+        scores = self.sign * round_scores(self.laid.means())
         return self._placed((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
 
     def _placed(self, marks: Marks) -> Marks:
@@ -179,7 +185,7 @@ class _Universes:
         return everything
 
 
-def _pairs_among(rows: Ratings, laid: Panel, systems: Sequence[str]) -> tuple[npt.NDArray[np.intp], Marks]:
+def _pairs_among(rows: Ratings, laid: ScoreMatrix, systems: Sequence[str]) -> tuple[npt.NDArray[np.intp], Marks]:
     """Where each pair of a panel stands among the pairs of all systems, and −1 where it is the other way round."""
     at = {key: i for i, key in enumerate(systems)}
     own = np.array([at[rows.labels.systems[code]] for code in laid.systems], dtype=np.intp)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, Marks, Missing
+from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, InapplicableUniverses, Marks
 from app.stats.multiverse.space import DIMENSIONS, Dimension
 from app.stats.ratings import Floats
 
@@ -56,7 +56,7 @@ class Multiverse:
     n: int
     pairs: tuple[PairShare, ...]
     choices: tuple[ChoiceShare, ...]
-    missing: tuple[Missing, ...]
+    missing: tuple[InapplicableUniverses, ...]
 
 
 def shares(branches: Sequence[Branch], systems: Sequence[str]) -> Multiverse:
@@ -145,16 +145,16 @@ def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceShare:
     return ChoiceShare(dimension, choice, len(claims), None if claimed is None else float(claimed))
 
 
-def _merged(missing: Sequence[Missing]) -> tuple[Missing, ...]:
+def _merged(missing: Sequence[InapplicableUniverses]) -> tuple[InapplicableUniverses, ...]:
     """The same reason in several branches once: with the choices that they have in common."""
-    by_pair: dict[tuple[str, str], list[Missing]] = {}
+    by_pair: dict[tuple[str, str], list[InapplicableUniverses]] = {}
     for entry in missing:
         last = list(entry.choices)[-1]
         by_pair.setdefault((entry.reason, f"{last}={entry.choices[last]}"), []).append(entry)
     return tuple(_together(group) for group in by_pair.values())
 
 
-def _together(group: Sequence[Missing]) -> Missing:
+def _together(group: Sequence[InapplicableUniverses]) -> InapplicableUniverses:
     first = group[0].choices
     common = {name: value for name, value in first.items() if all(one.choices.get(name) == value for one in group)}
-    return Missing(common, sum(one.n for one in group), group[0].reason)
+    return InapplicableUniverses(common, sum(one.n for one in group), group[0].reason)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from app.domain.errors import Invalid, Place
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.plain import number
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import Pairs, pairs_of
@@ -132,7 +132,7 @@ def _verdict(
     pairs: Pairs, rater: int, one: _One | str, q: float | None, sign: int, alpha: float, missed: float | None
 ) -> ControlTest:
     changed, original = pairs.of(rater)
-    difference = rounded(changed - original)
+    difference = round_scores(changed - original)
     weak = missed is not None and missed > MOST_MISSED
     verdict: Verdict = "not_testable" if q is None or weak else "pass" if q < alpha else "fail"
     why = (
@@ -170,7 +170,7 @@ def worse(changed: Floats, original: Floats, test: ControlTestName) -> _One | No
     >>> [round(worse(bad, original, test).p_value, 10) for test in ("signed_rank", "paired_t", "rank_sum")]
     [0.0029296875, 0.0009684341, 0.0056648483]
     """
-    difference = rounded(changed - original)
+    difference = round_scores(changed - original)
     if test == "rank_sum":
         return _One(_u(changed, original), rank_sum(changed, original).less)
     if test == "signed_rank":
@@ -199,6 +199,6 @@ def _w_plus(difference: Floats) -> float:
 
 
 def _u(changed: Floats, original: Floats) -> float:
-    ordered = np.sort(rounded(original))
-    values = rounded(changed)
+    ordered = np.sort(round_scores(original))
+    values = round_scores(changed)
     return float((np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")).sum() / 2)

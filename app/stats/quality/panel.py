@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Codes, Floats, Ratings, Role
@@ -139,7 +139,7 @@ def spearman(first: Floats, second: Floats) -> float:
     >>> round(spearman(np.array([1.0, 2, 2, 4]), np.array([3.0, 3, 5, 9])), 6)
     0.833333
     """
-    x, y = (_ranks(rounded(values)) for values in (first, second))
+    x, y = (_ranks(round_scores(values)) for values in (first, second))
     x, y = x - x.mean(), y - y.mean()
     size = float(np.sqrt((x**2).sum() * (y**2).sum()))
     return float((x * y).sum()) / size if size > 0 else float("nan")

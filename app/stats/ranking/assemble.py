@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats import intervals
-from app.stats.aggregate import Panel, SegmentScores, rounded
+from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
 from app.stats.plain import Interval, between, number
 from app.stats.ranking.clusters import clusters, rank_ranges
@@ -20,7 +20,7 @@ from app.stats.testing.verdict import Verdict
 
 
 def system_rows(
-    ratings: Ratings, panel: Panel, raw: Panel, verdict: Verdict, sets: RankSets | None, recipe: Recipe
+    ratings: Ratings, panel: ScoreMatrix, raw: ScoreMatrix, verdict: Verdict, sets: RankSets | None, recipe: Recipe
 ) -> tuple[SystemRow, ...]:
     """One row a system, in ranking order."""
     if not panel.systems.size:
@@ -31,7 +31,7 @@ def system_rows(
     wins = verdict.wins
     cluster = clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
     ranges = rank_ranges(wins, recipe.clusters)
-    ranks = _mean_ranks(rounded(scores))
+    ranks = _mean_ranks(round_scores(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
     effective = effective_documents(panel.document_weights())
     known = ratings.documents_known
@@ -80,13 +80,13 @@ def segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -
     )
 
 
-def _marginal(panel: Panel, recipe: Recipe, *, known: bool) -> list[Interval | None]:
+def _marginal(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> list[Interval | None]:
     if not known:
         return [None] * len(panel.systems)
     return _intervals(panel.document_sums(), panel.document_weights(), recipe)
 
 
-def _relative(panel: Panel, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
+def _relative(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
     relative = intervals.relative(panel)
     nothing: list[Interval | None] = [None] * len(panel.systems)
     if relative is None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats.aggregate import Panel
+from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import effective_documents, largest_share
 from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
@@ -83,7 +83,7 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
 
 
 def find(
-    ratings: Ratings, panel: Panel, shared: Shared, tests: PairTests, limit: Floor, recipe: Recipe
+    ratings: Ratings, panel: ScoreMatrix, shared: Shared, tests: PairTests, limit: Floor, recipe: Recipe
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
@@ -107,7 +107,7 @@ def find(
     return tuple(warnings)
 
 
-def of_data(ratings: Ratings, panel: Panel) -> tuple[str, ...]:
+def of_data(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     """How the data are unlike what every claim by document takes for granted, whatever the test."""
     warnings = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
     if ratings.documents_known:
@@ -136,7 +136,7 @@ def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit:
     return ()
 
 
-def _systems(ratings: Ratings, panel: Panel) -> list[str]:
+def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     rated = np.unique(ratings.system)
     lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
     warnings = [f"systems without a score after normalization, not ranked: {_listed(lost)}"] if lost else []
@@ -154,7 +154,7 @@ def _raters(ratings: Ratings) -> list[str]:
     return [f"{what}, and no pair across them is testable: {named}"]
 
 
-def _uneven(panel: Panel) -> list[str]:
+def _uneven(panel: ScoreMatrix) -> list[str]:
     """Few effective documents, or one that holds much: what it means and what would help."""
     weights = panel.document_weights()
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
@@ -184,7 +184,7 @@ def _few_raters(ratings: Ratings) -> list[str]:
     return [f"{what}; {why}: use the interval for new raters, or add raters"]
 
 
-def _few_domains(panel: Panel) -> list[str]:
+def _few_domains(panel: ScoreMatrix) -> list[str]:
     n = 0 if panel.domain is None else np.unique(panel.domain).size
     if not 2 <= n < FEW_EFFECTIVE:
         return []
@@ -193,7 +193,7 @@ def _few_domains(panel: Panel) -> list[str]:
     return [f"{what}; {why}: use the interval for new domains, or add domains"]
 
 
-def _documents(panel: Panel, recipe: Recipe) -> list[str]:
+def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     warnings = []
     if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
         warnings.append("segments of one document are tested as independent")

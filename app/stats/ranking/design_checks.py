@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.aggregate import Panel
+from app.stats.aggregate import ScoreMatrix
 from app.stats.ratings import Bools, Codes, Ratings
 
 COMPARABLE_SHARE = 0.95
 
 
-def unpaired(panel: Panel) -> bool:
+def unpaired(panel: ScoreMatrix) -> bool:
     """Whether no two systems share a segment."""
     return len(panel.systems) > 1 and int(panel.present.sum(axis=0).max(initial=0)) <= 1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.aggregate import Indices, Panel, rounded
+from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.ratings import Floats
 from app.stats.testing.significance import pairs_of
 
@@ -20,7 +20,7 @@ class Chances:
     worse: Floats
 
 
-def chances(panel: Panel, sign: int, *, paired: bool) -> Chances:
+def chances(panel: ScoreMatrix, sign: int, *, paired: bool) -> Chances:
     """Chance that the first system of each pair is better on a random segment; scores equal to 10 decimals are ties.
 
     Parameters
@@ -32,7 +32,7 @@ def chances(panel: Panel, sign: int, *, paired: bool) -> Chances:
 
     Source: Cliff 1993 (dominance); Grissom & Kim 2005, ch. 5 (probability of superiority).
     """
-    scores = sign * rounded(panel.score)
+    scores = sign * round_scores(panel.score)
     counted = _on_common(panel, scores) if paired else _on_all(panel, scores)
     better, worse, n = counted
     # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
@@ -41,7 +41,7 @@ def chances(panel: Panel, sign: int, *, paired: bool) -> Chances:
         return Chances(better / n, tie / n, worse / n)
 
 
-def _on_common(panel: Panel, scores: Floats) -> Indices:
+def _on_common(panel: ScoreMatrix, scores: Floats) -> Indices:
     """Segments where the first is better, the second is better, and both are present; shape (3, pairs)."""
     counts = [np.zeros((3, 0), dtype=np.intp)]
     for i in range(len(scores) - 1):
@@ -51,7 +51,7 @@ def _on_common(panel: Panel, scores: Floats) -> Indices:
     return np.concatenate(counts, axis=1)
 
 
-def _on_all(panel: Panel, scores: Floats) -> Indices:
+def _on_all(panel: ScoreMatrix, scores: Floats) -> Indices:
     """The same over every combination of a segment of the first and one of the second."""
     first, second = pairs_of(len(scores))
     held = [np.sort(row[present]) for row, present in zip(scores, panel.present, strict=True)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.recipe import Repeats
-from app.stats.aggregate import Indices, Panel, SegmentScores, rounded, segment_scores
+from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, round_scores, segment_scores
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.significance import common, pairs_of
 
@@ -58,21 +58,21 @@ class Influence:
 class _Contrast:
     """How a panel becomes differences of pairs. stratum: of each segment; paired: over common segments."""
 
-    panel: Panel
+    panel: ScoreMatrix
     sign: int
     paired: bool
     stratum: Indices
     n_strata: int
 
 
-def by_document(panel: Panel, sign: int, keys: Sequence[str], *, paired: bool) -> LeftOut:
+def by_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeftOut:
     """Leave one document out; `keys` are those of the panel's documents, shape (D,)."""
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
     return LeftOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
 
 
-def by_domain(panel: Panel, sign: int, names: Sequence[str], *, paired: bool) -> LeftOut:
+def by_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeftOut:
     """Leave one domain out; `names` are the labels of the domain codes."""
     if panel.domain is None:
         raise ValueError("domains are unknown")
@@ -83,7 +83,7 @@ def by_domain(panel: Panel, sign: int, names: Sequence[str], *, paired: bool) ->
 
 
 def by_rater(
-    panel: Panel, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
+    panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
 ) -> LeftOut:
     """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
 
@@ -111,7 +111,7 @@ def by_rater(
 
 def summarize(difference: Floats, kinds: Sequence[LeftOut]) -> tuple[Influence, ...]:
     """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
-    sides = np.sign(rounded(np.nan_to_num(difference)))
+    sides = np.sign(round_scores(np.nan_to_num(difference)))
     return tuple(_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
 
@@ -122,16 +122,16 @@ def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeftOut]) 
         change = kind.without[:, pair] - difference
         if not np.isfinite(change).any():
             continue
-        most = int(np.nanargmax(np.abs(rounded(change))))
+        most = int(np.nanargmax(np.abs(round_scores(change))))
         largest.append(Change(kind.what, kind.keys[most], float(change[most])))
-        left = rounded(np.where(np.isfinite(change), kind.without[:, pair], np.inf * side if side else 0.0))
+        left = round_scores(np.where(np.isfinite(change), kind.without[:, pair], np.inf * side if side else 0.0))
         turned = np.flatnonzero(left * side <= 0) if side else ()
         flips.extend((-abs(float(change[unit])), f"{kind.what}:{kind.keys[unit]}") for unit in turned)
     flips.sort()
     return Influence(tuple(largest), tuple(name for _, name in flips[:MOST_NAMED]), len(flips))
 
 
-def _contrast(panel: Panel, sign: int, *, paired: bool) -> _Contrast:
+def _contrast(panel: ScoreMatrix, sign: int, *, paired: bool) -> _Contrast:
     if panel.macro and panel.domain is not None:
         return _Contrast(panel, sign, paired, panel.domain, int(panel.domain.max(initial=0)) + 1)
     return _Contrast(panel, sign, paired, np.zeros(panel.segments.size, dtype=np.intp), 1)
@@ -204,7 +204,7 @@ def _gathered(values: Floats, unit: Indices, n_units: int) -> Floats:
     return gathered
 
 
-def _cells(panel: Panel, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
+def _cells(panel: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
     """Segment scores laid out on some columns of the panel; shapes (S, columns)."""
     shape = (len(panel.systems), columns.size)
     score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)

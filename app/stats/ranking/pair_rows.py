@@ -8,8 +8,8 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats import intervals
-from app.stats.aggregate import Panel, rounded
-from app.stats.inference.by_document import Precision, of_difference, stacked
+from app.stats.aggregate import ScoreMatrix, round_scores
+from app.stats.inference.by_document import Precision, of_difference, stack_precisions
 from app.stats.inference.by_rater import of_new_raters
 from app.stats.plain import between, number
 from app.stats.ranking import effects
@@ -31,7 +31,7 @@ def on_common_segments(recipe: Recipe, shared: Shared) -> bool:
 
 def pair_rows(
     ratings: Ratings,
-    panels: tuple[Panel, Panel],
+    panels: tuple[ScoreMatrix, ScoreMatrix],
     shared: Shared,
     verdict: Verdict,
     left_out: Sequence[LeftOut],
@@ -63,7 +63,7 @@ def pair_rows(
     chances = effects.chances(raw, ratings.better_sign, paired=paired)
     influence = summarize(difference, left_out)
     # Without a common segment the difference is NaN, which contradicts nothing.
-    conflict = rounded(shared.difference) < 0
+    conflict = round_scores(shared.difference) < 0
     tests = verdict.tests
     return tuple(
         PairRow(
@@ -96,7 +96,7 @@ def pair_rows(
     )
 
 
-def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool) -> tuple[Floats, Precision]:
+def _differences(ratings: Ratings, panel: ScoreMatrix, shared: Shared, *, paired: bool) -> tuple[Floats, Precision]:
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
         return shared.difference, shared.known
@@ -107,10 +107,10 @@ def _differences(ratings: Ratings, panel: Panel, shared: Shared, *, paired: bool
     differences = [
         of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
     ]
-    return difference, stacked(differences)
+    return difference, stack_precisions(differences)
 
 
-def _by_raters(scored: Ratings, panel: Panel, precise: Precision, recipe: Recipe) -> Precision | None:
+def _by_raters(scored: Ratings, panel: ScoreMatrix, precise: Precision, recipe: Recipe) -> Precision | None:
     """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
     if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
         return None

@@ -9,8 +9,8 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import rater_moments
-from app.stats.aggregate import Indices, Panel, apart, panel, rounded, segment_scores
-from app.stats.normalize import Normalized
+from app.stats.aggregate import Indices, ScoreMatrix, apart, panel, round_scores, segment_scores
+from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
 from app.stats.ranking.errors_without_weight import Unweighed, of_unweighed
 from app.stats.ranking.influence import LeftOut
@@ -93,7 +93,7 @@ def rank(
     )
 
 
-def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
+def _rank_sets(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
     """Rank sets; every rank in every set where `comparable` is None: the tests beside them can claim nothing."""
     if not recipe.rank_sets or not ratings.documents_known or not laid.systems.size:
         return None
@@ -104,7 +104,7 @@ def _rank_sets(laid: Panel, ratings: Ratings, recipe: Recipe, comparable: Bools 
 
 
 def _left_out(
-    laid: Panel, scored: Ratings, documents: Documents | None, recipe: Recipe, *, paired: bool
+    laid: ScoreMatrix, scored: Ratings, documents: Documents | None, recipe: Recipe, *, paired: bool
 ) -> list[LeftOut]:
     """Differences without each rater, document and domain, as far as these are known."""
     if not recipe.influence or len(laid.systems) < 2:
@@ -161,7 +161,7 @@ def _domains(ratings: Ratings, recipe: Recipe, documents: Documents | None) -> C
     return None
 
 
-def _separated(normalized: Normalized, recipe: Recipe) -> tuple[Ratings, Ratings]:
+def _separated(normalized: NormalizedRatings, recipe: Recipe) -> tuple[Ratings, Ratings]:
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
@@ -192,12 +192,12 @@ def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tup
     return replace(recipe, normalize="none"), warnings
 
 
-def _order(laid: Panel, sign: int) -> Indices:
+def _order(laid: ScoreMatrix, sign: int) -> Indices:
     """Best first; equal scores in the order of the keys."""
-    return np.lexsort((laid.systems, -sign * rounded(laid.means())))
+    return np.lexsort((laid.systems, -sign * round_scores(laid.means())))
 
 
-def _resolve_test(laid: Panel, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+def _resolve_test(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """Take the test that the data support, or refuse the one they do not."""
     if recipe.test == "none" or len(laid.systems) < 2:
         return recipe, ()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats.aggregate import Panel
+from app.stats.aggregate import ScoreMatrix
 from app.stats.ranking.confounding import MOST_UNEVEN, unevenness
 from app.stats.ratings import Ratings
 from app.stats.testing.pair_tests import SIGN_TESTS
@@ -52,7 +52,7 @@ def of_shapes(recipe: Recipe) -> tuple[str, ...]:
     return (DRAWN_SHAPES,) if recipe.test == "bootstrap" else ()
 
 
-def of_segments(panel: Panel, recipe: Recipe) -> list[str]:
+def of_segments(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     """The size of a test that takes the segments of one document as independent."""
     sizes = SEGMENT_SIZES.get(recipe.test)
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
@@ -62,7 +62,7 @@ def of_segments(panel: Panel, recipe: Recipe) -> list[str]:
     return [f"{what} ({why}): test whole documents by permutation"]
 
 
-def of_confounding(ratings: Ratings, panel: Panel) -> list[str]:
+def of_confounding(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
     if len(panel.systems) < 2 or not len(ratings):
         return []

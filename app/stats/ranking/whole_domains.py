@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.aggregate import Panel
+from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import Precision, precision
 from app.stats.testing.significance import Shared, differences_of
 
 
-def of_new_domains(shared: Shared, panel: Panel) -> Precision | None:
+def of_new_domains(shared: Shared, panel: ScoreMatrix) -> Precision | None:
     """How well the differences on common segments are known for new domains; None where fewer than two are known."""
     if panel.domain is None:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.aggregate import Panel, apart, panel, rounded, segment_scores
+from app.stats.aggregate import ScoreMatrix, apart, panel, round_scores, segment_scores
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.rater_moments import normalized
@@ -119,7 +119,7 @@ def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, Selection]:
     return normalized(selection, ranked, recipe).scored, selection
 
 
-def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> Panel:
+def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
     """System × segment scores under a recipe whose normalization is settled, systems in ranking order.
 
     domains : code of each document label, None where unknown. Raises Invalid where the scores do not allow the recipe.
@@ -133,7 +133,7 @@ def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> Pan
         scored = apart(scored)
     scores = segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     laid = panel(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
-    return laid.arranged(np.lexsort((laid.systems, -rows.better_sign * rounded(laid.means()))))
+    return laid.arranged(np.lexsort((laid.systems, -rows.better_sign * round_scores(laid.means()))))
 
 
 def _plain(recipe: Recipe) -> Recipe:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.ratings import Floats
 from app.stats.stability.testing import Claims
 
@@ -21,7 +21,7 @@ def order_of(means: Floats, better_sign: int) -> Order:
     means : shape (…, S). Returns shape (…, S(S−1)/2).
     """
     first, second = np.triu_indices(means.shape[-1], k=1)
-    scores = rounded(means)
+    scores = round_scores(means)
     return np.asarray(better_sign * np.sign(scores[..., first] - scores[..., second]), dtype=np.int8)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
-from app.stats.aggregate import Panel, rounded
+from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
 from app.stats.testing.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
@@ -46,7 +46,7 @@ class PairTests:
     p_signed: Floats | None = None
 
 
-def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def compare_pairs(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
     """Test every pair as `recipe` says.
 
     Parameters
@@ -67,7 +67,7 @@ def compare_pairs(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> Pa
     return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
-def _compared(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def _compared(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
     if recipe.test in SIGN_TESTS:
         return _by_permutation(panel, shared, recipe)
     if recipe.test == "none":
@@ -105,7 +105,7 @@ def _family(recipe: Recipe, n_pairs: int) -> int:
     return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
-def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
+def _by_permutation(panel: ScoreMatrix, shared: Shared, recipe: Recipe) -> PairTests:
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
@@ -122,14 +122,14 @@ def _by_permutation(panel: Panel, shared: Shared, recipe: Recipe) -> PairTests:
     testable = units >= (FEWEST_DOCUMENTS if by_document else 1)
     p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.p_reverse(plus_one=recipe.plus_one)
     p[~testable] = reverse[~testable] = np.nan
-    lean = np.where(testable, np.sign(rounded(np.nan_to_num(shared.difference))), 0).astype(np.int8)
+    lean = np.where(testable, np.sign(round_scores(np.nan_to_num(shared.difference))), 0).astype(np.int8)
     sides = 2.0 if two_sided else 1.0
     lowest = np.where(counts.exact, sides / counts.total, 1.0 / (counts.total + recipe.plus_one))
     smallest = float(lowest[units > 0].min()) if (units > 0).any() else None
     return PairTests(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
 
 
-def _by_two_samples(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
+def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     first, second = pairs_of(len(panel.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
@@ -150,7 +150,7 @@ def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8
     return PairTests(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
 
 
-def _by_differences(panel: Panel, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def _by_differences(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
     """Tests on paired differences of segments or of document means."""
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     lean = np.zeros(p.size, dtype=np.int8)
@@ -186,7 +186,7 @@ def _by_bootstrap(shared: Shared, recipe: Recipe) -> PairTests:
         p[pairs], reverse[pairs] = resampling.p_values(apart, weights, draws=n_draws, seed=recipe.seed)
     units = shared.documents if by_document else shared.segments
     few = units < (FEWEST_DOCUMENTS if by_document else 2)
-    lean = np.where(few, 0, np.sign(rounded(np.nan_to_num(shared.difference)))).astype(np.int8)
+    lean = np.where(few, 0, np.sign(round_scores(np.nan_to_num(shared.difference)))).astype(np.int8)
     least = np.maximum(0.5 ** np.minimum(units, _FLIPS), 1 / n_draws)
     p, reverse = np.maximum(p, least), np.maximum(reverse, least)
     if recipe.alternative == "two-sided":
@@ -204,7 +204,7 @@ _FLIPS = 60
 """Sign flips of more units are not counted: their p is smaller than any that is drawn."""
 
 
-def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
+def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     """Two-sided signed-rank tests in each domain, combined over the domains that a pair has in common.
 
     `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
@@ -224,7 +224,7 @@ def _by_domains(panel: Panel, recipe: Recipe, sign: int) -> PairTests:
     signed, lean = stouffer_signed(p, sides)
     if recipe.test == "stouffer_signed":
         return _without_floor(signed, np.full(first.size, np.nan), lean)
-    scores = sign * rounded(panel.means())
+    scores = sign * round_scores(panel.means())
     ahead = np.sign(scores[first] - scores[second]).astype(np.int8)
     return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 
@@ -236,7 +236,7 @@ def _either(paired: PairTests, unpaired: PairTests) -> PairTests:
     return _without_floor(p, reverse, np.where(paired.lean != 0, paired.lean, unpaired.lean))
 
 
-def _sample(panel: Panel, system: int, mask: Bools, unit: str, sign: int) -> Floats:
+def _sample(panel: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) -> Floats:
     """Segment scores of a system where `mask` is true, or their means by document; larger is better."""
     if unit == "segment":
         return np.asarray(sign * panel.score[system][mask], dtype=np.float64)

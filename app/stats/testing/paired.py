@@ -13,7 +13,7 @@ from scipy import special
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Method, ZeroMethod
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.ratings import Bools, Floats
 
 MOST_EXACT = 200
@@ -76,13 +76,13 @@ def signed_rank(
     if method == "exact" and differences.shape[1] > MOST_EXACT:
         message = f"the exact distribution is for at most {MOST_EXACT} differences; use auto or asymptotic"
         raise Invalid(message, places=(Place(("query", "method"), message),))
-    ranked = _signed_ranks(rounded(differences), zero_method)
+    ranked = _signed_ranks(round_scores(differences), zero_method)
     exact = _takes_exact(ranked, differences.shape[1], method)
     greater, less, two_sided = _normal(ranked, correction=correction)
     for row in np.flatnonzero(exact):
         greater[row], less[row] = _exact(ranked.ranks[row], float(ranked.plus[row]), float(ranked.mean[row]))
         two_sided[row] = min(1.0, 2 * min(greater[row], less[row]))
-    return Directions(greater, less, two_sided, np.sign(rounded(ranked.plus - ranked.mean)).astype(np.int8))
+    return Directions(greater, less, two_sided, np.sign(round_scores(ranked.plus - ranked.mean)).astype(np.int8))
 
 
 def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _Ranked:
@@ -173,7 +173,7 @@ def paired_t(differences: Floats) -> Directions:
     varied = np.round(error, 10) > 0
     t = np.where(varied, differences.mean(axis=1) / np.where(varied, error, 1.0), np.nan)
     two_sided = np.minimum(1.0, 2 * special.stdtr(n - 1, -np.abs(t)))
-    lean = np.sign(rounded(np.nan_to_num(t))).astype(np.int8)
+    lean = np.sign(round_scores(np.nan_to_num(t))).astype(np.int8)
     return Directions(special.stdtr(n - 1, -t), special.stdtr(n - 1, t), two_sided, lean)
 
 
@@ -196,7 +196,7 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
     p_values : two-sided, shape (strata, pairs). sides : +1, 0 or −1, the direction of each.
     """
     z = _summed(-special.ndtri(_positive(p_values) / 2) * sides)
-    lean = np.sign(rounded(np.nan_to_num(z))).astype(np.int8)
+    lean = np.sign(round_scores(np.nan_to_num(z))).astype(np.int8)
     return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))), dtype=np.float64), lean
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.aggregate import Indices, Panel
+from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import Precision, precision
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import Block
@@ -65,7 +65,7 @@ def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
     return first, second
 
 
-def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
+def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> Shared:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -107,7 +107,7 @@ def shared_data(panel: Panel, sign: int, *, unit: str) -> Shared:
     return Shared(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
-def common(panel: Panel) -> Iterator[tuple[Bools, Indices]]:
+def common(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
     """Masks of common segments with the pairs that have them; pairs without a common segment are left out."""
     first, second = pairs_of(len(panel.systems))
     if panel.complete:
@@ -124,7 +124,7 @@ def common(panel: Panel) -> Iterator[tuple[Bools, Indices]]:
             yield mask, np.array(pairs, dtype=np.intp)
 
 
-def document_means(panel: Panel, system: int, mask: Bools, sign: int) -> Floats:
+def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
     """Means by document of a system where `mask` is true, larger is better; documents without any are left out."""
     sums = np.add.reduceat(np.where(mask, panel.score[system], 0.0), panel.starts)
     counts = np.add.reduceat(mask.astype(np.intp), panel.starts)
@@ -133,7 +133,7 @@ def document_means(panel: Panel, system: int, mask: Bools, sign: int) -> Floats:
 
 
 def unit_differences(
-    panel: Panel, sign: int, *, unit: str, where: Bools | None = None
+    panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, Floats]]:
     """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), a mask at a time.
 

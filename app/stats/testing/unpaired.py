@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from app.stats.aggregate import rounded
+from app.stats.aggregate import round_scores
 from app.stats.ratings import Floats
 
 
@@ -33,7 +33,7 @@ def rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> OneSi
 
     Sources: Mann & Whitney 1947; Lehmann 1975, §1.4 (ties); used by WMT since 2016 (Bojar et al. 2016, §3).
     """
-    x, y = np.sort(rounded(first)), np.sort(rounded(second))
+    x, y = np.sort(round_scores(first)), np.sort(round_scores(second))
     below = int(np.searchsorted(y, x, side="left").sum())
     not_above = int(np.searchsorted(y, x, side="right").sum())
     twice_u = below + not_above

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats.aggregate import Panel, rounded
+from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.adjust import adjust, both_directions
 from app.stats.testing.pair_tests import PairTests, compare_pairs, draws
@@ -28,7 +28,7 @@ class Verdict:
     apart: Bools
 
 
-def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+def judge(laid: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
@@ -37,7 +37,7 @@ def judge(laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
     return decide(compare_pairs(laid, shared, recipe, sign), laid, shared, recipe, sign)
 
 
-def decide(tests: PairTests, laid: Panel, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+def decide(tests: PairTests, laid: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
     """`judge` of tests that are made already: one test serves every adjustment and level."""
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
@@ -57,7 +57,7 @@ def decide(tests: PairTests, laid: Panel, shared: Shared, recipe: Recipe, sign: 
     return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems)))
 
 
-def _jointly(laid: Panel, shared: Shared, tests: PairTests, recipe: Recipe) -> Floats:
+def _jointly(laid: ScoreMatrix, shared: Shared, tests: PairTests, recipe: Recipe) -> Floats:
     return max_t(
         shared.blocks,
         tests.testable,
@@ -72,10 +72,10 @@ def _below(p_values: Floats, recipe: Recipe) -> Bools:
     return np.asarray(p_values <= recipe.alpha if recipe.inclusive else p_values < recipe.alpha)
 
 
-def _wins(laid: Panel, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
+def _wins(laid: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
     wins = _square(won, lost, len(laid.systems))
     if recipe.require_mean:
-        scores = sign * rounded(laid.means())
+        scores = sign * round_scores(laid.means())
         wins &= scores[:, None] > scores[None, :]
     return wins
 

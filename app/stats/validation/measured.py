@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.gate.gate import Rule, decide
+from app.stats.gate.gate import GateRule, decide
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
@@ -21,7 +21,7 @@ from app.stats.validation.worlds import World, campaign, campaigns
 _KEY = 0x3017
 
 
-def false_gates(world: World, rule: Rule, *, n: int, seed: int, difference: float | None = None) -> Counted:
+def false_gates(world: World, rule: GateRule, *, n: int, seed: int, difference: float | None = None) -> Counted:
     """How often the gate lets the last system through, at the border of what is claimed (or at this difference).
 
     Where the world has several looks the gate is asked at each, and to be let through once is to be let through.
@@ -40,7 +40,7 @@ def _pairs(world: World, means: Floats, n: int, seed: int) -> Iterator[tuple[Flo
             yield total[-1] - total[0], counts
 
 
-def _let_through(sums: Floats, counts: Floats, world: World, rule: Rule) -> bool:
+def _let_through(sums: Floats, counts: Floats, world: World, rule: GateRule) -> bool:
     documents = [ceil(look * counts.size) for look in world.looks]
     return any(decide(sums[:d], counts[:d], rule).holds for d in documents)
 

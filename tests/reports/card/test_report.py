@@ -76,7 +76,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
 
 def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
-    assert stats.spread(stats.per_output(none)) is None
+    assert stats.count_summary(stats.per_output(none)) is None
     assert stats.buckets(none) == ()
     assert stats.shares(none, none.system, 0) == ()
 

@@ -11,7 +11,7 @@ import pytest
 from app.domain.recipe import NAMED, Aggregate
 from app.reports.gate import report as gate
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.gate import Rule, decide, difference_by_document
+from app.stats.gate.gate import GateRule, decide, difference_by_document
 from app.stats.robustness.reranking import laid_out
 from tests.stats.components.worlds import crossed
 from tests.stats.gate.test_gate import with_a_contrary_rater
@@ -23,7 +23,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     recipe = replace(NAMED["recommended"], normalize="none")
     laid = laid_out(ratings, recipe)
     apart = difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
-    asked, rule = gate.GateAsked(candidate="s01", baseline="s00"), Rule()
+    asked, rule = gate.GateAsked(candidate="s01", baseline="s00"), GateRule()
     found = decide(apart.sums, apart.weights, rule)
     given = cast("RecipeInput", SimpleNamespace(rows=ratings))
     again, point = gate._again(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
@@ -36,7 +36,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
 
 
 def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_same_unit() -> None:
-    ratings, recipe, rule = with_a_contrary_rater(24), replace(NAMED["recommended"], normalize="z"), Rule()
+    ratings, recipe, rule = with_a_contrary_rater(24), replace(NAMED["recommended"], normalize="z"), GateRule()
     laid = laid_out(ratings, recipe)
     names = [ratings.labels.systems[code] for code in laid.systems]
     pair = names.index("A"), names.index("B")

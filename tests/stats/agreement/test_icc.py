@@ -10,7 +10,7 @@ import pandas as pd
 import pingouin
 import pytest
 
-from app.stats.agreement.components import Components, components, expected_categories
+from app.stats.agreement.components import UnitRaterVariances, components, expected_categories
 from app.stats.agreement.icc import TwoWay, complete_block, one_way, two_way
 from tests.stats.agreement.test_kappa import estimate
 from tests.stats.agreement.worlds import SHROUT_FLEISS, matrix, random_items, units
@@ -86,7 +86,7 @@ def test_reml_of_unbalanced_data_is_the_top_of_a_likelihood_written_out(seed: in
     units_of = (kept.unit[:, None] == kept.unit[None, :]).astype(float)
     raters_of = (kept.rater[:, None] == kept.rater[None, :]).astype(float)
 
-    def deviance(c: Components) -> float:
+    def deviance(c: UnitRaterVariances) -> float:
         v = c.unit * units_of + c.rater * raters_of + c.residual * np.eye(y.size)
         ones = np.ones(y.size)
         inverse = np.linalg.inv(v)
@@ -98,13 +98,13 @@ def test_reml_of_unbalanced_data_is_the_top_of_a_likelihood_written_out(seed: in
         for factor in (0.97, 1.03):
             shifted = {name: getattr(found, name) for name in ("unit", "rater", "residual")}
             shifted[part] = max(shifted[part], 1e-6) * factor
-            assert deviance(Components(**shifted)) >= best - 1e-7
+            assert deviance(UnitRaterVariances(**shifted)) >= best - 1e-7
 
 
 def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     rng = np.random.default_rng(0)
     true, own = rng.normal(0, 3, 4000), rng.normal(0, 1, (4000, 2))
-    c = Components(unit=9.0, rater=0.0, residual=1.0)
+    c = UnitRaterVariances(unit=9.0, rater=0.0, residual=1.0)
     scores = true[:, None] + own
     assert c.within(1.5) == pytest.approx(np.mean(np.abs(scores[:, 0] - scores[:, 1]) <= 1.5), abs=0.03)
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])

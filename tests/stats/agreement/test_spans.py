@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 
 from app.stats.agreement import spans
-from app.stats.agreement.spans import MAJOR, MINOR, Marked, character_f1, characters, overlaps, shares
+from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments, character_f1, characters, overlaps, shares
 
 Mark = tuple[int, int, int, int]
 
 
-def marked(judgments: list[tuple[int, int, list[Mark]]]) -> Marked:
+def marked(judgments: list[tuple[int, int, list[Mark]]]) -> MarkedJudgments:
     """(text, rater, [(start, end, severity, category)]) sorted by text and rater; a document is two texts."""
     marks = [(j, *mark) for j, (_, _, found) in enumerate(judgments) for mark in found]
     row, start, end, grave, category = (np.array(c, dtype=np.int32) for c in zip(*marks, strict=True))
     unit, rater = (np.array(c, dtype=np.int32) for c in list(zip(*judgments, strict=True))[:2])
     document = (unit // 2).astype(np.int32)
     n = int(document.max()) + 1
-    return Marked(unit, rater, document, row, start, end, grave, category, n, ("a", "b", "c"))
+    return MarkedJudgments(unit, rater, document, row, start, end, grave, category, n, ("a", "b", "c"))
 
 
 GOLD: list[Mark] = [(0, 5, MAJOR, 0), (10, 14, MINOR, 1)]
 OTHER: list[Mark] = [(2, 7, MAJOR, 0), (10, 12, MAJOR, 1), (20, 23, MINOR, 2)]
 
 
-def once(data: Marked) -> np.ndarray:
+def once(data: MarkedJudgments) -> np.ndarray:
     return np.ones((1, data.n_documents))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.reports.ui.matching import Side, matched
-from app.stats.arms.spread import counted, spreads
+from app.stats.arms.spread import compared_rows, spreads
 from app.stats.ratings import Ratings, Role
 
 
@@ -53,7 +53,7 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
 def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: int) -> None:
     rows = drawn(seed)
     met = {(int(rows.rater[k]), int(rows.document[k])) for k in range(len(rows)) if rows.role[k] != Role.RATING}
-    kept, every = counted(rows, controls=False), counted(rows, controls=True)
+    kept, every = compared_rows(rows, controls=False), compared_rows(rows, controls=True)
     for k in range(len(rows)):
         assert every[k] == (rows.role[k] == Role.RATING)
         assert kept[k] == (every[k] and (int(rows.rater[k]), int(rows.document[k])) not in met)

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.arms.pace import Paced, fatigue, learning
-from app.stats.arms.times import LENGTHS, Measured, Work, bucket_name, measured, ratio
+from app.stats.arms.pace import JudgmentPaces, fatigue, learning
+from app.stats.arms.times import LENGTHS, Durations, TimedJudgments, bucket_name, durations_by_kind, ratio
 from app.stats.ratings import Kind, Ratings
 from app.stats.timing.timing import change, trimmed
 
 
-def drawn(seed: int) -> Work:
+def drawn(seed: int) -> TimedJudgments:
     """Whole documents of 1 to 24 segments, some with a score of their own, some judgments without a time."""
     rng = np.random.default_rng(seed)
     columns = defaultdict(list)
@@ -40,10 +40,10 @@ def drawn(seed: int) -> Work:
     seconds = np.where(rng.random(n) < 0.05, np.nan, rng.integers(1, 60, size=n).astype(float))
     words = np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 30, size=n).astype(float))
     started = np.where(rng.random(n) < 0.1, -1, rng.integers(0, 900, size=n) * 1_000_000)
-    return Work(rows, seconds, words, np.array(rows.task != 0), started)
+    return TimedJudgments(rows, seconds, words, np.array(rows.task != 0), started)
 
 
-def by_hand(work: Work) -> dict[tuple[str, str], list[float]]:
+def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
     """The same, one judgment at a time."""
     rows, found = work.rows, defaultdict(list)
     units: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -83,7 +83,7 @@ def by_hand(work: Work) -> dict[tuple[str, str], list[float]]:
 @given(st.integers(0, 10_000))
 def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
     work = drawn(seed)
-    found = measured(work)
+    found = durations_by_kind(work)
     expected = by_hand(work)
     assert found.keys() == expected.keys()
     for key, values in expected.items():
@@ -108,8 +108,8 @@ def test_raters_of_both_conditions_are_compared_with_themselves() -> None:
     rng = np.random.default_rng(3)
     rater = np.repeat(np.arange(6, dtype=np.int32), 20)
     level = rng.normal(2, 1, size=6)[rater]
-    before = Measured(np.exp(level + rng.normal(0, 0.3, 120)), rater)
-    after = Measured(np.exp(level + log(1.4) + rng.normal(0, 0.3, 120)), rater)
+    before = Durations(np.exp(level + rng.normal(0, 0.3, 120)), rater)
+    after = Durations(np.exp(level + log(1.4) + rng.normal(0, 0.3, 120)), rater)
     found = ratio(before, after)
     logs = [np.array([np.log(one.seconds[rater == r]).mean() for r in range(6)]) for one in (before, after)]
     test = stats.ttest_rel(logs[1], logs[0])
@@ -124,7 +124,7 @@ def test_raters_of_one_condition_each_are_compared_by_welch() -> None:
     rng = np.random.default_rng(4)
     sides = [rng.lognormal(2, 0.5, size=5), rng.lognormal(2.4, 0.7, size=7)]
     found = ratio(
-        Measured(sides[0], np.arange(5, dtype=np.int32)), Measured(sides[1], np.arange(5, 12, dtype=np.int32))
+        Durations(sides[0], np.arange(5, dtype=np.int32)), Durations(sides[1], np.arange(5, 12, dtype=np.int32))
     )
     test = stats.ttest_ind(np.log(sides[1]), np.log(sides[0]), equal_var=False)
     assert found is not None
@@ -133,14 +133,14 @@ def test_raters_of_one_condition_each_are_compared_by_welch() -> None:
 
 
 def test_one_rater_on_either_side_has_a_ratio_without_an_interval_and_no_time_has_none() -> None:
-    one, other = (Measured(np.array([10.0 * n]), np.array([n], dtype=np.int32)) for n in (1, 2))
+    one, other = (Durations(np.array([10.0 * n]), np.array([n], dtype=np.int32)) for n in (1, 2))
     found = ratio(one, other)
     assert found is not None
     assert (found.ratio, found.interval) == (pytest.approx(2.0), None)
-    assert ratio(one, Measured(np.zeros(3), np.zeros(3, dtype=np.int32))) is None
+    assert ratio(one, Durations(np.zeros(3), np.zeros(3, dtype=np.int32))) is None
 
 
-def paced(*, slope: float, tired: float, raters: int = 4) -> Paced:
+def paced(*, slope: float, tired: float, raters: int = 4) -> JudgmentPaces:
     """Raters with five tasks of twenty judgments in two conditions by turns, and planted slopes."""
     n = 100
     rater = np.repeat(np.arange(raters), n).astype(np.int32)
@@ -149,7 +149,7 @@ def paced(*, slope: float, tired: float, raters: int = 4) -> Paced:
     pace = 0.5 * rater + slope * place / 100 + tired * (place % 20) / 100
     order = np.random.default_rng(0).permutation(rater.size)
     columns = (rater, task + 5 * rater, task % 2, place.astype(np.int64), pace)
-    return Paced(*(column[order] for column in columns))
+    return JudgmentPaces(*(column[order] for column in columns))
 
 
 def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:

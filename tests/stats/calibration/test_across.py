@@ -10,7 +10,7 @@ import pytest
 from app.stats.agreement.units import Units
 from app.stats.calibration.across import (
     Anchors,
-    Judged,
+    LanguagePairRatings,
     by_rater,
     draw,
     mean_of_medians,
@@ -19,7 +19,7 @@ from app.stats.calibration.across import (
     target_of,
 )
 from app.stats.calibration.lines import METHODS, lacking
-from app.stats.calibration.raters import offsets, panel_consensus, standardized
+from app.stats.calibration.raters import offsets, panel_consensus, standardize
 from tests.stats.agreement.worlds import random_items, units
 
 
@@ -27,7 +27,7 @@ def of(items: list[list[float | None]]) -> Units:
     return units(items)
 
 
-def judged(seed: int = 0, *, lenient: float = 0.0) -> Judged:
+def judged(seed: int = 0, *, lenient: float = 0.0) -> LanguagePairRatings:
     def moved(s: int, up: float, missing: float = 0.1) -> Units:
         found = of(random_items(s, n=30, raters=3, missing=missing))
         return found.with_value(found.value + up + lenient)
@@ -35,7 +35,7 @@ def judged(seed: int = 0, *, lenient: float = 0.0) -> Judged:
     anchors = moved(seed + 2, 0.5, 0.0)
     agreed = np.linspace(1, 5, anchors.n_units)
     pairs = Anchors(anchors, np.arange(anchors.n_units), agreed)
-    return Judged("x", moved(seed, 1.0), moved(seed + 1, 3.0), pairs)
+    return LanguagePairRatings("x", moved(seed, 1.0), moved(seed + 1, 3.0), pairs)
 
 
 def test_the_shift_of_a_rater_is_consensus_minus_mean() -> None:
@@ -62,7 +62,7 @@ def test_offsets_against_a_slow_twin() -> None:
 
 def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
     by = of(random_items(2, missing=0.0))
-    found, lost = standardized(by, by)
+    found, lost = standardize(by, by)
     assert lost == ()
     for r in range(4):
         own = found.value[found.rater == r]
@@ -70,7 +70,7 @@ def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
 
 
 def test_who_gave_one_score_to_the_calibration_items_has_no_z() -> None:
-    _, lost = standardized(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
+    _, lost = standardize(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
     assert lost == ("r0",)
 
 
@@ -112,7 +112,7 @@ def test_a_rater_without_calibration_items_stays_and_is_listed() -> None:
     kept = one.anchors.units.rater != 1
     fewer = Anchors(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
     assert fewer.units.n_units == one.anchors.units.n_units
-    moved, _, left = by_rater(Judged("x", one.systems, one.humans, fewer), "cs", None)
+    moved, _, left = by_rater(LanguagePairRatings("x", one.systems, one.humans, fewer), "cs", None)
     assert left == ("r1",)
     own = one.systems.rater == 1
     assert (moved.systems.value[own] == one.systems.value[own]).all()

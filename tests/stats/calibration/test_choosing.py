@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.choosing import agreed, choose, edges
+from app.stats.calibration.choosing import choose, edges, median_and_deviation
 from app.stats.ratings import Scale
 from tests.stats.agreement.worlds import units
 
@@ -22,7 +22,7 @@ def test_the_most_agreed_about_of_each_level_come_first() -> None:
 
 
 def test_spread_is_around_the_median() -> None:
-    middle, spread = agreed(units([[2, 3, 4]]))
+    middle, spread = median_and_deviation(units([[2, 3, 4]]))
     assert (middle[0], spread[0]) == (3, pytest.approx(np.sqrt(2 / 3)))
 
 

@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 
 from app.stats.components.fit import Fit, fit
-from app.stats.components.generalizability import components_of, hidden, of_contrasts, planned
+from app.stats.components.generalizability import components_of, confounded_terms, of_contrasts, planning_components
 from app.stats.components.observations import observations
 from app.stats.planning.planning import Layout, contrast_variance
 from app.stats.ratings import Ratings
@@ -32,7 +32,7 @@ def closed_form(fitted: Fit) -> float:
 
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
     fitted = fit(apart())
-    assert next(one.term for one in hidden(fitted)) == "doc_system"
+    assert next(one.term for one in confounded_terms(fitted)) == "doc_system"
     counted = of_contrasts(fitted, fitted.components)
     assert counted["doc_system"] == pytest.approx(fitted.components["doc"])
     assert counted["doc_system"] > 2
@@ -50,13 +50,13 @@ def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all
 
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
     fitted = fit(crossed(4, documents=30, raters=4, ratings=2))
-    assert hidden(fitted) == ()
+    assert confounded_terms(fitted) == ()
     assert of_contrasts(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0
 
 
 def test_a_term_that_is_not_in_the_model_counts_nothing() -> None:
-    nothing = planned({})
+    nothing = planning_components({})
     assert astuple(nothing)[:8] == (0.0,) * 8
     for field in fields(nothing)[:8]:
-        assert planned({field.name: 2.0}) == replace(nothing, **{field.name: 2.0}), field.name
+        assert planning_components({field.name: 2.0}) == replace(nothing, **{field.name: 2.0}), field.name

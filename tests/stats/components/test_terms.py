@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from app.stats.components.observations import Observations, observations
-from app.stats.components.terms import TERMS, Identified, identify, levels
+from app.stats.components.terms import TERMS, IdentifiedTerms, identify, levels
 from tests.stats.components.worlds import crossed
 
 
-def said(found: Identified) -> dict[str, str]:
+def said(found: IdentifiedTerms) -> dict[str, str]:
     return {one.term: one.why for one in found.left_out}
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import separation, swaps
 from app.stats.metrics.pairs import PairValues, pair_values
-from app.stats.metrics.swaps import MEASURES, Common, compare, exchanged, exchanges
+from app.stats.metrics.swaps import MEASURES, Common, compare, exchange_scores, exchanges
 from app.stats.testing.permutation import drawn_patterns
 
 
@@ -52,7 +52,7 @@ def test_the_test_between_two_metrics_is_what_exchanging_scores_one_by_one_gives
             for g in range(common.segments):
                 if mask[s, g]:
                     one[s, g], other[s, g] = common.second[s, g], common.first[s, g]
-        assert np.array_equal(exchanged(common, mask[None])[0][0], one)
+        assert np.array_equal(exchange_scores(common, mask[None])[0][0], one)
         x, y = (slow_measures(common, scores, 60, seed) for scores in (one, other))
         for name in MEASURES:
             beyond[name] += abs(x[name] - y[name]) >= abs(first[name] - second[name]) - 1e-9

@@ -10,17 +10,19 @@ import pytest
 
 from app.stats.agreement.soft_pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from app.stats.metrics import agreement, pairs, ties
-from app.stats.metrics.agreement import Scores
+from app.stats.metrics.agreement import HumanAndMetricScores
 
 
-def scores(human: np.ndarray, metric: np.ndarray, present: np.ndarray | None = None, documents: int = 6) -> Scores:
+def scores(
+    human: np.ndarray, metric: np.ndarray, present: np.ndarray | None = None, documents: int = 6
+) -> HumanAndMetricScores:
     there = np.ones(human.shape, dtype=np.bool_) if present is None else present
     document = np.sort(np.arange(human.shape[1]) % documents)
-    return Scores(human, there, metric, there, document, human.mean(axis=1), metric.mean(axis=1))
+    return HumanAndMetricScores(human, there, metric, there, document, human.mean(axis=1), metric.mean(axis=1))
 
 
 @pytest.fixture
-def world() -> Scores:
+def world() -> HumanAndMetricScores:
     rng = np.random.default_rng(2)
     quality = np.array([0.0, 0.3, 0.5, 1.0])[:, None]
     human = np.round(quality + rng.normal(size=(4, 30)), 1)
@@ -46,7 +48,7 @@ def test_p_of_a_pair_is_the_share_of_swapped_documents_that_differ_as_much() -> 
         assert found.difference[n] == pytest.approx((score[a] - score[b]).mean())
 
 
-def test_a_metric_that_is_the_human_score_agrees_with_it_in_everything(world: Scores) -> None:
+def test_a_metric_that_is_the_human_score_agrees_with_it_in_everything(world: HumanAndMetricScores) -> None:
     same = scores(world.human, world.human)
     found = agreement.of_systems(same, permutations=500, seed=3)
     assert (found.spa, found.accuracy, found.n_pairs) == (1.0, 1.0, 6)
@@ -57,14 +59,14 @@ def test_a_metric_that_is_the_human_score_agrees_with_it_in_everything(world: Sc
     assert (outputs.ties.accuracy, outputs.ties.epsilon) == pytest.approx((1.0, 0.0))
 
 
-def test_a_metric_turned_round_is_wrong_about_every_pair(world: Scores) -> None:
+def test_a_metric_turned_round_is_wrong_about_every_pair(world: HumanAndMetricScores) -> None:
     found = agreement.of_systems(scores(world.human, -world.human), permutations=500, seed=3)
     assert found.accuracy == 0.0
     assert found.pearson == pytest.approx(-1.0)
     assert found.spa < 0.5
 
 
-def test_the_order_of_systems_and_the_scale_of_the_metric_do_not_matter(world: Scores) -> None:
+def test_the_order_of_systems_and_the_scale_of_the_metric_do_not_matter(world: HumanAndMetricScores) -> None:
     order = np.array([2, 0, 3, 1])
     turned = scores(world.human[order], 7 * world.metric[order] + 3)
     one, other = (agreement.of_systems(s, permutations=1000, seed=3) for s in (world, turned))

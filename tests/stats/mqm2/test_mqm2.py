@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.mqm2.mqm2 import Counted, Threshold, Tolerance, score
+from app.stats.mqm2.mqm2 import ErrorCount, Threshold, Tolerance, score
 
 
 @pytest.mark.parametrize(
     ("errors", "words", "points", "normed", "raw", "calibrated"),
     [
-        ([Counted("major", 2)], 1000, 10, 10, 99, 90),
-        ([Counted("major", 3), Counted("minor", 5)], 1000, 10, 20, 98, 80),
-        ([Counted("major"), Counted("minor", 1, weight=1.5)], 250, 20, 26, 97.4, 87),
+        ([ErrorCount("major", 2)], 1000, 10, 10, 99, 90),
+        ([ErrorCount("major", 3), ErrorCount("minor", 5)], 1000, 10, 20, 98, 80),
+        ([ErrorCount("major"), ErrorCount("minor", 1, weight=1.5)], 250, 20, 26, 97.4, 87),
     ],
 )
 def test_the_worked_examples_are_met(
-    errors: list[Counted], words: int, points: float, normed: float, raw: float, calibrated: float
+    errors: list[ErrorCount], words: int, points: float, normed: float, raw: float, calibrated: float
 ) -> None:
     found = score(errors, words, threshold=Threshold(90, points))
     assert (found.normed, found.raw, found.calibrated) == pytest.approx((normed, raw, calibrated))
@@ -27,13 +27,13 @@ def test_the_worked_examples_are_met(
 
 
 def test_without_a_threshold_there_is_a_raw_score_and_no_verdict() -> None:
-    found = score([Counted("Minor", 4), Counted("neutral", 9)], 400)
+    found = score([ErrorCount("Minor", 4), ErrorCount("neutral", 9)], 400)
     assert (found.penalty, found.per_word, found.raw) == pytest.approx((4, 0.01, 99))
     assert (found.calibrated, found.passed) == (None, None)
 
 
 def test_a_critical_error_fails_the_text_unless_it_is_switched_off() -> None:
-    errors, threshold = [Counted("critical")], Threshold(90, 10)
+    errors, threshold = [ErrorCount("critical")], Threshold(90, 10)
     assert score(errors, 100_000, threshold=threshold).passed is False
     assert score(errors, 100_000, threshold=threshold, critical_fails=False).passed is True
     assert score(errors, 100_000).critical == 1
@@ -44,16 +44,16 @@ def test_a_critical_error_fails_the_text_unless_it_is_switched_off() -> None:
 def test_a_text_passes_exactly_where_its_normed_points_are_acceptable(
     minors: int, words: int, passing: float, points: float
 ) -> None:
-    found = score([Counted("minor", minors)], words, threshold=Threshold(passing, points))
+    found = score([ErrorCount("minor", minors)], words, threshold=Threshold(passing, points))
     if abs(found.normed - points) > 1e-6:
         assert found.passed is (found.normed < points)
 
 
 @pytest.mark.parametrize(
     ("errors", "words"),
-    [([], 0), ([Counted("odd")], 10), ([Counted("minor", -1)], 10), ([Counted("minor", 1, -1.0)], 10)],
+    [([], 0), ([ErrorCount("odd")], 10), ([ErrorCount("minor", -1)], 10), ([ErrorCount("minor", 1, -1.0)], 10)],
 )
-def test_impossible_input_is_refused(errors: list[Counted], words: int) -> None:
+def test_impossible_input_is_refused(errors: list[ErrorCount], words: int) -> None:
     with pytest.raises(Invalid):
         score(errors, words)
 

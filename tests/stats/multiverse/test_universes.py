@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Exclusion, Recipe
-from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, Scored, branch
+from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, ScoredRatings, branch
 from app.stats.multiverse.shares import shares
 from app.stats.multiverse.space import TESTS, Excluding, Space
 from app.stats.ranking.ranking import rank
@@ -67,7 +67,7 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
 
 
 def made(rows: Ratings, documents: Documents, space: Space) -> list[Branch]:
-    scored = Scored("score", rows, documents.domain_codes()[0])
+    scored = ScoredRatings("score", rows, documents.domain_codes()[0])
     return [
         Branch.from_bytes(branch(scored, space, e, n, rows.labels.systems).to_bytes())
         for e in space.excluding

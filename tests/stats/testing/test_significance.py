@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.aggregate import Panel, panel, segment_scores
+from app.stats.aggregate import ScoreMatrix, panel, segment_scores
 from app.stats.ratings import Ratings
 from app.stats.testing.pair_tests import compare_pairs, draws
 from app.stats.testing.significance import pairs_of, shared_data
@@ -25,7 +25,7 @@ F18: list[Cell] = [
 ]  # fmt: skip
 
 
-def panel_of(cells: list[Cell]) -> Panel:
+def panel_of(cells: list[Cell]) -> ScoreMatrix:
     system, document, position, score = zip(*cells, strict=True)
     ratings = Ratings.from_columns(
         system=system,
@@ -122,7 +122,7 @@ def many_documents(n: int, *, both: int) -> list[Cell]:
     return cells
 
 
-def run(cells: list[Cell], recipe: Recipe) -> tuple[Panel, object]:
+def run(cells: list[Cell], recipe: Recipe) -> tuple[ScoreMatrix, object]:
     laid = panel_of(cells)
     return laid, compare_pairs(laid, shared_data(laid, 1, unit=recipe.unit), recipe, 1)
 
