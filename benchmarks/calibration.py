@@ -28,7 +28,7 @@ from scipy import special
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import rare_failures
-from app.reports.gate.caveats import told_of_documents
+from app.reports.gate.caveats import document_caveats
 from app.reports.gate.looks import Looks
 from app.stats.aggregate import panel, segment_scores
 from app.stats.gate.gate import GateRule, decide
@@ -245,7 +245,7 @@ def _gate_once(world: World, number: int, *, rule: GateRule) -> Trial:
     sums, counts = _by_document(rows)
     decisions = [decide(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
     asked_before = Looks(tuple(range(1, len(world.looks)))).told()
-    warnings = (*_said(ranking), *told_of_documents(decisions[-1], rule), *asked_before)
+    warnings = (*_said(ranking), *document_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
 
 

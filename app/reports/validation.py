@@ -128,10 +128,10 @@ def _result(
     given: RecipeInput,
     validation: Validation,
     studies: int,
-    found: Mapping[World, Sequence[Mapping[str, float]]],
+    studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
 ) -> ValidationView:
     recipe, population = validation.recipe, validation.population
-    shares = rates(validation, found)
+    shares = rates(validation, studies_by_world)
     return ValidationView(
         **given.head(select(given.rows, given.recipe).dropped, _warnings(validation, shares)),
         recipe=given.recipe.name,

@@ -15,11 +15,11 @@ from app.reports.agreement import work
 from app.reports.agreement.between_charts import between_plot
 from app.reports.agreement.between_repeated import repeated
 from app.reports.agreement.between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
-from app.reports.agreement.plan import Choices, One, level_plan
+from app.reports.agreement.plan import Choices, Coefficient, level_plan
 from app.reports.agreement.report import NUMBERS, choices_of
 from app.reports.agreement.view import Statistic
 from app.reports.kit.report import Report, Work
-from app.reports.source.raw_ratings import NOTHING, Drawn, Rated, RatedAsked, of_asked_raters, rated
+from app.reports.source.raw_ratings import NOTHING, Drawn, RatedAsked, RawRatings, load_raw_ratings, of_asked_raters
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import Units, segment_units
@@ -58,14 +58,14 @@ class Joined:
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: BetweenAsked) -> Work[BetweenView]:
-    found = [of_asked_raters(rated(session, one, asked), asked) for one in about]
+    campaign_ratings = [of_asked_raters(load_raw_ratings(session, one, asked), asked) for one in about]
     texts = [source_digests(session, one.campaign_id) for one in about]
-    joined = _joined(found, texts, asked)
-    same = len({one.scale for one in found}) == 1 and not joined.turned
-    choices = choices_of(found[0], asked.tolerance, asked.levels, asked.bins)
+    joined = _joined(campaign_ratings, texts, asked)
+    same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
+    choices = choices_of(campaign_ratings[0], asked.tolerance, asked.levels, asked.bins)
 
     @cache
-    def statistics() -> tuple[One, ...]:
+    def statistics() -> tuple[Coefficient, ...]:
         return _statistics(joined.units, choices, same_scale=same)
 
     def spread() -> work.Spread:
@@ -75,23 +75,25 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: BetweenAsked)
         ends = spread().intervals(done, asked.level)[0]
         drawn = asked.level if asked.bootstrap else None
         shown = [work.statistic_view(one, e, joined.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
-        return _view(found, joined, shown, asked, choices.levels if same else None)
+        return _view(campaign_ratings, joined, shown, asked, choices.levels if same else None)
 
     return Work(work.n_chunks([joined.units], asked.bootstrap), lambda part: spread().chunk(part), finish)
 
 
-def _joined(found: Sequence[Rated], texts: Sequence[dict[tuple[str, int], str]], asked: BetweenAsked) -> Joined:
+def _joined(
+    campaign_ratings: Sequence[RawRatings], texts: Sequence[dict[tuple[str, int], str]], asked: BetweenAsked
+) -> Joined:
     """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
-    turned = len({one.rows.higher_is_better for one in found}) > 1
-    means = [_means(one, asked, turn=turned and not one.rows.higher_is_better) for one in found]
+    turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
+    means = [_means(one, asked, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
     counts: dict[Address, int] = {}
     for each in means:
         for address in each:
             counts[address] = counts.get(address, 0) + 1
-    least = len(found) if asked.complete else 2
+    least = len(campaign_ratings) if asked.complete else 2
     shared = sorted(address for address, n in counts.items() if n >= least)
     held = [address for address in shared if _one_text(address, texts)]
-    rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(found)) if a in means[c]]
+    rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(campaign_ratings)) if a in means[c]]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
     documents, document = _coded([a[0] for a in held])
     systems, system = _coded([a[2] for a in held])
@@ -104,7 +106,7 @@ def _joined(found: Sequence[Rated], texts: Sequence[dict[tuple[str, int], str]],
         system=system,
         place=place,
         n_documents=len(documents),
-        raters=tuple(one.about.campaign.key for one in found),
+        raters=tuple(one.about.campaign.key for one in campaign_ratings),
     )
     return Joined(units, len(shared) - len(held), turned, tuple(systems))
 
@@ -120,9 +122,9 @@ def _one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> 
     return len(known) < 2
 
 
-def _means(found: Rated, asked: BetweenAsked, *, turn: bool) -> dict[Address, float]:
-    units = segment_units(found.rows, repeated=asked.repeats)
-    labels = found.rows.labels
+def _means(ratings: RawRatings, asked: BetweenAsked, *, turn: bool) -> dict[Address, float]:
+    units = segment_units(ratings.rows, repeated=asked.repeats)
+    labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
     mean = np.round(-mean if turn else mean, 10) + 0.0
     addresses = zip(
@@ -134,32 +136,36 @@ def _means(found: Rated, asked: BetweenAsked, *, turn: bool) -> dict[Address, fl
     return dict(zip(addresses, mean.tolist(), strict=True))
 
 
-def _statistics(units: Units, choices: Choices, *, same_scale: bool) -> tuple[One, ...]:
+def _statistics(units: Units, choices: Choices, *, same_scale: bool) -> tuple[Coefficient, ...]:
     """All coefficients where the campaigns have one scale, else those that no scale matters to."""
     if not units.n_units:
         return ()
     if same_scale:
         return level_plan("segments", units, choices).statistics
     return (
-        One("mean_pearson", pairs.mean_pearson(units)),
-        One("tau_single_documents", rankings.mean_single(units)),
-        One("tau_all_documents", rankings.mean_shared(units), jackknife=True),
+        Coefficient("mean_pearson", pairs.mean_pearson(units)),
+        Coefficient("tau_single_documents", rankings.mean_single(units)),
+        Coefficient("tau_all_documents", rankings.mean_shared(units), jackknife=True),
     )
 
 
 def _view(
-    found: Sequence[Rated], joined: Joined, statistics: list[Statistic], asked: BetweenAsked, levels: int | None
+    campaign_ratings: Sequence[RawRatings],
+    joined: Joined,
+    statistics: list[Statistic],
+    asked: BetweenAsked,
+    levels: int | None,
 ) -> BetweenView:
-    dropped = [{**one, "campaign": each.about.campaign.key} for each in found for one in each.dropped]
+    dropped = [{**one, "campaign": each.about.campaign.key} for each in campaign_ratings for one in each.dropped]
     if joined.differing:
         dropped.append({"reason": "unit whose source differs between campaigns", "n": joined.differing})
-    same = len({one.scale for one in found}) == 1 and not joined.turned
+    same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
     return BetweenView(
-        campaigns={one.about.campaign.key: one.about.version for one in found},
-        data_hash=" ".join(one.data_hash for one in found),
-        basis=", ".join(sorted({one.about.campaign.basis for one in found})),
+        campaigns={one.about.campaign.key: one.about.version for one in campaign_ratings},
+        data_hash=" ".join(one.data_hash for one in campaign_ratings),
+        basis=", ".join(sorted({one.about.campaign.basis for one in campaign_ratings})),
         dropped=dropped,
-        warnings=_warnings(found, joined, same_scale=same),
+        warnings=_warnings(campaign_ratings, joined, same_scale=same),
         complete=asked.complete,
         n_units=joined.units.n_units,
         n_documents=np.unique(joined.units.document).size,
@@ -168,18 +174,18 @@ def _view(
         draws=asked.bootstrap,
         interval_level=asked.level,
         seed=asked.seed,
-        each=[_campaign_line(one, joined) for one in found],
+        each=[_campaign_line(one, joined) for one in campaign_ratings],
         statistics=statistics,
         pairs=_pairs(joined.units, same_scale=same),
-        repeated=repeated(joined.units, joined.systems, found[0].scale) if same else [],
+        repeated=repeated(joined.units, joined.systems, campaign_ratings[0].scale) if same else [],
     )
 
 
-def _campaign_line(found: Rated, joined: Joined) -> CampaignLine:
-    rows = found.rows.segments()
+def _campaign_line(ratings: RawRatings, joined: Joined) -> CampaignLine:
+    rows = ratings.rows.segments()
     return CampaignLine(
-        campaign=found.about.campaign.key,
-        protocol=found.about.campaign.protocol,
+        campaign=ratings.about.campaign.key,
+        protocol=ratings.about.campaign.protocol,
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
         n_raters=np.unique(rows.rater).size,
         mean=number(float(rows.score.mean())) if len(rows) else None,
@@ -210,8 +216,8 @@ def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
     return lines
 
 
-def _warnings(found: Sequence[Rated], joined: Joined, *, same_scale: bool) -> list[str]:
-    if not any(len(one.rows) for one in found):
+def _warnings(campaign_ratings: Sequence[RawRatings], joined: Joined, *, same_scale: bool) -> list[str]:
+    if not any(len(one.rows) for one in campaign_ratings):
         return [NOTHING]
     if not joined.units.n_units:
         return [NOTHING_SHARED]

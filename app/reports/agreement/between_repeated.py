@@ -35,8 +35,8 @@ def repeated(units: Units, systems: Sequence[str], scale: Scale | None) -> list[
     if scale is None and (units.value < 0).any():
         return []
     minimum = 0.0 if scale is None else scale.minimum
-    found = (_line(units, code, name, minimum) for code, name in enumerate(systems))
-    return [line for line in found if line is not None]
+    lines = (_line(units, code, name, minimum) for code, name in enumerate(systems))
+    return [line for line in lines if line is not None]
 
 
 def _line(units: Units, code: int, name: str, minimum: float) -> RepeatedLine | None:

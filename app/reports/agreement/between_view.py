@@ -76,18 +76,20 @@ def tables(view: BetweenView) -> Sequence[Section]:
 def _pairs(view: BetweenView) -> Table:
     heads = ("Campaign", "Campaign", "Units", "Pearson", "τ-b", "τ-c", "τ of systems", "Difference")
     rows = []
-    for one in view.pairs:
-        figures = (one.pearson, one.tau_b, one.tau_c, one.tau_systems, one.absolute)
-        rows.append((*one.campaign, f"{one.n_units:,}", *map(_figure, figures)))
+    for pair in view.pairs:
+        figures = (pair.pearson, pair.tau_b, pair.tau_c, pair.tau_systems, pair.absolute)
+        rows.append((*pair.campaign, f"{pair.n_units:,}", *map(_figure, figures)))
     return table(heads, rows, 2)
 
 
 def _statistics(view: BetweenView) -> Table:
     heads = ("Coefficient", "Value", f"{view.interval_level:.0%} interval", "Expected", "Chance")
     rows = []
-    for one in view.statistics:
-        ends = "–" if one.interval is None else "[{}, {}]".format(*map(_figure, one.interval))
-        rows.append((named(one), _figure(one.value), ends, _figure(one.expected), _figure(one.chance)))
+    for statistic in view.statistics:
+        ends = "–" if statistic.interval is None else "[{}, {}]".format(*map(_figure, statistic.interval))
+        rows.append(
+            (named(statistic), _figure(statistic.value), ends, _figure(statistic.expected), _figure(statistic.chance))
+        )
     return table(heads, rows, 1)
 
 
@@ -101,13 +103,13 @@ def csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:
-        found = pair.model_dump(exclude={"campaign", "n_units"})
-        for name, value in found.items():
+        figures = pair.model_dump(exclude={"campaign", "n_units"})
+        for name, value in figures.items():
             rows.append(("pair", *pair.campaign, name, None, value, *NONE, None, None, pair.n_units))
-    for one in view.statistics:
-        ends = one.interval or NONE
-        head = ("coefficient", *NONE, one.statistic, one.tolerance, one.value)
-        rows.append((*head, *ends, one.expected, one.chance, view.n_units))
+    for statistic in view.statistics:
+        ends = statistic.interval or NONE
+        head = ("coefficient", *NONE, statistic.statistic, statistic.tolerance, statistic.value)
+        rows.append((*head, *ends, statistic.expected, statistic.chance, view.n_units))
     rows += [
         ("system", one.system, None, "cv_star", None, one.cv, *NONE, None, None, one.n_units) for one in view.repeated
     ]

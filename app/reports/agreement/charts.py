@@ -52,12 +52,12 @@ def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> byt
         low = _lowest([one for _, found in groups for one in found])
         _axis(sheet, low, top, bottom)
         y = top
-        for heading, found in groups:
+        for heading, statistics in groups:
             sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
             y += ROW
-            for one in found:
-                sheet.text(LEFT - 8, y + ROW / 2, named(one), ha="right", size=8)
-                _mark(sheet, one, y + ROW / 2, low)
+            for statistic in statistics:
+                sheet.text(LEFT - 8, y + ROW / 2, named(statistic), ha="right", size=8)
+                _mark(sheet, statistic, y + ROW / 2, low)
                 y += ROW
         if not any(found for _, found in groups):
             sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
@@ -85,17 +85,17 @@ def _axis(sheet: Sheet, low: float, top: float, bottom: float) -> None:
         sheet.text(x, bottom + 10, captions.number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
-def _mark(sheet: Sheet, one: Statistic, y: float, low: float) -> None:
-    text = captions.number(one.value, 2)
-    if one.interval is not None:
-        ends = tuple(_at(v, low) for v in one.interval)
+def _mark(sheet: Sheet, statistic: Statistic, y: float, low: float) -> None:
+    text = captions.number(statistic.value, 2)
+    if statistic.interval is not None:
+        ends = tuple(_at(v, low) for v in statistic.interval)
         sheet.line(ends, (y, y), color=BLUE, thick=1.4)
-        text += f"  [{captions.number(one.interval[0], 2)}, {captions.number(one.interval[1], 2)}]"
-    if one.expected is not None:
-        x = _at(one.expected, low)
+        text += f"  [{captions.number(statistic.interval[0], 2)}, {captions.number(statistic.interval[1], 2)}]"
+    if statistic.expected is not None:
+        x = _at(statistic.expected, low)
         sheet.line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
-    if one.value is not None:
-        x = _at(one.value, low)
+    if statistic.value is not None:
+        x = _at(statistic.value, low)
         sheet.line((x, x), (y, y), color=BLUE, marker="o")
     else:
         text = "not defined"

@@ -22,7 +22,7 @@ WITH_WORDS = frozenset({"kappa", "kappa_pooled", "fleiss", "weighted_kappa"})
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class Coefficient:
     """A coefficient: its key, its tolerance, itself, what is expected, and observed and chance agreement.
 
     jackknife: its interval leaves out one document at a time. A ranking by the few documents that two raters share
@@ -66,7 +66,7 @@ class LevelPlan:
     level: Level
     units: Units
     n_single: int
-    statistics: tuple[One, ...]
+    statistics: tuple[Coefficient, ...]
     components: UnitRaterVariances | None
     block: icc.CompleteBlock | None
     categories: int | None
@@ -78,15 +78,17 @@ def level_plan(level: Level, units: Units, choices: Choices) -> LevelPlan:
     model = components(paired)
     block = icc.complete_block(paired)
     sorted_out = categories(paired, choices) if level != "averaged" else None
-    found: list[One] = []
+    coefficients: list[Coefficient] = []
     if paired.n_units:
-        found += _of_scores(level, paired, choices, model)
-        found += _intraclass(paired, block, model)
+        coefficients += _of_scores(level, paired, choices, model)
+        coefficients += _intraclass(paired, block, model)
         if sorted_out is not None:
             every = categories(units, choices)
-            found += _of_categories(sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0])
+            coefficients += _of_categories(
+                sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
+            )
     n_categories = None if sorted_out is None else sorted_out[1]
-    return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(found), model, block, n_categories)
+    return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
 
 
 def categories(units: Units, choices: Choices) -> tuple[Units, int] | None:
@@ -111,38 +113,38 @@ def categories(units: Units, choices: Choices) -> tuple[Units, int] | None:
     return units.with_value(code), n
 
 
-def _of_scores(level: Level, units: Units, choices: Choices, model: UnitRaterVariances | None) -> Iterator[One]:
+def _of_scores(level: Level, units: Units, choices: Choices, model: UnitRaterVariances | None) -> Iterator[Coefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
-    yield One("alpha_interval", alpha.krippendorff(units, "interval"), expected=agreement)
-    yield One("alpha_ordinal", alpha.krippendorff(units, "ordinal"), expected=_of_ranks(units))
+    yield Coefficient("alpha_interval", alpha.krippendorff(units, "interval"), expected=agreement)
+    yield Coefficient("alpha_ordinal", alpha.krippendorff(units, "ordinal"), expected=_of_ranks(units))
     if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
-        yield One("alpha_ratio", alpha.krippendorff(units, "ratio"))
+        yield Coefficient("alpha_ratio", alpha.krippendorff(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
     if pairs.n_value_pairs(units) <= pairs.MOST_PAIRS:
         consistency = None if model is None else model.consistency
-        yield One("mean_pearson", pairs.mean_pearson(units), expected=consistency)
+        yield Coefficient("mean_pearson", pairs.mean_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
-            yield One("tau_single_documents", rankings.mean_single(units))
-            yield One("tau_all_documents", rankings.mean_shared(units), jackknife=True)
-    yield One("mean_difference", _mean_distance(units))
+            yield Coefficient("tau_single_documents", rankings.mean_single(units))
+            yield Coefficient("tau_all_documents", rankings.mean_shared(units), jackknife=True)
+    yield Coefficient("mean_difference", _mean_distance(units))
 
 
-def _kappas(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Iterator[One]:
+def _kappas(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Iterator[Coefficient]:
     observed = kappa.observed_within(units, t)
     closed = closed_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
-        yield One("kappa", of, t, _beyond(share, closed), observed, chance=closed)
+        yield Coefficient("kappa", of, t, _beyond(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
     expected = None if model is None else _beyond(share, model.by_chance(t, choices.step))
     pool = pool_values(units)
     histogram = pool.drawn(units.once())
     by_pool = float(pool.within(histogram, t)[0]) / units.value.size**2
-    yield One("kappa_pooled", of, t, expected, observed, chance=by_pool)
+    yield Coefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
 def closed_chance(choices: Choices, t: float) -> float | None:
@@ -160,15 +162,15 @@ def _beyond(share: float | None, chance: float) -> float | None:
 def _of_ranks(units: Units) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
-    found = components(units.with_value((np.cumsum(counts) - counts / 2)[code]))
-    return None if found is None else found.agreement
+    model = components(units.with_value((np.cumsum(counts) - counts / 2)[code]))
+    return None if model is None else model.agreement
 
 
-def _nominal(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> One:
+def _nominal(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Coefficient:
     of = alpha.krippendorff(units, "nominal", tolerance=t)
     if model is None:
-        return One("alpha_nominal", of, t)
-    return One("alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step)))
+        return Coefficient("alpha_nominal", of, t)
+    return Coefficient("alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step)))
 
 
 def _mean_distance(units: Units) -> OfDocuments:
@@ -182,19 +184,21 @@ def _mean_distance(units: Units) -> OfDocuments:
     return value
 
 
-def _intraclass(units: Units, block: icc.CompleteBlock | None, model: UnitRaterVariances | None) -> Iterator[One]:
+def _intraclass(
+    units: Units, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
+) -> Iterator[Coefficient]:
     agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
-    yield One("icc_1", icc.one_way(units), expected=agreement)
+    yield Coefficient("icc_1", icc.one_way(units), expected=agreement)
     if block is not None:
-        yield One("icc_a1", icc.two_way(block, "A1"), expected=agreement)
-        yield One("icc_c1", icc.two_way(block, "C1"), expected=consistency)
-    yield One("icc_k", icc.one_way(units, mean_of_raters=True))
+        yield Coefficient("icc_a1", icc.two_way(block, "A1"), expected=agreement)
+        yield Coefficient("icc_c1", icc.two_way(block, "C1"), expected=consistency)
+    yield Coefficient("icc_k", icc.one_way(units, mean_of_raters=True))
     if block is not None:
-        yield One("icc_ak", icc.two_way(block, "Ak"))
-        yield One("icc_ck", icc.two_way(block, "Ck"))
+        yield Coefficient("icc_ak", icc.two_way(block, "Ak"))
+        yield Coefficient("icc_ck", icc.two_way(block, "Ck"))
 
 
-def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, every: Units) -> Iterator[One]:
+def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, every: Units) -> Iterator[Coefficient]:
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
@@ -205,10 +209,10 @@ def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, ev
         share = None if joint is None else float((joint * like).sum())
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"
-        yield One(key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance)
+        yield Coefficient(key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance)
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield One(key, kappa.gwet(every, n, weights=weights), expected=_beyond(share, chance))
+        yield Coefficient(key, kappa.gwet(every, n, weights=weights), expected=_beyond(share, chance))
 
 
 def pair_count(units: Units) -> Callable[[Floats], float]:

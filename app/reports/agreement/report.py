@@ -17,7 +17,7 @@ from app.reports.agreement.spans import marked
 from app.reports.agreement.tables import caption, csv, tables
 from app.reports.agreement.view import AgreementView, blinded
 from app.reports.kit.report import Report, Work
-from app.reports.source.raw_ratings import Drawn, Rated, RatedAsked, errors_of, rated, spans_field
+from app.reports.source.raw_ratings import Drawn, RatedAsked, RawRatings, errors_of, load_raw_ratings, spans_field
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import LEVELS, Level, OfDocuments, Units, averaged_units, document_units, segment_units
@@ -71,12 +71,12 @@ class AgreementAsked(RatedAsked, Drawn):
 class _Planned:
     """What was read, and what follows from it, worked out once and after the reading is over."""
 
-    def __init__(self, found: Rated, errors: Errors | None, asked: AgreementAsked) -> None:
-        self.found, self.errors, self.asked = found, errors, asked
+    def __init__(self, ratings: RawRatings, errors: Errors | None, asked: AgreementAsked) -> None:
+        self.ratings, self.errors, self.asked = ratings, errors, asked
         self.same = tuple(filter(None, (asked.same or "").split(",")))
-        work.systems_of(found, self.same)
-        self.choices = _choices(found, asked)
-        self.units = _units(found, asked)
+        work.systems_of(ratings, self.same)
+        self.choices = _choices(ratings, asked)
+        self.units = _units(ratings, asked)
 
     @cached_property
     def plans(self) -> list[LevelPlan]:
@@ -86,7 +86,7 @@ class _Planned:
     def marks(self) -> work.SpanPlan | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.span_plan(marked(self.found, self.errors))
+        return work.span_plan(marked(self.ratings, self.errors))
 
     @cached_property
     def spread(self) -> work.Spread:
@@ -100,15 +100,15 @@ class _Planned:
         return self.spread.chunk(part)
 
     def finish(self, done: Sequence[bytes]) -> AgreementView:
-        found, asked, choices = self.found, self.asked, self.choices
+        ratings, asked, choices = self.ratings, self.asked, self.choices
         ends = self.spread.intervals(done, asked.level)
-        length, drawn = found.documents.segments, asked.level if asked.bootstrap else None
+        length, drawn = ratings.documents.segments, asked.level if asked.bootstrap else None
         levels = [work.level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
         pairs, told = _pairs(self.plans, choices)
         head = {
             "on": asked.on,
             "scoring": asked.scoring,
-            "protocol": found.about.campaign.protocol,
+            "protocol": ratings.about.campaign.protocol,
             "repeats": asked.repeats,
             "normalize": asked.normalize,
             "tolerances": list(choices.tolerances),
@@ -116,23 +116,23 @@ class _Planned:
             "draws": asked.bootstrap,
             "interval_level": asked.level,
             "seed": asked.seed,
-            "warnings": [*work.warnings(found, self.plans, choices), *told],
+            "warnings": [*work.warnings(ratings, self.plans, choices), *told],
         }
-        as_given = choices_of(found, asked.tolerance, asked.levels, asked.bins)
-        own = work.own_lines(found, as_given, self.same)
+        as_given = choices_of(ratings, asked.tolerance, asked.levels, asked.bins)
+        own = work.own_lines(ratings, as_given, self.same)
         spans = None if self.marks is None else work.span_view(self.marks, ends[-1])
-        return work.agreement_view(found, head, levels, pairs, own, spans)
+        return work.agreement_view(ratings, head, levels, pairs, own, spans)
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: AgreementAsked) -> Work[AgreementView]:
-    found = rated(session, about[0], asked)
-    errors = errors_of(session, found) if _has_spans(found, asked) else None
-    planned = _Planned(found, errors, asked)
+    ratings = load_raw_ratings(session, about[0], asked)
+    errors = errors_of(session, ratings) if _has_spans(ratings, asked) else None
+    planned = _Planned(ratings, errors, asked)
     return Work(work.n_chunks(planned.units.values(), asked.bootstrap), planned.chunk, planned.finish)
 
 
-def _has_spans(found: Rated, asked: AgreementAsked) -> bool:
-    return spans_field(found) is not None and asked.units in {"all", "segments"}
+def _has_spans(ratings: RawRatings, asked: AgreementAsked) -> bool:
+    return spans_field(ratings) is not None and asked.units in {"all", "segments"}
 
 
 def _pairs(plans: Sequence[LevelPlan], choices: Choices) -> tuple[list[Any], list[str]]:
@@ -143,9 +143,9 @@ def _pairs(plans: Sequence[LevelPlan], choices: Choices) -> tuple[list[Any], lis
     return work.pair_lines(plan, categories(plan.units, choices) if plan.level != "averaged" else None)
 
 
-def _units(found: Rated, asked: AgreementAsked) -> dict[Level, Units]:
+def _units(ratings: RawRatings, asked: AgreementAsked) -> dict[Level, Units]:
     """By level, those that have a value."""
-    rows = found.rows
+    rows = ratings.rows
     made: dict[Level, Callable[[], Units]] = {
         "segments": lambda: segment_units(rows, repeated=asked.repeats),
         "documents": lambda: document_units(rows, repeated=asked.repeats),
@@ -159,16 +159,16 @@ def _units(found: Rated, asked: AgreementAsked) -> dict[Level, Units]:
     return {level: one for level, one in units.items() if one.n_units}
 
 
-def _choices(found: Rated, asked: AgreementAsked) -> Choices:
+def _choices(ratings: RawRatings, asked: AgreementAsked) -> Choices:
     if asked.normalize == "none":
-        return choices_of(found, asked.tolerance, asked.levels, asked.bins)
-    free = replace(found, scale=None)
+        return choices_of(ratings, asked.tolerance, asked.levels, asked.bins)
+    free = replace(ratings, scale=None)
     return replace(choices_of(free, asked.tolerance or STANDARDIZED, None, None), step=0.0)
 
 
-def choices_of(found: Rated, tolerance: str | None, levels: int | None, bins: int | None) -> Choices:
+def choices_of(ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None) -> Choices:
     """Tolerances, levels of chance and bins as asked for, else the usual ones of the scale."""
-    scale = found.scale
+    scale = ratings.scale
     step = (scale.step if scale else None) or 1.0
     own = None if scale is None else _values(scale)
     tolerances = tuple(sorted({float(t) for t in tolerance.split(",")})) if tolerance else _usual(own, step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.reports.source.raw_ratings import GRAVE, Rated
+from app.reports.source.raw_ratings import GRAVE, RawRatings
 from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
 from app.stats.ratings import Kind
 from app.stats.side_tables import Errors
@@ -12,13 +12,13 @@ from app.stats.side_tables import Errors
 SIDES = 2
 
 
-def marked(found: Rated, errors: Errors) -> MarkedJudgments:
+def marked(ratings: RawRatings, errors: Errors) -> MarkedJudgments:
     """Every judgment of a segment as two, of its source and of its output; of repeats the first.
 
     Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,
     major nor critical are skipped and counted.
     """
-    rows = found.rows
+    rows = ratings.rows
     cell = rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system
     order = np.lexsort((rows.nth, rows.rater, cell))
     order = order[rows.kind[order] == Kind.SEGMENT]

@@ -48,10 +48,10 @@ OWN_NAMES = {
 }
 
 
-def named(one: Statistic) -> str:
+def named(statistic: Statistic) -> str:
     """A coefficient with its tolerance, in words."""
-    name = NAMES.get(one.statistic, one.statistic)
-    return name if one.tolerance is None else f"{name}, t = {one.tolerance:g}"
+    name = NAMES.get(statistic.statistic, statistic.statistic)
+    return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
 
 
 def tables(view: AgreementView) -> Sequence[Section]:
@@ -127,11 +127,11 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
     heads = ("Rater", "Rater", "Units", "Documents", "Pearson", "τ-b", "τ single", "τ all", "Difference")
     ordered = any(one.kappa is not None for one in pairs)
     rows = []
-    for one in pairs:
-        taus = (one.tau_b, one.tau_single_documents, one.tau_all_documents)
-        cells = [*map(captions.printable, one.rater), f"{one.n_units:,}", f"{one.n_documents:,}"]
-        cells += [_figure(one.pearson), *map(_figure, taus), _figure(one.absolute)]
-        rows.append((*cells, _figure(one.kappa), _figure(one.weighted_kappa)) if ordered else tuple(cells))
+    for pair in pairs:
+        taus = (pair.tau_b, pair.tau_single_documents, pair.tau_all_documents)
+        cells = [*map(captions.printable, pair.rater), f"{pair.n_units:,}", f"{pair.n_documents:,}"]
+        cells += [_figure(pair.pearson), *map(_figure, taus), _figure(pair.absolute)]
+        rows.append((*cells, _figure(pair.kappa), _figure(pair.weighted_kappa)) if ordered else tuple(cells))
     return table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
 
 
@@ -172,12 +172,12 @@ def _rows(view: AgreementView) -> Iterator[tuple[Cell, ...]]:
     for level in view.levels:
         yield from _level_rows(level)
     for pair in view.pairs:
-        found = pair.model_dump(exclude={"rater", "n_units", "n_documents"})
-        for name, value in found.items():
+        figures = pair.model_dump(exclude={"rater", "n_units", "n_documents"})
+        for name, value in figures.items():
             yield ("pair", None, name, None, value, *NONE, None, None, None, pair.n_units, None, *pair.rater)
     for own in view.own:
-        found = own.model_dump(include={"absolute", "identical", "within", "kappa", "pearson", "tau_b"})
-        for name, value in found.items():
+        figures = own.model_dump(include={"absolute", "identical", "within", "kappa", "pearson", "tau_b"})
+        for name, value in figures.items():
             t = own.tolerance if name in {"within", "kappa"} else None
             yield (own.what, None, name, t, value, *NONE, None, None, None, None, own.n, own.rater, None)
     for figure in view.spans.figures if view.spans else ():
@@ -191,11 +191,11 @@ def _level_rows(level: LevelView) -> Iterator[tuple[Cell, ...]]:
     for s in level.statistics:
         figures = (s.value, *(s.interval or NONE), s.expected, s.observed, s.chance)
         yield ("coefficient", level.level, s.statistic, s.tolerance, *figures, *counts, *NONE)
-    for one in level.by_length:
-        for name, value in (("kappa", one.kappa), ("alpha_interval", one.alpha), ("mean_difference", one.absolute)):
-            t = one.tolerance if name == "kappa" else None
+    for line in level.by_length:
+        for name, value in (("kappa", line.kappa), ("alpha_interval", line.alpha), ("mean_difference", line.absolute)):
+            t = line.tolerance if name == "kappa" else None
             empty = (*NONE, None, None, None)
-            yield (f"length {one.segments}", level.level, name, t, value, *empty, one.n_units, one.n_pairs, *NONE)
+            yield (f"length {line.segments}", level.level, name, t, value, *empty, line.n_units, line.n_pairs, *NONE)
 
 
 def caption(view: AgreementView) -> str:

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.reports.agreement.plan import MOST_LEFT_OUT, WITH_WORDS, Choices, LevelPlan, One, closed_chance, pair_count
+from app.reports.agreement.plan import (
+    MOST_LEFT_OUT,
+    WITH_WORDS,
+    Choices,
+    Coefficient,
+    LevelPlan,
+    closed_chance,
+    pair_count,
+)
 from app.reports.agreement.view import (
     AgreementView,
     Block,
@@ -24,7 +32,7 @@ from app.reports.agreement.view import (
     SpanView,
     Statistic,
 )
-from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, Rated
+from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
 from app.stats.agreement.units import Units
 from app.stats.agreement.words import landis_koch
@@ -55,11 +63,11 @@ class Spread:
     def chunk(self, part: int) -> bytes:
         """Draws of one chunk, all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
-        found = [
+        draws = [
             bootstrap.bootstrap_statistics(ones, bootstrap.weights(units, n, seed=self.seed, part=part))
             for units, ones in self.owners
         ]
-        return np.hstack(found).astype("<f8").tobytes()
+        return np.hstack(draws).astype("<f8").tobytes()
 
     def intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
         """Of every statistic by owner; None without draws."""
@@ -83,11 +91,11 @@ class SpanPlan:
 
 def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     """None where no text was judged twice or nothing is marked on one."""
-    found = spans.characters(marked)
-    if not found.first.size or not marked.row.size:
+    characters = spans.characters(marked)
+    if not characters.first.size or not marked.row.size:
         return None
-    of = {"character_f1": spans.character_f1(marked, found), **spans.shares(spans.overlaps(marked))}
-    return SpanPlan(marked, found, of)
+    of = {"character_f1": spans.character_f1(marked, characters), **spans.shares(spans.overlaps(marked))}
+    return SpanPlan(marked, characters, of)
 
 
 def level_view(
@@ -115,22 +123,22 @@ def level_view(
     )
 
 
-def statistic_view(one: One, ends: Interval | None, units: Units, level: float | None) -> Statistic:
+def statistic_view(coefficient: Coefficient, ends: Interval | None, units: Units, level: float | None) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number(float(one.of(units.once())[0]))
-    if one.jackknife and level is not None:
+    value = number(float(coefficient.of(units.once())[0]))
+    if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
-        ends = between(*bootstrap.jackknife(one.of, units, level)) if few else None
+        ends = between(*bootstrap.jackknife(coefficient.of, units, level)) if few else None
     return Statistic(
-        statistic=one.key,
-        tolerance=one.tolerance,
+        statistic=coefficient.key,
+        tolerance=coefficient.tolerance,
         value=value,
         interval=ends if value is not None else None,
-        expected=None if one.expected is None else number(one.expected),
-        observed=None if one.observed is None else number(float(one.observed(units.once())[0])),
-        chance=one.chance,
-        word=landis_koch(value) if value is not None and one.key in WITH_WORDS else None,
+        expected=None if coefficient.expected is None else number(coefficient.expected),
+        observed=None if coefficient.observed is None else number(float(coefficient.observed(units.once())[0])),
+        chance=coefficient.chance,
+        word=landis_koch(value) if value is not None and coefficient.key in WITH_WORDS else None,
     )
 
 
@@ -174,10 +182,10 @@ def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[l
     units = plan.units
     if pairs.n_value_pairs(units) > pairs.MOST_PAIRS:
         return [], ["too many pairs of ratings for statistics by rater pair: those are left out"]
-    found = pairs.rater_pairs(units)
+    rater_pairs = pairs.rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
     ranked = rankings.pair_rankings(units) if plan.level == "segments" else {}
-    lines = [_pair_line(one, ranked, sorted_out) for one in found]
+    lines = [_pair_line(one, ranked, sorted_out) for one in rater_pairs]
     if len(lines) <= MOST_LINES:
         return lines, []
     most = sorted(lines, key=lambda line: (-line.n_units, line.rater))[:MOST_LINES]
@@ -190,51 +198,51 @@ def _categorical(units: Units, n: int) -> dict[tuple[str, str], pairs.RaterPair]
 
 
 def _pair_line(
-    one: pairs.RaterPair,
+    pair: pairs.RaterPair,
     ranked: dict[tuple[str, str], rankings.PairRanking],
     categorical: dict[tuple[str, str], pairs.RaterPair],
 ) -> RaterPairLine:
-    key = (one.first, one.second)
+    key = (pair.first, pair.second)
     order, sorted_out = ranked.get(key), categorical.get(key)
     return RaterPairLine(
         rater=key,
-        n_units=one.n_units,
-        n_documents=one.n_documents,
-        pearson=one.pearson,
-        tau_b=one.tau_b,
+        n_units=pair.n_units,
+        n_documents=pair.n_documents,
+        pearson=pair.pearson,
+        tau_b=pair.tau_b,
         tau_single_documents=order and order.single,
         undefined_documents=order and order.undefined,
         tau_all_documents=order and order.shared,
-        mean_difference=one.mean_difference,
-        absolute=one.absolute,
-        identical=one.identical,
+        mean_difference=pair.mean_difference,
+        absolute=pair.absolute,
+        identical=pair.identical,
         kappa=sorted_out and sorted_out.kappa,
         weighted_kappa=sorted_out and sorted_out.weighted,
     )
 
 
-def own_lines(found: Rated, choices: Choices, same: tuple[str, ...]) -> list[SelfLine]:
+def own_lines(ratings: RawRatings, choices: Choices, same: tuple[str, ...]) -> list[SelfLine]:
     """Repeats of every rater and of all, and a translation that was judged under several names."""
     t = main_tolerance(choices)
     t = 0.0 if t is None else t
     chance = closed_chance(choices, t)
-    again = intra.consecutive(found.rows)
-    names = found.rows.labels.raters
+    again = intra.consecutive(ratings.rows)
+    names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
     lines += [
         _self_line("repeats", names[code], again.of(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
-    for one, other in pairwise(systems_of(found, same)):
-        own, between_raters = intra.across(found.rows, one, other)
+    for first, second in pairwise(systems_of(ratings, same)):
+        own, between_raters = intra.across(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
 
 
-def systems_of(found: Rated, keys: Sequence[str]) -> list[int]:
+def systems_of(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     """The codes of systems. Raises Invalid for one that there is not."""
-    systems = found.rows.labels.systems
+    systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]
     if unknown:
         what = f"there is no system {unknown[0]!r} here"
@@ -243,20 +251,20 @@ def systems_of(found: Rated, keys: Sequence[str]) -> list[int]:
 
 
 def _self_line(what: Any, rater: str | None, again: intra.Again, t: float, chance: float | None) -> SelfLine | None:
-    found = intra.self_agreement(again, tolerance=t, chance=chance)
-    if found is None:
+    agreement = intra.self_agreement(again, tolerance=t, chance=chance)
+    if agreement is None:
         return None
     return SelfLine(
         what=what,
         rater=rater,
-        n=found.n,
-        absolute=found.absolute,
-        identical=found.identical,
+        n=agreement.n,
+        absolute=agreement.absolute,
+        identical=agreement.identical,
         tolerance=t,
-        within=found.within,
-        kappa=found.kappa,
-        pearson=found.pearson,
-        tau_b=found.tau_b,
+        within=agreement.within,
+        kappa=agreement.kappa,
+        pearson=agreement.pearson,
+        tau_b=agreement.tau_b,
     )
 
 
@@ -277,14 +285,14 @@ def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
     )
 
 
-def warnings(found: Rated, plans: Sequence[LevelPlan], choices: Choices) -> list[str]:
+def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: Choices) -> list[str]:
     """What a reader has to know."""
-    if not len(found.rows):
+    if not len(ratings.rows):
         return [NOTHING]
     if not any(plan.units.n_units for plan in plans):
         return [ONE_RATER]
     said = []
-    if not found.rows.documents_known:
+    if not ratings.rows.documents_known:
         said.append(UNKNOWN_DOCUMENTS)
     for plan in plans:
         documents = np.unique(plan.units.document).size
@@ -300,7 +308,7 @@ def warnings(found: Rated, plans: Sequence[LevelPlan], choices: Choices) -> list
 
 
 def agreement_view(
-    found: Rated,
+    ratings: RawRatings,
     head: dict[str, Any],
     levels: list[LevelView],
     pairs_found: list[RaterPairLine],
@@ -308,4 +316,4 @@ def agreement_view(
     marks: SpanView | None,
 ) -> AgreementView:
     """The report."""
-    return AgreementView(**found.head, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)
+    return AgreementView(**ratings.head, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

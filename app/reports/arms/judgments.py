@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.source.data_hash import data_hash
-from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
@@ -80,9 +80,9 @@ class Conditions:
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
-def conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
+def load_conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
-    read = judged(session, about)
+    read = load_judged_ratings(session, about)
     told = task_arms(session, about.campaign_id, read.rows.labels.tasks)
     done = np.array([one.done for one in told], dtype=np.bool_)
     accepted = read.rows.accepted | asked.rejected
@@ -113,13 +113,13 @@ def states_beside(session: Session, about: Snapshot) -> list[object]:
     return [sorted(unfinished(session, about.campaign_id)), not_done(session, about.campaign_id)]
 
 
-def dropped_of(found: Sequence[Conditions]) -> dict[str, int]:
+def dropped_of(campaign_conditions: Sequence[Conditions]) -> dict[str, int]:
     """Judgments that do not count, of all campaigns together."""
-    reasons = dict.fromkeys(reason for one in found for reason in one.dropped)
-    return {reason: sum(one.dropped.get(reason, 0) for one in found) for reason in reasons}
+    reasons = dict.fromkeys(reason for one in campaign_conditions for reason in one.dropped)
+    return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}
 
 
-def _hash(session: Session, about: Snapshot, rows: Ratings, read: Judged) -> str:
+def _hash(session: Session, about: Snapshot, rows: Ratings, read: JudgedRatings) -> str:
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
@@ -137,7 +137,7 @@ def _of(values: Bools, code: Codes) -> Bools:
     return np.asarray(values[code] if code.size else np.empty(0), dtype=np.bool_)
 
 
-def _seconds(read: Judged) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _seconds(read: JudgedRatings) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     known = (read.events.started >= 0) & (read.events.submitted > read.events.started)
     return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
 
@@ -148,8 +148,8 @@ def _named(told: list[TaskArm], used: Codes) -> tuple[tuple[Condition, ...], Cod
     of = np.zeros(len(told), dtype=np.int32)
     label = [one.arm or one.presentation or ALL for one in told]
     for code in used.tolist():
-        one = told[code]
-        order[label[code]] = (one.n, Condition(label[code], one.presentation))
+        arm = told[code]
+        order[label[code]] = (arm.n, Condition(label[code], arm.presentation))
     names = sorted(order, key=lambda name: (order[name][0], name))
     place = {name: i for i, name in enumerate(names)}
     for code in used.tolist():

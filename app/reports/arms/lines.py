@@ -124,13 +124,13 @@ def volume(condition: Condition, work: TimedJudgments) -> ArmVolume:
     )
 
 
-def times(names: Sequence[str], found: Times) -> Iterator[ArmTime]:
+def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
-    for key in sorted({key for one in found for key in one}, key=_order):
-        base = found[0].get(key)
+    for key in sorted({key for one in times_by_condition for key in one}, key=_order):
+        base = times_by_condition[0].get(key)
         before = trimmed(base.seconds) if base else None
-        for i, (name, one) in enumerate(zip(names, found, strict=True)):
-            here = one.get(key)
+        for i, (name, times_by_unit) in enumerate(zip(names, times_by_condition, strict=True)):
+            here = times_by_unit.get(key)
             after = trimmed(here.seconds) if here else None
             if here is None or after is None:
                 continue
@@ -180,18 +180,18 @@ def revised(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, Events]]
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
         kept = work.where(keep)
-        found = revisions(of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
-        rates = (found.segment_rate, found.document_rate)
+        changes = revisions(of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
+        rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(
             arm=name,
-            segments=found.segments,
-            changed_segments=found.changed_segments,
-            segment_rate=found.segment_rate,
+            segments=changes.segments,
+            changed_segments=changes.changed_segments,
+            segment_rate=changes.segment_rate,
             segment_change=_percent(base[0], rates[0]) if i else None,
-            documents=found.documents,
-            changed_documents=found.changed_documents,
-            document_rate=found.document_rate,
+            documents=changes.documents,
+            changed_documents=changes.changed_documents,
+            document_rate=changes.document_rate,
             document_change=_percent(base[1], rates[1]) if i else None,
         )
 
@@ -205,7 +205,7 @@ def measured_by(parts: Sequence[tuple[TimedJudgments, Events]]) -> Times:
     return [durations_by_kind(work) for work, _ in parts]
 
 
-def told(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]) -> Iterator[str]:
+def time_warnings(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]) -> Iterator[str]:
     """What must be known to read the times."""
     if not any(one.judgments for one in volumes):
         yield NOTHING
@@ -215,22 +215,23 @@ def told(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence
         yield NO_TIMES
     elif timed < n:
         yield f"{n - timed} of {n} judgments have no time of their own"
-    for one in volumes:
-        if one.judgments and one.n_raters < FEW_RATERS:
-            yield f"{one.arm}: {captions.plural(one.n_raters, 'rater')} only; other raters may work quite differently"
+    for arm_volume in volumes:
+        if arm_volume.judgments and arm_volume.n_raters < FEW_RATERS:
+            raters = captions.plural(arm_volume.n_raters, "rater")
+            yield f"{arm_volume.arm}: {raters} only; other raters may work quite differently"
     if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
         yield "conditions were judged by different raters, so a difference may be due to the raters"
     if timed and not paces:
         yield f"no estimate of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
 
 
-def what_in_words(one: ArmTime) -> str:
+def what_in_words(line: ArmTime) -> str:
     """The kind of unit, for people."""
-    known = DOCUMENTS.get(one.documents, f"of {one.documents} segments")
-    words = KINDS[one.what]
+    known = DOCUMENTS.get(line.documents, f"of {line.documents} segments")
+    words = KINDS[line.what]
     if not known:
         return words
-    return f"{words} {known}" if one.what == "document" else f"{words}, document {known}"
+    return f"{words} {known}" if line.what == "document" else f"{words}, document {known}"
 
 
 def volume_table(lines: Sequence[ArmVolume]) -> Table:
@@ -261,11 +262,11 @@ def time_table(lines: Sequence[ArmTime]) -> Table:
     return Table(heads, _sides(len(heads), 2), rows)
 
 
-def spent(one: ArmTime) -> str:
+def spent(line: ArmTime) -> str:
     """Mean and SD, as a clock shows them; of a word in seconds."""
-    if one.what == "per_word":
-        return f"{one.mean:.2f} s" + ("" if one.sd is None else f" ± {one.sd:.2f} s")
-    return in_clock(one.mean) + ("" if one.sd is None else f" ± {in_clock(one.sd)}")
+    if line.what == "per_word":
+        return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
+    return in_clock(line.mean) + ("" if line.sd is None else f" ± {in_clock(line.sd)}")
 
 
 def percent(value: float | None) -> str:

@@ -42,15 +42,15 @@ class ArmPrefill(Line):
     added_share: float | None = Field(description="Of those answered.")
 
 
-def counted(session: Session, found: Conditions) -> Counts:
+def counted(session: Session, conditions: Conditions) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
-    protocol = protocol_of(found.about.campaign)
+    protocol = protocol_of(conditions.about.campaign)
     if not protocol.accepts_prefill:
         return {}
-    rater, of = found.work.rows.rater.tolist(), found.of.tolist()
-    row = {one: i for i, one in enumerate(found.judgment_ids.tolist())}  # one of several of a shared output
+    rater, of = conditions.work.rows.rater.tolist(), conditions.of.tolist()
+    row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
     counts: dict[tuple[int, int], Counter[str]] = {}
-    for answer in prefills.answered(session, found.about.campaign_id, found.about.version):
+    for answer in prefills.answered(session, conditions.about.campaign_id, conditions.about.version):
         at = row.get(answer.id)
         if at is None:
             continue
@@ -62,17 +62,17 @@ def counted(session: Session, found: Conditions) -> Counts:
     return counts
 
 
-def audited(found: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
+def audited(conditions: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
     """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
-    raters = found.work.rows.labels.raters
+    raters = conditions.work.rows.labels.raters
     for condition in order:
         mine = {rater: tally for (of, rater), tally in sorted(counts.items()) if of == condition}
         every = sum(mine.values(), Counter[str]())
         if not _shown(every):
             continue
-        yield _line(found.names[condition].name, None, every)
+        yield _line(conditions.names[condition].name, None, every)
         for rater, tally in mine.items():
-            yield _line(found.names[condition].name, raters[rater], tally)
+            yield _line(conditions.names[condition].name, raters[rater], tally)
 
 
 def _shown(tally: Counter[str]) -> int:
@@ -103,15 +103,15 @@ def prefill_table(lines: Sequence[ArmPrefill]) -> Table:
 def prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
     """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
     rows: list[tuple[Cell, ...]] = []
-    for one in lines:
-        answered = one.kept + one.changed + one.added
+    for line in lines:
+        answered = line.kept + line.changed + line.added
         for fate in FATES:
-            n = answered if fate == "added" else one.shown
-            share: float | None = getattr(one, f"{fate}_share")
-            rows.append((fate, one.arm, one.rater, None, n, share, None, None, None, None))
+            n = answered if fate == "added" else line.shown
+            share: float | None = getattr(line, f"{fate}_share")
+            rows.append((fate, line.arm, line.rater, None, n, share, None, None, None, None))
     return rows
 
 
-def _with_share(one: ArmPrefill, fate: str) -> str:
-    n, share = getattr(one, fate), getattr(one, f"{fate}_share")
+def _with_share(line: ArmPrefill, fate: str) -> str:
+    n, share = getattr(line, fate), getattr(line, f"{fate}_share")
     return f"{n:,}" if share is None else f"{n:,} ({captions.number(100 * share, 1)} %)"

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Conditions, WhoAsked, conditions, states_beside
+from app.reports.arms.judgments import Conditions, WhoAsked, load_conditions, states_beside
 from app.reports.arms.prefilled_errors import Counts, audited, counted
 from app.reports.arms.time_model import ArmModel, modelled
 from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
@@ -30,10 +30,10 @@ class ArmsAsked(WhoAsked):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ArmsAsked) -> Work[ArmsView]:
-    found = conditions(session, about[0], asked)
-    order = ordered([one.name for one in found.names], asked.baseline)
-    counts = counted(session, found)
-    return whole(lambda: _view(found, asked, order, counts))
+    conditions = load_conditions(session, about[0], asked)
+    order = ordered([one.name for one in conditions.names], asked.baseline)
+    counts = counted(session, conditions)
+    return whole(lambda: _view(conditions, asked, order, counts))
 
 
 def ordered(names: list[str], baseline: str | None) -> list[int]:
@@ -47,19 +47,19 @@ def ordered(names: list[str], baseline: str | None) -> list[int]:
     return [first, *(i for i in range(len(names)) if i != first)]
 
 
-def _view(found: Conditions, asked: ArmsAsked, order: list[int], counts: Counts) -> ArmsView:
-    names = [found.names[i].name for i in order]
-    parts = [found.where(i) for i in order]
-    volumes = [lines.volume(found.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
+def _view(conditions: Conditions, asked: ArmsAsked, order: list[int], counts: Counts) -> ArmsView:
+    names = [conditions.names[i].name for i in order]
+    parts = [conditions.where(i) for i in order]
+    volumes = [lines.volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.times(names, lines.measured_by(parts)))
-    pace = list(lines.pace([one.name for one in found.names], found.paced()))
-    model = modelled(found, order)
+    pace = list(lines.pace([one.name for one in conditions.names], conditions.paced()))
+    model = modelled(conditions, order)
     return ArmsView(
-        campaigns={found.about.campaign.key: found.about.version},
-        data_hash=found.data_hash,
-        basis=found.about.campaign.basis,
-        dropped=[{"reason": reason, "n": n} for reason, n in found.dropped.items()],
-        warnings=[*lines.told(volumes, pace, times), *_warnings(found), *_unmodelled(found, model)],
+        campaigns={conditions.about.campaign.key: conditions.about.version},
+        data_hash=conditions.data_hash,
+        basis=conditions.about.campaign.basis,
+        dropped=[{"reason": reason, "n": n} for reason, n in conditions.dropped.items()],
+        warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(conditions), *_unmodelled(conditions, model)],
         rejected=asked.rejected,
         raters=asked.raters,
         baseline=names[0] if names else None,
@@ -68,23 +68,23 @@ def _view(found: Conditions, asked: ArmsAsked, order: list[int], counts: Counts)
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
         revisions=list(lines.revised(names, parts)),
         model=None if isinstance(model, str) else model,
-        prefill=list(audited(found, order, counts)),
+        prefill=list(audited(conditions, order, counts)),
     )
 
 
-def _unmodelled(found: Conditions, model: ArmModel | str) -> Iterator[str]:
-    if isinstance(model, str) and found.names:
+def _unmodelled(conditions: Conditions, model: ArmModel | str) -> Iterator[str]:
+    if isinstance(model, str) and conditions.names:
         yield f"no mixed model of time: {model}"
     elif isinstance(model, ArmModel) and not model.converged:
         yield "the mixed model of time did not converge: its figures are approximate"
 
 
-def _warnings(found: Conditions) -> Iterator[str]:
-    if not found.names:
+def _warnings(conditions: Conditions) -> Iterator[str]:
+    if not conditions.names:
         return
-    if not found.with_arms:
+    if not conditions.with_arms:
         yield NO_ARMS
-    if len(found.names) == 1:
+    if len(conditions.names) == 1:
         yield ONE
 
 

@@ -50,12 +50,12 @@ class ArmModel(Line):
     converged: bool
 
 
-def modelled(found: Conditions, order: Sequence[int]) -> ArmModel | str:
+def modelled(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
-    fitted = time_model(_timed(found, order))
+    fitted = time_model(_timed(conditions, order))
     if isinstance(fitted, str):
         return fitted
-    names = [found.names[i].name for i in order]
+    names = [conditions.names[i].name for i in order]
     return ArmModel(
         n=fitted.n,
         n_raters=fitted.raters,
@@ -67,8 +67,8 @@ def modelled(found: Conditions, order: Sequence[int]) -> ArmModel | str:
     )
 
 
-def _timed(found: Conditions, order: Sequence[int]) -> JudgmentTimes:
-    work, rows = found.work, found.work.rows
+def _timed(conditions: Conditions, order: Sequence[int]) -> JudgmentTimes:
+    work, rows = conditions.work, conditions.work.rows
     keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
     place[list(order)] = np.arange(len(order))
@@ -77,36 +77,36 @@ def _timed(found: Conditions, order: Sequence[int]) -> JudgmentTimes:
         seconds=work.seconds[keep],
         rater=rows.rater[keep],
         document=rows.document[keep],
-        condition=place[found.of[keep]],
+        condition=place[conditions.of[keep]],
         words=work.words[keep],
         errors=np.where(errors < 0, np.nan, errors),
         position=rows.labels.segment_position[rows.segment[keep]],
-        at=found.events.submitted[keep],
+        at=conditions.events.submitted[keep],
     )
 
 
-def _line(one: TimeEffect, names: Sequence[str]) -> ArmEffect:
-    ends = one.interval
-    doubled = one.what == "words"
+def _line(effect: TimeEffect, names: Sequence[str]) -> ArmEffect:
+    ends = effect.interval
+    doubled = effect.what == "words"
     return ArmEffect(
-        what=one.what,
-        arm=names[one.condition] if one.condition >= 0 else None,
-        estimate=one.estimate,
-        error=one.error,
-        factor=2.0**one.estimate if doubled else one.factor,
+        what=effect.what,
+        arm=names[effect.condition] if effect.condition >= 0 else None,
+        estimate=effect.estimate,
+        error=effect.error,
+        factor=2.0**effect.estimate if doubled else effect.factor,
         interval=(2.0 ** ends[0], 2.0 ** ends[1]) if doubled and ends is not None else ends,
-        p_value=one.p_value,
-        degrees=one.degrees,
+        p_value=effect.p_value,
+        degrees=effect.degrees,
     )
 
 
 def _told(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
     """By the names of the arms where a condition itself is left out."""
-    found = {}
+    reasons = {}
     for what, why in fitted.left_out:
         kind, _, code = what.partition(" ")
-        found[f"{kind} {names[int(code)]}" if code else what] = why
-    return found
+        reasons[f"{kind} {names[int(code)]}" if code else what] = why
+    return reasons
 
 
 def model_table(model: ArmModel | None) -> Table:
@@ -117,10 +117,16 @@ def model_table(model: ArmModel | None) -> Table:
     return Table(heads, ("left", "right", "left", "right", "right"), (*effects, *spread))
 
 
-def _row(one: ArmEffect) -> tuple[str, ...]:
-    name = f"condition {one.arm}" if one.what == "condition" else COVARIATES[one.what]
-    degrees = "–" if one.degrees is None else f"{one.degrees:,}"
-    return (name, captions.number(one.factor, 2), interval(one.interval, 2), captions.p_text(one.p_value), degrees)
+def _row(effect: ArmEffect) -> tuple[str, ...]:
+    name = f"condition {effect.arm}" if effect.what == "condition" else COVARIATES[effect.what]
+    degrees = "–" if effect.degrees is None else f"{effect.degrees:,}"
+    return (
+        name,
+        captions.number(effect.factor, 2),
+        interval(effect.interval, 2),
+        captions.p_text(effect.p_value),
+        degrees,
+    )
 
 
 def _spread(term: str, sd: float) -> tuple[str, ...]:

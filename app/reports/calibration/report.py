@@ -82,44 +82,44 @@ def _items(given: Parted, asked: CalibrationAsked) -> tuple[str, Units, str, Flo
 
 def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
     which, units, source, agreed = _items(given, asked)
-    found = offsets(units, agreed, level=asked.level)
+    rater_offsets = offsets(units, agreed, level=asked.level)
     test = units_of(given, given.test, asked.repeats)
     if asked.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
-    unknown = sorted(set(names) - {one.rater for one in found})
+    unknown = sorted(set(names) - {one.rater for one in rater_offsets})
     scaled, lost = standardize(test, units)
     constant = sorted(set(lost) - set(unknown))
-    shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(found) > 1 else None
+    shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(rater_offsets) > 1 else None
     head = campaign_heads([given])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": given.key})
     return CalibrationView(
         **head,
-        warnings=_warnings(given, which, source, found, unknown, constant, asked),
+        warnings=_warnings(given, which, source, rater_offsets, unknown, constant, asked),
         items=which,
         agreed=source,
         consensus=float(agreed[np.isfinite(agreed)].mean()) if np.isfinite(agreed).any() else None,
         n_items=int(np.isfinite(agreed).sum()),
         level=asked.level,
         higher_is_better=given.sign > 0,
-        raters=[OffsetView(lenient=-one.shift * given.sign + 0.0, **asdict(one)) for one in found],
+        raters=[OffsetView(lenient=-one.shift * given.sign + 0.0, **asdict(one)) for one in rater_offsets],
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
-        systems=_systems(given, test, found, scaled),
+        systems=_systems(given, test, rater_offsets, scaled),
         severity=None if shared is None else SeverityView(**asdict(shared)),
     )
 
 
-def _systems(given: Parted, test: Units, found: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
+def _systems(given: Parted, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
-    by_rater = {one.rater: one.shift for one in found}
+    by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
     held = np.isfinite(shift)[test.rater]
     moved = test.with_value(test.value + np.nan_to_num(shift)[test.rater]).where(held)
     raw, shifted, z = (_means(units) for units in (test, moved, scaled))
     ranks = [_ranks(values, given.sign) for values in (raw, shifted, z)]
-    labels, n = given.found.rows.labels.systems, np.bincount(test.system, minlength=len(given.kinds) + 1)
+    labels, n = given.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(given.kinds) + 1)
     lines = [
         SystemView(
             system=labels[code],
@@ -151,15 +151,15 @@ def _warnings(
     given: Parted,
     which: str,
     source: str,
-    found: tuple[Offset, ...],
+    rater_offsets: tuple[Offset, ...],
     unknown: list[str],
     constant: list[str],
     asked: CalibrationAsked,
 ) -> list[str]:
-    if not found:
+    if not rater_offsets:
         nobody = "no rater judged every one of these items"
         some = "no item was judged by two raters" if which == "common" else "no rater judged a calibration item"
-        return [NOTHING if not len(given.found.rows) else nobody if asked.raters == "complete" else some]
+        return [NOTHING if not len(given.ratings.rows) else nobody if asked.raters == "complete" else some]
     said = []
     if which == "common":
         said.append("no calibration set: raters are compared on shared items, which may differ between raters")
@@ -169,7 +169,7 @@ def _warnings(
         said.append(f"no calibration items, so not shifted and excluded from z: {rater_names(unknown)}")
     if constant:
         said.append(f"no z, because their calibration scores are constant: {rater_names(constant)}")
-    few = [one.rater for one in found if one.n < FEW]
+    few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
         said.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
     return said

@@ -89,9 +89,11 @@ def tables(view: CalibrationView) -> Sequence[Section]:
     if view.raters:
         heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "With others")
         rows = []
-        for one in view.raters:
-            figures = (_figure(one.mean), _figure(one.sd), _figure(one.shift), interval(one.interval, PLACES))
-            rows.append((one.rater, f"{one.n:,}", *figures, _figure(one.spread_ratio), _figure(one.correlation)))
+        for rater in view.raters:
+            figures = (_figure(rater.mean), _figure(rater.sd), _figure(rater.shift), interval(rater.interval, PLACES))
+            rows.append(
+                (rater.rater, f"{rater.n:,}", *figures, _figure(rater.spread_ratio), _figure(rater.correlation))
+            )
         shown.append(Section("Raters on calibration items", table(heads, rows)))
     if view.systems:
         heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
@@ -116,10 +118,10 @@ CSV = (
 def csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater, then one a system."""
     rows: list[tuple[Cell, ...]] = []
-    for one in view.raters:
-        ends: tuple[Cell, Cell] = one.interval or (None, None)
-        head = ("rater", one.rater, one.n, one.mean, one.sd, one.consensus, one.shift, one.error)
-        rows.append((*head, *ends, one.spread_ratio, one.correlation, None, None))
+    for rater in view.raters:
+        ends: tuple[Cell, Cell] = rater.interval or (None, None)
+        head = ("rater", rater.rater, rater.n, rater.mean, rater.sd, rater.consensus, rater.shift, rater.error)
+        rows.append((*head, *ends, rater.spread_ratio, rater.correlation, None, None))
     none: tuple[Cell, ...] = (None,) * 8
     rows += [("system", s.system, s.n_units, s.raw, *none, s.shifted, s.z) for s in view.systems]
     return CSV, rows

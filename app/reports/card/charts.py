@@ -38,14 +38,14 @@ def coverage_map(view: CardView) -> bytes:
 def _grid(sheet: Sheet, view: CardView, names: list[str], left: float, top: float) -> None:
     wide = GRID / len(view.columns)
     sheet.text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
-    for i, (name, line, one) in enumerate(zip(names, view.map, view.by_system, strict=True)):
+    for i, (name, line, system) in enumerate(zip(names, view.map, view.by_system, strict=True)):
         y = top + i * ROW
         sheet.text(left - 8, y + ROW / 2, name, ha="right")
         for n, value in enumerate(line):
             level = _level(value)
             if level:
                 sheet.box(left + n * wide, y + 1, wide, ROW - 2, fill=SHADES[level])
-        sheet.text(left + GRID + 8, y + ROW / 2, f"{one.ratings:,}", size=8, color=QUIET)
+        sheet.text(left + GRID + 8, y + ROW / 2, f"{system.ratings:,}", size=8, color=QUIET)
     bottom = top + len(names) * ROW
     sheet.box(left, top, GRID, bottom - top, edge=FAINT, thick=0.8)
     most = max(view.columns)

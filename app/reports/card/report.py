@@ -22,7 +22,7 @@ from app.reports.card.view import (
     tables,
 )
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, Ratings, Role
@@ -42,14 +42,14 @@ class CardAsked(BaseModel):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
-    found = judged(session, about[0], activity=False)
+    judged = load_judged_ratings(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
-    return whole(lambda: view_of(about[0], found, kinds))
+    return whole(lambda: view_of(about[0], judged, kinds))
 
 
-def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardView:
+def view_of(about: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
-    rows, names, documents = stats.test_set_ratings(found.rows), found.rows.labels, found.documents
+    rows, names, documents = stats.test_set_ratings(judged.rows), judged.rows.labels, judged.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), about.campaign.documents_known
@@ -59,15 +59,15 @@ def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardVie
     columns, grid = _map(rows, lengths, used)
     return CardView(
         campaigns={about.campaign.key: about.version},
-        data_hash=found.head.data_hash,
+        data_hash=judged.head.data_hash,
         basis=about.campaign.basis,
-        dropped=_dropped(found.rows),
+        dropped=_dropped(judged.rows),
         warnings=_warnings(rows, known=known, words=words),
         protocol=about.campaign.protocol,
         source_language=about.campaign.source_language,
         target_language=about.campaign.target_language,
         documents_known=known,
-        higher_is_better=found.rows.higher_is_better,
+        higher_is_better=judged.rows.higher_is_better,
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
@@ -101,8 +101,8 @@ def view_of(about: Snapshot, found: Judged, kinds: Mapping[str, str]) -> CardVie
             )
             for one in stats.shares(rows, rows.rater, len(names.raters))
         ],
-        by_domain=_domains(rows, found, lengths) if known else [],
-        by_role=_roles(found.rows),
+        by_domain=_domains(rows, judged, lengths) if known else [],
+        by_role=_roles(judged.rows),
         buckets=_buckets(rows) if known else [],
         columns=columns,
         map=grid,
@@ -121,8 +121,8 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     return [int(group.size) for group in groups], grid
 
 
-def _domains(rows: Ratings, found: Judged, lengths: Codes) -> list[DomainPart]:
-    codes, labels = found.documents.domain_codes()
+def _domains(rows: Ratings, judged: JudgedRatings, lengths: Codes) -> list[DomainPart]:
+    codes, labels = judged.documents.domain_codes()
     of_rows = codes[rows.document]
     return [
         DomainPart(
@@ -137,18 +137,18 @@ def _domains(rows: Ratings, found: Judged, lengths: Codes) -> list[DomainPart]:
 
 
 def _roles(rows: Ratings) -> list[RolePart]:
-    found = []
+    parts = []
     for role in Role:
         mine = rows.role == role.value
         if mine.any():
             rejected = int((mine & ~rows.accepted).sum())
-            found.append(RolePart(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
-    return found
+            parts.append(RolePart(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
+    return parts
 
 
 def _buckets(rows: Ratings) -> list[BucketPart]:
-    found = Counter((one.raters, one.documents) for one in stats.buckets(rows))
-    ordered = sorted(found.items(), key=lambda one: (-one[0][1], -one[0][0]))
+    sizes = Counter((one.raters, one.documents) for one in stats.buckets(rows))
+    ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
     return [BucketPart(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 
 
@@ -163,8 +163,8 @@ def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
     return said + ([] if words is not None else [UNKNOWN_WORDS])
 
 
-def _spread(found: stats.CountSummary | None) -> SpreadView | None:
-    return None if found is None else SpreadView(least=found.least, median=found.median, most=found.most)
+def _spread(spread: stats.CountSummary | None) -> SpreadView | None:
+    return None if spread is None else SpreadView(least=spread.least, median=spread.median, most=spread.most)
 
 
 REPORT = Report(

@@ -195,9 +195,9 @@ def csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     share = view.rated_outputs / view.outputs if view.outputs else None
     head = ("all", "", view.protocol, view.ratings, view.judgments, view.documents, view.segments, share, None)
     rows: list[tuple[Cell, ...]] = [(*head, campaign)]
-    for one in view.by_system:
-        told = (one.ratings, None, one.documents, one.segments, one.rated, one.mean)
-        rows.append(("system", one.system, one.kind, *told, campaign))
+    for system in view.by_system:
+        told = (system.ratings, None, system.documents, system.segments, system.rated, system.mean)
+        rows.append(("system", system.system, system.kind, *told, campaign))
     for domain in view.by_domain:
         counts = (domain.ratings, None, domain.documents, domain.segments)
         rows.append(("domain", domain.domain, None, *counts, None, None, campaign))

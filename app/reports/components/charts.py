@@ -43,11 +43,13 @@ def tendency_picture(view: ComponentsView) -> bytes:
 
 def study_picture(view: ComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings an item."""
-    found: dict[int, list[Step]] = {}
-    for one in view.decisions:
-        if one.generalizability is not None:
-            found.setdefault(one.ratings, []).append(Step(one.documents, one.generalizability))
-    lines = [Curve(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in found.items()]
+    steps_by_ratings: dict[int, list[Step]] = {}
+    for decision in view.decisions:
+        if decision.generalizability is not None:
+            steps_by_ratings.setdefault(decision.ratings, []).append(
+                Step(decision.documents, decision.generalizability)
+            )
+    lines = [Curve(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()]
     told = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
     return curves(_title(view, "What a larger study would gain"), heading, "documents", lines, told)

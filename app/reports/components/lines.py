@@ -79,14 +79,14 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
-    found = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
-    if not found:
+    contrasts = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
+    if not contrasts:
         return []
-    apart = np.array([sign * d for *_, d, _ in found])
-    error = np.array([e for *_, e in found])
+    apart = np.array([sign * d for *_, d, _ in contrasts])
+    error = np.array([e for *_, e in contrasts])
     t = np.divide(np.abs(apart), error, out=np.full(apart.shape, np.inf), where=error > 0)
     of = degrees.of_differences(fitted)
-    own = np.array([of[i, j] for i, j, *_ in found])
+    own = np.array([of[i, j] for i, j, *_ in contrasts])
     p = 2 * special.stdtr(own, -t)
     reach = error * special.stdtrit(own, 0.975)
     return [
@@ -100,25 +100,25 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
             p_value=float(one),
             p_adjusted=float(adjusted),
         )
-        for (i, j, *_), d, e, r, nu, one, adjusted in zip(found, apart, error, reach, own, p, holm(p), strict=True)
+        for (i, j, *_), d, e, r, nu, one, adjusted in zip(contrasts, apart, error, reach, own, p, holm(p), strict=True)
     ]
 
 
 def raters(fitted: Fit) -> list[SeverityLine]:
     """Lowest scores first."""
-    found = fitted.raters
-    if found is None:
+    effects = fitted.raters
+    if effects is None:
         return []
     count = np.bincount(fitted.rows.rater, minlength=len(fitted.rows.raters))
-    lows, highs = _spans(found)
+    lows, highs = _spans(effects)
     return [
         SeverityLine(
             rater=fitted.rows.raters[i],
-            severity=float(found.predicted[i]),
+            severity=float(effects.predicted[i]),
             interval=(float(lows[i]), float(highs[i])),
             n_ratings=int(count[i]),
         )
-        for i in sorted(range(len(count)), key=lambda i: (float(found.predicted[i]), fitted.rows.raters[i]))
+        for i in sorted(range(len(count)), key=lambda i: (float(effects.predicted[i]), fitted.rows.raters[i]))
     ]
 
 
@@ -129,13 +129,13 @@ def _spans(estimates: Estimates) -> tuple[Floats, Floats]:
 
 def tendencies(fitted: Fit) -> list[TendencyLine]:
     """Every rater with every system that it judged."""
-    found = fitted.rater_system
-    if found is None:
+    effects = fitted.rater_system
+    if effects is None:
         return []
     names, raters = fitted.rows.systems, fitted.rows.raters
     return [
         TendencyLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
-        for (s, r), value, error in zip(fitted.pairs, found.predicted, found.error, strict=True)
+        for (s, r), value, error in zip(fitted.pairs, effects.predicted, effects.error, strict=True)
     ]
 
 

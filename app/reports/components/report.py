@@ -13,7 +13,7 @@ from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
 from app.reports.components.view import ComponentsView, caption, csv, tables
 from app.reports.kit.report import Report, Work
-from app.reports.source.model_ratings import MOST_DRAWS, Draw, Modelled, drawn, modelled
+from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, drawn, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
@@ -39,21 +39,21 @@ class ComponentsAsked(RecipeOptions):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComponentsAsked) -> Work[ComponentsView]:
-    found = modelled(session, about[0], asked, asked.draws)
-    return Work(found.n_chunks, found.chunk, lambda parts: _view(found, drawn(parts)))
+    model = load_model(session, about[0], asked, asked.draws)
+    return Work(model.n_chunks, model.chunk, lambda parts: _view(model, drawn(parts)))
 
 
-def _view(found: Modelled, draws: Sequence[Draw]) -> ComponentsView:
-    rows, given = found.rows, found.given
+def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
+    rows, given = model.rows, model.given
     plain = ComponentsView(
         campaigns=given.campaigns,
         data_hash=given.data_hash,
         basis=given.about.campaign.basis,
-        dropped=[asdict(one) for one in found.dropped],
-        warnings=_warnings(found),
+        dropped=[asdict(one) for one in model.dropped],
+        warnings=_warnings(model),
         recipe=given.recipe.name,
         recipe_hash=given.hash_of(given.recipe),
-        higher_is_better=found.ratings.higher_is_better,
+        higher_is_better=model.ratings.higher_is_better,
         n_ratings=len(rows),
         n_documents=len(rows.documents) if rows.documents_known else 0,
         n_segments=rows.n_segments,
@@ -61,7 +61,7 @@ def _view(found: Modelled, draws: Sequence[Draw]) -> ComponentsView:
         draws=len(draws),
         seed=given.recipe.seed,
     )
-    return plain if found.fitted is None else _filled(plain, found.fitted, found.ratings, draws)
+    return plain if model.fitted is None else _filled(plain, model.fitted, model.ratings, draws)
 
 
 def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
@@ -84,10 +84,10 @@ def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequenc
     )
 
 
-def _warnings(found: Modelled) -> list[str]:
-    fitted = found.fitted
+def _warnings(model: RatingsModel) -> list[str]:
+    fitted = model.fitted
     if fitted is None:
-        return [found.why or ""]
+        return [model.why or ""]
     said = []
     if not fitted.converged:
         said.append("the fit did not reach an optimum: the components are approximate")
@@ -101,7 +101,7 @@ def _warnings(found: Modelled) -> list[str]:
         said.append("every output was rated once, so rater variance is confounded with that of documents and outputs")
     if fitted.at_bound:
         said.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
-    return [*said, *_disconnected(found.ratings), *found.unlike(), *_coarse(found.ratings, fitted)]
+    return [*said, *_disconnected(model.ratings), *model.unlike(), *_coarse(model.ratings, fitted)]
 
 
 def _disconnected(ratings: Ratings) -> list[str]:

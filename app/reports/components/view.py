@@ -112,16 +112,16 @@ class ComponentsView(ReportHead):
 
 def tables(view: ComponentsView) -> Sequence[Section]:
     """Components, systems, pairs, raters, and reliability by size."""
-    found = [Section("Variance components", _components(view.components), frozenset())]
+    sections = [Section("Variance components", _components(view.components), frozenset())]
     if view.systems:
-        found.append(Section("Systems, adjusted for who rated what", _systems(view.systems)))
+        sections.append(Section("Systems, adjusted for who rated what", _systems(view.systems)))
     if view.pairs:
-        found.append(Section("Differences", _pairs(view.pairs), frozenset({0, 1})))
+        sections.append(Section("Differences", _pairs(view.pairs), frozenset({0, 1})))
     if view.raters:
-        found.append(Section("Raters", _raters(view.raters)))
+        sections.append(Section("Raters", _raters(view.raters)))
     if view.decisions:
-        found.append(Section("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
-    return found
+        sections.append(Section("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
+    return sections
 
 
 def _number(value: float | None, places: int) -> str:

@@ -22,7 +22,7 @@ from app.reports.composition.view import (
     task_map,
 )
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.judged_ratings import judged
+from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.composition import PARTS, Composition, Table, apart, contents, shares, together
 from app.stats.plain import number
@@ -47,12 +47,12 @@ class CompositionAsked(BaseModel):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CompositionAsked) -> Work[CompositionView]:
-    one = about[0]
-    read = judged(session, one, activity=False)
-    known = system_words(session, one.campaign_id)
+    snapshot = about[0]
+    read = load_judged_ratings(session, snapshot, activity=False)
+    known = system_words(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in read.rows.labels.systems], dtype=np.bool_)
     digest = read.head.data_hash
-    return whole(lambda: _view(one, read.rows, humans, digest, asked))
+    return whole(lambda: _view(snapshot, read.rows, humans, digest, asked))
 
 
 def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, asked: CompositionAsked) -> CompositionView:
@@ -98,28 +98,30 @@ def _meeting(table: Table) -> SystemsMet:
     return SystemsMet(counts=table.tolist(), least=least, apart=apart(table))
 
 
-def _figures(found: Composition, i: int) -> dict[str, Any]:
+def _figures(owners: Composition, i: int) -> dict[str, Any]:
     return {
-        "judgments": int(found.judgments[i]),
-        "systems": int(found.systems[i]),
-        "documents": int(found.documents[i]),
-        "count": {part: int(found.count[part][i]) for part in PARTS},
-        "mean": {part: number(float(found.mean[part][i])) for part in PARTS},
+        "judgments": int(owners.judgments[i]),
+        "systems": int(owners.systems[i]),
+        "documents": int(owners.documents[i]),
+        "count": {part: int(owners.count[part][i]) for part in PARTS},
+        "mean": {part: number(float(owners.mean[part][i])) for part in PARTS},
     }
 
 
-def _rater_lines(rows: Ratings, task: Codes, found: Composition) -> Iterator[RaterContents]:
+def _rater_lines(rows: Ratings, task: Codes, by_rater: Composition) -> Iterator[RaterContents]:
     done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
     tasks = np.bincount(done, minlength=len(rows.labels.raters))
-    for i, code in enumerate(found.owner.tolist()):
-        yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(found, i))
+    for i, code in enumerate(by_rater.owner.tolist()):
+        yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(by_rater, i))
 
 
-def _task_lines(rows: Ratings, task: Codes, found: Composition) -> Iterator[TaskContents]:
+def _task_lines(rows: Ratings, task: Codes, by_task: Composition) -> Iterator[TaskContents]:
     first = np.unique(task, return_index=True)[1]
     keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
     for i, (code, rater) in enumerate(keys):
-        yield TaskContents(task=rows.labels.tasks[code], rater=rows.labels.raters[rater], tasks=1, **_figures(found, i))
+        yield TaskContents(
+            task=rows.labels.tasks[code], rater=rows.labels.raters[rater], tasks=1, **_figures(by_task, i)
+        )
 
 
 def _warnings(by_rater: Composition, by_task: Composition, met: list[Table], rows: Ratings) -> Iterator[str]:

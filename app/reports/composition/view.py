@@ -121,9 +121,9 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _meeting(view: CompositionView, found: SystemsMet) -> Table:
+def _meeting(view: CompositionView, meetings: SystemsMet) -> Table:
     sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(view.systems) + 1)]
-    rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, found.counts, strict=True))
+    rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, meetings.counts, strict=True))
     return Table(("System", *view.systems), tuple(sides), rows)
 
 
@@ -133,10 +133,10 @@ def _owners(lines: Sequence[Contained], names: Sequence[tuple[str, ...]], heads:
     for part in there:
         headings += [part.capitalize(), f"Mean of {part}"]
     rows = []
-    for name, one in zip(names, lines, strict=True):
-        row = [*name, f"{one.tasks:,}", f"{one.judgments:,}", f"{one.systems:,}", f"{one.documents:,}"]
+    for name, line in zip(names, lines, strict=True):
+        row = [*name, f"{line.tasks:,}", f"{line.judgments:,}", f"{line.systems:,}", f"{line.documents:,}"]
         for part in there:
-            row += [f"{one.count[part]:,}", captions.number(one.mean[part], PLACES)]
+            row += [f"{line.count[part]:,}", captions.number(line.mean[part], PLACES)]
         rows.append(tuple(row))
     sides: list[Alignment] = ["left" if i < len(heads) else "right" for i in range(len(headings))]
     return Table(tuple(headings), tuple(sides), tuple(rows))
@@ -153,16 +153,16 @@ def csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     rows: list[tuple[Cell, ...]] = [("rater", r.rater, None, *none, *_figures(r), *origin) for r in view.raters]
     rows += [("task", t.rater, t.task, *none, *_figures(t), *origin) for t in view.tasks]
     blank = (None,) * (4 + 2 * len(PARTS))
-    for what, found in (("by_task", view.by_task), ("by_rater", view.by_rater)):
-        for name, counts in zip(view.systems, found.counts, strict=True):
+    for what, meetings in (("by_task", view.by_task), ("by_rater", view.by_rater)):
+        for name, counts in zip(view.systems, meetings.counts, strict=True):
             pairs = zip(view.systems, counts, strict=True)
             rows += [(what, None, None, name, other, n, *blank, *origin) for other, n in pairs]
     return (*COLUMNS, *(f"n_{p}" for p in PARTS), *(f"mean_{p}" for p in PARTS), *ORIGIN), rows
 
 
-def _figures(one: Contained) -> tuple[Cell, ...]:
-    counts, means = (one.count[p] for p in PARTS), (one.mean[p] for p in PARTS)
-    return (one.tasks, one.judgments, one.systems, one.documents, *counts, *means)
+def _figures(line: Contained) -> tuple[Cell, ...]:
+    counts, means = (line.count[p] for p in PARTS), (line.mean[p] for p in PARTS)
+    return (line.tasks, line.judgments, line.systems, line.documents, *counts, *means)
 
 
 def caption(view: CompositionView) -> str:
@@ -185,9 +185,9 @@ def rater_map(view: CompositionView) -> bytes:
     return _map(view, view.by_rater, "rater")
 
 
-def _map(view: CompositionView, found: SystemsMet, owner: Owner) -> bytes:
+def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
     cells: list[list[Shade | None]] = []
-    for i, row in enumerate(found.counts):
+    for i, row in enumerate(meetings.counts):
         own = row[i]
         cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
     where = "in the same task" if owner == "task" else "with the same rater"

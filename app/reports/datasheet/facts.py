@@ -62,7 +62,7 @@ class Facts:
     people: int
 
 
-def facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
+def load_facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
     """Read what is stored beside the ratings."""
     stands = registered(session, about.campaign_id, about.version)
     plan = plans.latest(session, about.campaign_id)
@@ -96,27 +96,27 @@ def versions_beside(session: Session, about: Snapshot) -> list[int | None]:
 def attributes_of(raters: Raters) -> dict[str, int]:
     """Of how many raters each attribute is stored; not what it says."""
     counts: dict[str, int] = {}
-    for one in raters.attributes:
-        for name in one:
+    for rater_attributes in raters.attributes:
+        for name in rater_attributes:
             counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items()))
 
 
-def answers(found: Facts) -> dict[str, str]:
+def answers(facts: Facts) -> dict[str, str]:
     """Answers by number of the question."""
-    given = dict(_systems(found))
-    given |= dict(_sample(found))
-    given |= dict(_design(found))
-    given |= dict(_criterion(found))
+    given = dict(_systems(facts))
+    given |= dict(_sample(facts))
+    given |= dict(_design(facts))
+    given |= dict(_criterion(facts))
     return given
 
 
-def _systems(found: Facts) -> Iterator[tuple[str, str]]:
-    campaign, spread = found.campaign, found.card.segments_per_document
+def _systems(facts: Facts) -> Iterator[tuple[str, str]]:
+    campaign, spread = facts.campaign, facts.card.segments_per_document
     unit = "text: documents of several segments" if spread and spread.most > 1 else "text: single segments"
-    if found.card.segments:
+    if facts.card.segments:
         yield "2.2", unit
-    if campaign.source_language and found.card.segments:
+    if campaign.source_language and facts.card.segments:
         yield "2.1", unit
     if campaign.source_language and campaign.target_language:
         yield "2.3", "machine translation"
@@ -125,42 +125,42 @@ def _systems(found: Facts) -> Iterator[tuple[str, str]]:
         yield "2.5", campaign.target_language
 
 
-def _sample(found: Facts) -> Iterator[tuple[str, str]]:
-    card = found.card
+def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
+    card = facts.card
     segments = [one.segments for one in card.by_system]
     if segments:
         least, most = min(segments), max(segments)
         documents = f" in {card.documents:,} documents" if card.documents is not None else ""
         yield "3.1.1", (f"{most:,}" if least == most else f"{least:,} to {most:,}") + f" segments{documents}"
-        accounts = "" if found.people == card.raters else f", by {captions.plural(card.raters, 'account')}"
-        yield "3.2.1", f"{found.people:,}{accounts}"
-    if found.design is not None and found.design.get("documents") is None:
+        accounts = "" if facts.people == card.raters else f", by {captions.plural(card.raters, 'account')}"
+        yield "3.2.1", f"{facts.people:,}{accounts}"
+    if facts.design is not None and facts.design.get("documents") is None:
         yield "3.1.2", "all documents of the test set; how the test set was chosen is not stored"
-    if found.detectable is not None:
-        yield "3.1.3", f"planned to detect a difference of {found.detectable:.3g} between two systems at 80 % power"
-    if found.qualification is not None:
-        yield "3.2.4", f"a qualification test with reasons had to be passed or waived (version {found.qualification})"
-    elif found.guidelines is not None:
-        yield "3.2.4", f"guidelines to be read (version {found.guidelines}); no qualification test is stored"
-    if found.attributes:
-        told = ", ".join(f"{name} ({n:,} of {found.card.raters:,})" for name, n in found.attributes.items())
+    if facts.detectable is not None:
+        yield "3.1.3", f"planned to detect a difference of {facts.detectable:.3g} between two systems at 80 % power"
+    if facts.qualification is not None:
+        yield "3.2.4", f"a qualification test with reasons had to be passed or waived (version {facts.qualification})"
+    elif facts.guidelines is not None:
+        yield "3.2.4", f"guidelines to be read (version {facts.guidelines}); no qualification test is stored"
+    if facts.attributes:
+        told = ", ".join(f"{name} ({n:,} of {facts.card.raters:,})" for name, n in facts.attributes.items())
         yield "3.2.5", f"stored for raters: {told}"
 
 
-def _design(found: Facts) -> Iterator[tuple[str, str]]:
-    lock = found.stands.lock
+def _design(facts: Facts) -> Iterator[tuple[str, str]]:
+    lock = facts.stands.lock
     when = "before the first judgment" if lock and lock.preregistered else "after judgments had begun"
     amended = f", {captions.plural(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
     yield (
         "3.3.1",
         f"registered in this program {when}, {lock.hash}{amended}" if lock else "no registration is stored here",
     )
-    yield "3.3.3", _quality(found)
-    if found.design is None:
+    yield "3.3.3", _quality(facts)
+    if facts.design is None:
         yield "3.3.2", "judgments were imported, or recorded by name, without a plan of this program"
         return
     yield "3.3.2", "in tasks that this program assigned, by its pages or over its interface"
-    yield "3.3.4", f"{_presentation(found.design)}; form: {', '.join(_widgets(found)) or 'none'}"
+    yield "3.3.4", f"{_presentation(facts.design)}; form: {', '.join(_widgets(facts)) or 'none'}"
     yield "3.3.5", "neither: a task can be left and gone on with; a lease that runs out is renewed"
     yield "3.3.6", "a problem with an item can be reported while judging, and is answered"
 
@@ -171,59 +171,59 @@ def _presentation(design: Mapping[str, Any]) -> str:
     return f"presentation: {', '.join(shown or ['document'])}"
 
 
-def _quality(found: Facts) -> str:
-    roles = {one.role: one for one in found.card.by_role}
+def _quality(facts: Facts) -> str:
+    roles = {one.role: one for one in facts.card.by_role}
     controls = [
         f"{roles[name].ratings:,} {name} ratings" for name in ("degraded", "repeat", "reference") if name in roles
     ]
-    rejected = sum(one.rejected for one in found.card.by_role)
+    rejected = sum(one.rejected for one in facts.card.by_role)
     told = [f"control items: {', '.join(controls)}" if controls else "no control items"]
     told += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
-    told.append(captions.plural(len(found.stands.exclusions), "standing exclusion"))
+    told.append(captions.plural(len(facts.stands.exclusions), "standing exclusion"))
     return "; ".join(told)
 
 
-def _criterion(found: Facts) -> Iterator[tuple[str, str]]:
-    protocol, scale = found.protocol, found.protocol.measure(found.options).scale
-    yield "4.1.3", RELATIVE[found.campaign.basis]
+def _criterion(facts: Facts) -> Iterator[tuple[str, str]]:
+    protocol, scale = facts.protocol, facts.protocol.measure(facts.options).scale
+    yield "4.1.3", RELATIVE[facts.campaign.basis]
     yield "4.2.1", "subjective"
-    if found.design is not None:
-        yield "4.2.2", "relative" if "side_by_side" in _presentation(found.design) else "absolute"
+    if facts.design is not None:
+        yield "4.2.2", "relative" if "side_by_side" in _presentation(facts.design) else "absolute"
     yield "4.2.3", "intrinsic"
-    if found.design is not None:  # what raters saw elsewhere is not known here
+    if facts.design is not None:  # what raters saw elsewhere is not known here
         yield "4.3.1", protocol.title
         yield (
             "4.3.2",
-            "; ".join(f"{name}: {text}" for name, text in rubric_of(protocol, found.options)) or protocol.instructions,
+            "; ".join(f"{name}: {text}" for name, text in rubric_of(protocol, facts.options)) or protocol.instructions,
         )
         yield "4.3.7", protocol.instructions
-        yield "4.3.5", ", ".join(_of(found, SHOWN_AS)) or "N/A"
+        yield "4.3.5", ", ".join(_of(facts, SHOWN_AS)) or "N/A"
     if scale is None:
         yield "4.3.3", "N/A"
         yield "4.3.4", "N/A"
-        yield "4.3.6", f"{protocol.title}; errors are weighed by the profile {found.options.profile.name}"
+        yield "4.3.6", f"{protocol.title}; errors are weighed by the profile {facts.options.profile.name}"
     else:
         size = "continuous" if not scale.step else f"{round((scale.maximum - scale.minimum) / scale.step) + 1}"
         yield "4.3.3", size
         yield "4.3.4", f"{scale.minimum:g} to {scale.maximum:g}"
         yield "4.3.6", "N/A"
-    elicited = _of(found, ELICITED)
+    elicited = _of(facts, ELICITED)
     if elicited:
         yield "4.3.8", "; ".join(elicited)
-    yield from _analysis(found)
+    yield from _analysis(facts)
 
 
-def _analysis(found: Facts) -> Iterator[tuple[str, str]]:
+def _analysis(facts: Facts) -> Iterator[tuple[str, str]]:
     words = ranking_captions.recipe_in_words(
-        RecipeLine.model_validate({**found.recipe.as_json(), "hash": found.recipe.hash})
+        RecipeLine.model_validate({**facts.recipe.as_json(), "hash": facts.recipe.hash})
     )
-    whose = "the registered recipe" if found.stands.lock else "the recipe"
-    yield "4.3.9", f"{whose} {found.recipe.name}: {found.recipe.aggregate} of segment scores, {words}"
+    whose = "the registered recipe" if facts.stands.lock else "the recipe"
+    yield "4.3.9", f"{whose} {facts.recipe.name}: {facts.recipe.aggregate} of segment scores, {words}"
     yield "4.3.10", f"{words}; intervals and smallest detectable differences stand in the ranking"
-    overlap = found.card.ratings_per_output
-    several = overlap is not None and overlap.most > 1 and found.card.raters > 1
+    overlap = facts.card.ratings_per_output
+    several = overlap is not None and overlap.most > 1 and facts.card.raters > 1
     yield "4.3.11.1", "kappa, alpha, ICC and rank correlations of the report `agreement`" if several else NOT_MEASURED
-    repeated = any(one.role == "repeat" for one in found.card.by_role)
+    repeated = any(one.role == "repeat" for one in facts.card.by_role)
     yield "4.3.12.1", "consecutive ratings of repeats, in the report `agreement`" if repeated else NOT_REPEATED
     if not several:
         yield "4.3.11.2", NOT_MEASURED
@@ -231,9 +231,9 @@ def _analysis(found: Facts) -> Iterator[tuple[str, str]]:
         yield "4.3.12.2", NOT_REPEATED
 
 
-def _widgets(found: Facts) -> list[str]:
-    return [type(widget).__name__.lower() for widget in found.protocol.form]
+def _widgets(facts: Facts) -> list[str]:
+    return [type(widget).__name__.lower() for widget in facts.protocol.form]
 
 
-def _of(found: Facts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
-    return list(dict.fromkeys(told for kind, told in words if any(isinstance(w, kind) for w in found.protocol.form)))
+def _of(facts: Facts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
+    return list(dict.fromkeys(told for kind, told in words if any(isinstance(w, kind) for w in facts.protocol.form)))

@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.card.report import view_of
-from app.reports.datasheet.facts import Facts, answers, attributes_of, facts, versions_beside
+from app.reports.datasheet.facts import Facts, answers, attributes_of, load_facts, versions_beside
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import Answer, DatasheetView, Point, caption, completeness, csv, tables
 from app.reports.kit import captions
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.judged_ratings import judged
+from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.data_card import test_set_ratings
 from app.storage import side_tables, texts
@@ -41,12 +41,12 @@ class DatasheetAsked(BaseModel):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
-    found = judged(session, about[0], activity=False)
+    judged = load_judged_ratings(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
-    card = view_of(about[0], found, kinds)
-    raters = side_tables.raters(session, about[0].campaign_id, found.rows.labels)
-    people = {raters.person[code] for code in np.unique(test_set_ratings(found.rows).rater).tolist()}
-    known = facts(session, about[0], card, attributes_of(raters), len(people))
+    card = view_of(about[0], judged, kinds)
+    raters = side_tables.raters(session, about[0].campaign_id, judged.rows.labels)
+    people = {raters.person[code] for code in np.unique(test_set_ratings(judged.rows).rater).tolist()}
+    known = load_facts(session, about[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(known))
 
 

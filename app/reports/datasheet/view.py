@@ -67,13 +67,13 @@ def tables(view: DatasheetView) -> Sequence[Section]:
     return shown
 
 
-def _lines(one: Answer) -> list[tuple[str, str, str]]:
+def _lines(answer: Answer) -> list[tuple[str, str, str]]:
     """A question as rows that fit a page."""
-    asked = textwrap.wrap(one.question, NARROW)
-    said = textwrap.wrap(one.answer or UNKNOWN, WIDE)
+    asked = textwrap.wrap(answer.question, NARROW)
+    said = textwrap.wrap(answer.answer or UNKNOWN, WIDE)
     height = max(len(asked), len(said))
     asked, said = asked + [""] * (height - len(asked)), said + [""] * (height - len(said))
-    return [(one.number if not n else "", *pair) for n, pair in enumerate(zip(asked, said, strict=True))]
+    return [(answer.number if not n else "", *pair) for n, pair in enumerate(zip(asked, said, strict=True))]
 
 
 CSV = ("instrument", "number", "section", "question", "answer", "campaign")

@@ -43,11 +43,11 @@ def _histograms(
         sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
         sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
-        for i, (one, name) in enumerate(zip(shown, names, strict=True)):
+        for i, (line, name) in enumerate(zip(shown, names, strict=True)):
             y = top + i * (HEIGHT + GAP)
             sheet.text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
-            _bars(sheet, one.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
-            text = f"mean {captions.number(one.mean, 2)}, n {one.n:,}"
+            _bars(sheet, line.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
+            text = f"mean {captions.number(line.mean, 2)}, n {line.n:,}"
             sheet.text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
         if not shown:
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)

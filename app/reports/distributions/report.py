@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.reports.distributions.charts import rater_histograms, system_histograms
 from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, blinded, caption, csv, tables
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.raw_ratings import NOTHING, Rated, RatedAsked, rated
+from app.reports.source.raw_ratings import NOTHING, RatedAsked, RawRatings, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.units import Units, document_units, segment_units
@@ -35,14 +35,14 @@ class DistributionsAsked(RatedAsked):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DistributionsAsked) -> Work[DistributionsView]:
-    found = rated(session, about[0], asked)
+    ratings = load_raw_ratings(session, about[0], asked)
     make = segment_units if asked.unit == "segment" else document_units
-    units = make(found.rows, repeated=asked.repeats)
+    units = make(ratings.rows, repeated=asked.repeats)
     units = spread.complete_raters(units) if asked.raters == "complete" else units
     named = tuple(filter(None, (asked.between or "").split(",")))
     units = _among(units, named) if named else units
-    words = _words(session, found, asked)
-    return whole(lambda: _view(found, units, words, asked, named))
+    words = _words(session, ratings, asked)
+    return whole(lambda: _view(ratings, units, words, asked, named))
 
 
 def _among(units: Units, named: tuple[str, ...]) -> Units:
@@ -56,27 +56,27 @@ def _among(units: Units, named: tuple[str, ...]) -> Units:
     return some.where((some.counts() == len(codes))[some.unit])
 
 
-def _words(session: Session, found: Rated, asked: DistributionsAsked) -> Floats | None:
+def _words(session: Session, ratings: RawRatings, asked: DistributionsAsked) -> Floats | None:
     """Words of each segment code, where the score is a penalty without bounds."""
-    if asked.unit != "segment" or found.scale is not None or found.rows.higher_is_better:
+    if asked.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
-    return segment_words(session, found.about.campaign_id, found.rows.labels)
+    return segment_words(session, ratings.about.campaign_id, ratings.rows.labels)
 
 
 def _view(
-    found: Rated, units: Units, words: Floats | None, asked: DistributionsAsked, named: tuple[str, ...]
+    ratings: RawRatings, units: Units, words: Floats | None, asked: DistributionsAsked, named: tuple[str, ...]
 ) -> DistributionsView:
-    into = spread.bins(units.value, found.scale)
+    into = spread.bins(units.value, ratings.scale)
     common = units.paired()
-    raters = spread.raters(units, into, found.scale) if common.n_units else ()
+    raters = spread.raters(units, into, ratings.scale) if common.n_units else ()
     of_units = None if words is None else words[units.place]
-    systems = spread.systems(units, found.rows.labels.systems, into, found.scale, words=of_units)
-    better = found.rows.higher_is_better
+    systems = spread.systems(units, ratings.rows.labels.systems, into, ratings.scale, words=of_units)
+    better = ratings.rows.higher_is_better
     ranks = spread.ranks([one.mean for one in systems], higher_is_better=better)
     by_words = spread.ranks([one.per_1000_words for one in systems], higher_is_better=better)
     means = [one.mean for one in raters]
     return DistributionsView(
-        **found.head,
+        **ratings.head,
         on=asked.on,
         scoring=asked.scoring,
         repeats=asked.repeats,
@@ -94,13 +94,13 @@ def _view(
             SystemSpread.model_validate({**asdict(one), "rank": a, "rank_per_1000_words": b})
             for one, a, b in zip(systems, ranks, by_words, strict=True)
         ],
-        warnings=_warnings(found, units, common),
+        warnings=_warnings(ratings, units, common),
     )
 
 
-def _warnings(found: Rated, units: Units, common: Units) -> list[str]:
+def _warnings(ratings: RawRatings, units: Units, common: Units) -> list[str]:
     if not units.n_units:
-        return [NOTHING if not len(found.rows) else "no ratings remain after this choice of raters"]
+        return [NOTHING if not len(ratings.rows) else "no ratings remain after this choice of raters"]
     if not common.n_units:
         return ["no unit was rated by two raters, so raters cannot be compared"]
     few = [f"raters are compared on only {common.n_units} units"] if common.n_units < FEW else []

@@ -114,13 +114,18 @@ def _systems(view: DistributionsView) -> Table:
     if by_words:
         heads += ["Per 1,000 words", "Rank"]
     rows = []
-    for one in view.systems:
-        cells = [captions.printable(one.system), f"{one.n_units:,}", f"{one.n:,}"]
-        cells += [_number(one.mean), _number(one.mean_of_medians), _share(one.at_minimum), _share(one.at_maximum)]
-        cells += ["–" if one.rank is None else str(one.rank)]
+    for system in view.systems:
+        cells = [captions.printable(system.system), f"{system.n_units:,}", f"{system.n:,}"]
+        cells += [
+            _number(system.mean),
+            _number(system.mean_of_medians),
+            _share(system.at_minimum),
+            _share(system.at_maximum),
+        ]
+        cells += ["–" if system.rank is None else str(system.rank)]
         if by_words:
-            cells += [_number(one.per_1000_words)]
-            cells += ["–" if one.rank_per_1000_words is None else str(one.rank_per_1000_words)]
+            cells += [_number(system.per_1000_words)]
+            cells += ["–" if system.rank_per_1000_words is None else str(system.rank_per_1000_words)]
         rows.append(tuple(cells))
     return table(heads, rows)
 

@@ -59,16 +59,16 @@ def _by_length(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
         y = bottom - tenths / 10 * SIDE
         sheet.line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
         sheet.text(left - 6, y, captions.number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
-    for i, one in enumerate(kept):
+    for i, correlation in enumerate(kept):
         x = left + (i + 0.5) * wide
-        sheet.text(x, bottom + 10, one.documents, ha="center", size=7.5, color=QUIET)
-        sheet.text(x, bottom + 22, f"n {one.n:,}", ha="center", size=7, color=QUIET)
-        color = ORANGE if one.documents == "all" else BLUE
-        if one.interval is not None:
-            ends = [bottom - max(v, 0.0) * SIDE for v in one.interval]
+        sheet.text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
+        sheet.text(x, bottom + 22, f"n {correlation.n:,}", ha="center", size=7, color=QUIET)
+        color = ORANGE if correlation.documents == "all" else BLUE
+        if correlation.interval is not None:
+            ends = [bottom - max(v, 0.0) * SIDE for v in correlation.interval]
             sheet.line((x, x), ends, color=color, thick=1.4)
-        if one.pearson is not None:
-            y = bottom - max(one.pearson, 0.0) * SIDE
+        if correlation.pearson is not None:
+            y = bottom - max(correlation.pearson, 0.0) * SIDE
             sheet.line((x, x), (y, y), color=color, marker="o")
-            sheet.text(x + 7, y, captions.number(one.pearson, 2), size=7.5, color=INK)
+            sheet.text(x + 7, y, captions.number(correlation.pearson, 2), size=7.5, color=INK)
     sheet.text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)

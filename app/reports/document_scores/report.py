@@ -11,7 +11,15 @@ from pydantic import Field
 from app.reports.document_scores.charts import scatter
 from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, caption, csv, tables
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, Drawn, Rated, RatedAsked, of_asked_raters, rated
+from app.reports.source.raw_ratings import (
+    NOTHING,
+    UNKNOWN_DOCUMENTS,
+    Drawn,
+    RatedAsked,
+    RawRatings,
+    load_raw_ratings,
+    of_asked_raters,
+)
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
@@ -38,15 +46,18 @@ class DocumentScoresAsked(RatedAsked, Drawn):
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
     every = RatedAsked(**{**asked.model_dump(include=set(RatedAsked.model_fields)), "roles": ALL_ROLES})
-    found, whole_set = of_asked_raters(rated(session, about[0], asked), asked), rated(session, about[0], every)
-    return whole(lambda: _view(found, whole_set.rows, asked))
+    ratings, whole_set = (
+        of_asked_raters(load_raw_ratings(session, about[0], asked), asked),
+        load_raw_ratings(session, about[0], every),
+    )
+    return whole(lambda: _view(ratings, whole_set.rows, asked))
 
 
 ALL_ROLES = "rating,repeat,reference,degraded,calibration"
 
 
-def _view(found: Rated, every: Ratings, asked: DocumentScoresAsked) -> DocumentScoresView:
-    rows, dropped = found.rows, list(found.dropped)
+def _view(ratings: RawRatings, every: Ratings, asked: DocumentScoresAsked) -> DocumentScoresView:
+    rows, dropped = ratings.rows, list(ratings.dropped)
     if asked.controls == "drop":
         clean = ~_with_controls(rows, every)
         if (~clean).any():
@@ -59,7 +70,7 @@ def _view(found: Rated, every: Ratings, asked: DocumentScoresAsked) -> DocumentS
     ):
         if n:
             dropped.append({"reason": reason, "n": n})
-    head = {**found.head, "dropped": dropped}
+    head = {**ratings.head, "dropped": dropped}
     return DocumentScoresView(
         **head,
         scoring=asked.scoring,
@@ -71,7 +82,7 @@ def _view(found: Rated, every: Ratings, asked: DocumentScoresAsked) -> DocumentS
         correlations=list(_lines(data, asked)),
         mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n else None,
         points=_points(data),
-        warnings=_warnings(found, data),
+        warnings=_warnings(ratings, data),
     )
 
 
@@ -112,9 +123,9 @@ def _lines(data: Both, asked: DocumentScoresAsked) -> Iterator[CorrelationLine]:
 
 
 def _line(data: Both, documents: str, part: str, where: Bools, asked: DocumentScoresAsked) -> CorrelationLine:
-    found = correlations(data, part, where)
+    coefficients = correlations(data, part, where)
     interval = None
-    if asked.bootstrap and found.pearson is not None:
+    if asked.bootstrap and coefficients.pearson is not None:
         of, held = pearson_of_documents(data, part, where), np.unique(data.document[where])
         drawn = [
             of(bootstrap.drawn_of(held, data.n_documents, min(DRAWS_AT_ONCE, asked.bootstrap - at), asked.seed, i))
@@ -124,11 +135,11 @@ def _line(data: Both, documents: str, part: str, where: Bools, asked: DocumentSc
     return CorrelationLine(
         documents=documents,
         part=part,
-        n=found.n,
-        pearson=found.pearson,
+        n=coefficients.n,
+        pearson=coefficients.pearson,
         interval=interval,
-        spearman=found.spearman,
-        kendall=found.kendall,
+        spearman=coefficients.spearman,
+        kendall=coefficients.kendall,
     )
 
 
@@ -137,14 +148,14 @@ def _points(data: Both) -> list[tuple[float, float]]:
     return [(float(data.parts["mean"][i]), float(data.score[i])) for i in at]
 
 
-def _warnings(found: Rated, data: Both) -> list[str]:
-    if not len(found.rows):
+def _warnings(ratings: RawRatings, data: Both) -> list[str]:
+    if not len(ratings.rows):
         return [NOTHING]
-    if not len(found.rows.documents()):
+    if not len(ratings.rows.documents()):
         return ["no document was scored as a whole"]
     if not data.n:
         return ["no rater scored a document both as a whole and segment by segment"]
-    said = [] if found.rows.documents_known else [UNKNOWN_DOCUMENTS]
+    said = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
     if np.unique(data.document).size == 1:
         said.append("only one document: no intervals over documents")
     if np.ptp(data.score) == 0:

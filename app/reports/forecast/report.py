@@ -16,7 +16,7 @@ from app.reports.kit.charts.variance import chances
 from app.reports.kit.report import Report, Work
 from app.reports.power.options import PowerAsked
 from app.reports.power.work import Planner
-from app.reports.source.model_ratings import Modelled, modelled
+from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, panel, round_scores, segment_scores
@@ -61,7 +61,7 @@ class Ahead:
     """A question about a campaign, and its ratings."""
 
     asked: ForecastAsked
-    data: Modelled
+    data: RatingsModel
     protocol: str
 
     @cached_property
@@ -81,10 +81,10 @@ class Ahead:
             return _PAIRS.dump_json(self.pairs())
         method = METHODS[number]
         try:
-            found = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
+            figures = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
         except Invalid as error:
-            found = {"why": error.detail or error.title()}
-        return _STUDIES.dump_json(StudiesLine.model_validate({"method": method, "what": IN_WORDS[method], **found}))
+            figures = {"why": error.detail or error.title()}
+        return _STUDIES.dump_json(StudiesLine.model_validate({"method": method, "what": IN_WORDS[method], **figures}))
 
     def _rng(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self.data.given.recipe.seed, 3, number])
@@ -152,27 +152,27 @@ class Ahead:
         laid = self.laid
         apart = difference_by_document(laid, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = apart.sums, apart.weights
-        found = replication(sums, counts, alpha=self.asked.alpha)
-        swapped = found.difference is not None and found.difference < 0
+        analytic = replication(sums, counts, alpha=self.asked.alpha)
+        swapped = analytic.difference is not None and analytic.difference < 0
         if swapped:  # on the documents that both have the order is the other way round
             first, second, sums = second, first, -sums
-            found = replication(sums, counts, alpha=self.asked.alpha)
+            analytic = replication(sums, counts, alpha=self.asked.alpha)
         again = bootstrapped(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
         if not self.linked[first, second]:
-            found = replace(found, same_direction=None, significant_again=None, why=UNLINKED)
+            analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
         return RerunLine(
             better=names[laid.systems[first]],
             worse=names[laid.systems[second]],
-            difference=found.difference,
-            error=found.standard_error,
-            documents=found.documents,
-            same_direction=found.same_direction,
-            significant_again=found.significant_again,
+            difference=analytic.difference,
+            error=analytic.standard_error,
+            documents=analytic.documents,
+            same_direction=analytic.same_direction,
+            significant_again=analytic.significant_again,
             bootstrap_same_direction=again.same_direction,
             bootstrap_significant_again=again.significant_again,
-            why=found.why,
+            why=analytic.why,
         )
 
 
@@ -197,14 +197,14 @@ AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "reta
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ForecastAsked) -> Work[ForecastView]:
-    found = Ahead(asked, modelled(session, about[0], asked, 0), about[0].campaign.protocol)
-    chunks = len(METHODS) + 1 if len(found.data.ratings) else 0
-    return Work(chunks, found.chunk, lambda parts: _view(found, parts))
+    forecast = Ahead(asked, load_model(session, about[0], asked, 0), about[0].campaign.protocol)
+    chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
+    return Work(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
 
 
-def _view(found: Ahead, parts: Sequence[bytes]) -> ForecastView:
-    data = found.data
-    planner = Planner(PowerAsked(), data, found.protocol)
+def _view(forecast: Ahead, parts: Sequence[bytes]) -> ForecastView:
+    data = forecast.data
+    planner = Planner(PowerAsked(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
     each = ratings_per_item(data.fitted) if data.fitted else None
     return ForecastView(
@@ -212,9 +212,9 @@ def _view(found: Ahead, parts: Sequence[bytes]) -> ForecastView:
         data_hash=data.given.data_hash,
         basis=data.given.about.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
-        warnings=_warnings(found, each),
+        warnings=_warnings(forecast, each),
         recipe=data.given.recipe.name,
-        alpha=found.asked.alpha,
+        alpha=forecast.asked.alpha,
         documents=data.rows.n_units_of_a_system,
         ratings_per_item=each,
         rated_twice=planner.most > 1,
@@ -225,12 +225,12 @@ def _view(found: Ahead, parts: Sequence[bytes]) -> ForecastView:
     )
 
 
-def _warnings(found: Ahead, each: float | None) -> list[str]:
-    if not len(found.data.ratings):
-        return [found.data.why or ""]
+def _warnings(forecast: Ahead, each: float | None) -> list[str]:
+    if not len(forecast.data.ratings):
+        return [forecast.data.why or ""]
     said = [LABEL, FIXED]
-    if found.data.why:
-        said.append(found.data.why)
+    if forecast.data.why:
+        said.append(forecast.data.why)
     if each is not None and each > 1.5:
         said.append("outputs were rated several times: the stability report simulates studies from them")
         own = f"these studies have {round(each)} ratings an item, as the campaign has"
@@ -240,14 +240,14 @@ def _warnings(found: Ahead, each: float | None) -> list[str]:
             "rated once: the scores that other raters would give are unknown, and the components partly attribute "
             "this to other sources"
         )
-    if not found.data.ratings.documents_known:
+    if not forecast.data.ratings.documents_known:
         said.append("the documents of the segments are unknown: pairs are not forecast")
-    elif unpaired(found.laid):
+    elif unpaired(forecast.laid):
         said.append("no two systems share a segment, so pairs are forecast from each system's own documents")
-    said += caveats.of_data(found.data.ratings, found.laid)
-    if found.data.ratings.documents_known:
-        said += rare_failures(found.laid.n_documents)
-    return [*said, *found.data.unlike()]
+    said += caveats.of_data(forecast.data.ratings, forecast.laid)
+    if forecast.data.ratings.documents_known:
+        said += rare_failures(forecast.laid.n_documents)
+    return [*said, *forecast.data.unlike()]
 
 
 def rare_failures(documents: int) -> list[str]:

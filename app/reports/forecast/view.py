@@ -77,10 +77,10 @@ class ForecastView(ReportHead):
 
 def tables(view: ForecastView) -> Sequence[Section]:
     """Studies by method, and pairs."""
-    found = [Section("Studies", _studies(view.studies), frozenset())]
+    sections = [Section("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
-        found.append(Section("Pairs", _pairs(view.pairs), frozenset({0, 1})))
-    return found
+        sections.append(Section("Pairs", _pairs(view.pairs), frozenset({0, 1})))
+    return sections
 
 
 def _share(value: float | None, places: int = 2) -> str:

@@ -11,11 +11,11 @@ from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select
 
 
-def told_of_documents(found: Decision, rule: GateRule) -> list[str]:
+def document_caveats(decision: Decision, rule: GateRule) -> list[str]:
     """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
-    if found.difference is None:
+    if decision.difference is None:
         return []
-    told, n, enough = [], found.documents, documents_to_see(RARE, 0.05)
+    told, n, enough = [], decision.documents, documents_to_see(RARE, 0.05)
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         told.append(
@@ -24,9 +24,9 @@ def told_of_documents(found: Decision, rule: GateRule) -> list[str]:
             f"simulated campaigns of 6 to 30 documents; judge {enough}, or bound the share "
             "of documents with a critical error (`max_critical`)"
         )
-    if found.skewness is not None and n < (needed := documents_needed(found.skewness)):
+    if decision.skewness is not None and n < (needed := documents_needed(decision.skewness)):
         told.append(
-            f"differences of documents are skewed ({found.skewness:.1f}), so Student's t takes about {needed:,} "
+            f"differences of documents are skewed ({decision.skewness:.1f}), so Student's t takes about {needed:,} "
             f"documents and there are {n}: bounds allow for the skewness that these show"
         )
     return told

@@ -64,9 +64,9 @@ def beside(session: Session, about: Snapshot) -> Sequence[object]:
 
 
 def _compared(session: Session, about: Snapshot) -> list[tuple[int, str, str]]:
-    found = []
+    comparisons = []
     for version, body in reports.earlier(session, about.campaign_id, KIND, about.version):
         told = json.loads(body)
         if told.get("difference") is not None:
-            found.append((version, str(told.get("candidate")), str(told.get("baseline"))))
-    return found
+            comparisons.append((version, str(told.get("candidate")), str(told.get("baseline"))))
+    return comparisons

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.by_ranking import by_recipe, row_of, turned
-from app.reports.gate.caveats import told_of_documents, unlinked
+from app.reports.gate.caveats import document_caveats, unlinked
 from app.reports.gate.looks import NEVER, Looks, beside, looks
 from app.reports.gate.tail import Failures, both_tails, failures, needed, with_tail
 from app.reports.gate.view import (
@@ -131,12 +131,12 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
     ranking = rank(given.rows, asked_of, given.documents, given.unweighed)
     recipe = ranking.recipe
     rule = asked.rule(recipe)
-    apart, found = _decided(given, recipe, asked, rule)
-    again, point = _again(given, recipe, asked, rule, apart, found)
+    apart, decision = _decided(given, recipe, asked, rule)
+    again, point = _again(given, recipe, asked, rule, apart, decision)
     row, tails = row_of(ranking, asked.candidate, asked.baseline), None
-    if known.failures is not None and found.difference is not None:
+    if known.failures is not None and decision.difference is not None:
         tails = both_tails(given, recipe, known.failures, (asked.candidate, asked.baseline), rule.alpha)
-    held, why = with_tail(found, tails, asked.max_critical)
+    held, why = with_tail(decision, tails, asked.max_critical)
     holds, verdict, refused = _with_replication(held, again, asked)
     return GateView(
         campaigns=given.campaigns,
@@ -146,9 +146,9 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         dropped=[{"reason": d.reason, "n": d.n} for d in ranking.dropped if d.n],
         warnings=[
             *ranking.warnings,
-            *_warnings(asked, ranking, found, again),
-            *told_of_documents(found, rule),
-            *([] if found.difference is None else known.looks.told()),
+            *_warnings(asked, ranking, decision, again),
+            *document_caveats(decision, rule),
+            *([] if decision.difference is None else known.looks.told()),
             *[*why, *refused],
         ],
         candidate=asked.candidate,
@@ -158,18 +158,22 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         alpha=rule.alpha,
         holds=holds,
         verdict=verdict,
-        p_value=found.p_value,
-        difference=found.difference,
-        interval=None if found.low is None or found.high is None else [found.low, found.high],
+        p_value=decision.p_value,
+        difference=decision.difference,
+        interval=None if decision.low is None or decision.high is None else [decision.low, decision.high],
         interval_level=1 - 2 * rule.alpha,
-        new_raters_interval=None if found.difference is None else turned(row, asked.candidate, "new_raters_interval"),
-        new_domains_interval=None if found.difference is None else turned(row, asked.candidate, "new_domains_interval"),
+        new_raters_interval=None
+        if decision.difference is None
+        else turned(row, asked.candidate, "new_raters_interval"),
+        new_domains_interval=None
+        if decision.difference is None
+        else turned(row, asked.candidate, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=apart is not None and apart.paired,
-        n_documents=found.documents,
+        n_documents=decision.documents,
         n_segments=0 if apart is None else apart.segments,
-        skewness=found.skewness,
+        skewness=decision.skewness,
         failures=tails,
         max_critical=asked.max_critical,
         planned_documents=asked.documents,
@@ -180,7 +184,7 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _early(asked, found) else by_recipe(ranking, row),
+        by_recipe=None if _early(asked, decision) else by_recipe(ranking, row),
         recipe=recipe.name,
         recipe_hash=given.hash_of(recipe),
         normalize=recipe.normalize,
@@ -203,9 +207,9 @@ def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRul
     return apart, decide(apart.sums, apart.weights, rule, apart.known)
 
 
-def _early(asked: GateAsked, found: Decision) -> bool:
+def _early(asked: GateAsked, decision: Decision) -> bool:
     """Whether the look that was fixed is still to come."""
-    return asked.documents is not None and found.difference is None
+    return asked.documents is not None and decision.difference is None
 
 
 def _apart(given: RecipeInput, recipe: Recipe, asked: GateAsked) -> Apart | None:
@@ -225,9 +229,13 @@ def _apart(given: RecipeInput, recipe: Recipe, asked: GateAsked) -> Apart | None
 
 def _undecided(given: RecipeInput) -> Decision:
     """Nothing to compare, or nothing to compare by."""
-    found = no_data()
+    decision = no_data()
     unknown = len(given.rows) and not given.rows.documents_known
-    return replace(found, why="documents are unknown, so systems cannot be compared by document") if unknown else found
+    return (
+        replace(decision, why="documents are unknown, so systems cannot be compared by document")
+        if unknown
+        else decision
+    )
 
 
 def _domains(given: RecipeInput) -> Codes | None:
@@ -235,40 +243,40 @@ def _domains(given: RecipeInput) -> Codes | None:
 
 
 def _again(
-    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule, apart: Apart | None, found: Decision
+    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule, apart: Apart | None, decision: Decision
 ) -> tuple[Replication | None, Point | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
-    if apart is None or found.difference is None:
+    if apart is None or decision.difference is None:
         return None, None
     selection = select(given.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"
-    data = gate_replication.rated_several_times(used, found.documents) if alike else None
+    data = gate_replication.rated_several_times(used, decision.documents) if alike else None
     method = recipe.normalize
     if data is None or method == "auto" or not {asked.candidate, asked.baseline} <= set(data.systems):
         return gate_replication.forecast(apart.sums, apart.weights, rule), None
     pair = data.systems.index(asked.candidate), data.systems.index(asked.baseline)
     again = gate_replication.simulate_replication(
-        data, pair, method, rule, difference=found.difference, seed=recipe.seed
+        data, pair, method, rule, difference=decision.difference, seed=recipe.seed
     )
     return again, gate_replication.stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
 
 
-def _with_replication(found: Decision, again: Replication | None, asked: GateAsked) -> tuple[bool, Any, list[str]]:
+def _with_replication(decision: Decision, again: Replication | None, asked: GateAsked) -> tuple[bool, Any, list[str]]:
     """A claim that would too seldom be shown again is not let through: nothing is wrong with it, but it is open."""
-    if not found.holds or asked.min_replication is None:
-        return found.holds, found.verdict, []
+    if not decision.holds or asked.min_replication is None:
+        return decision.holds, decision.verdict, []
     chance = None if again is None else again.significant_again
     if chance is not None and chance >= asked.min_replication:
-        return True, found.verdict, []
+        return True, decision.verdict, []
     told = "unknown" if chance is None else f"{chance:.2f}"
     why = f"the claim would hold, but the chance that it holds again is {told}, and {asked.min_replication:g} is asked"
     return False, "inconclusive", [why]
 
 
-def _warnings(asked: GateAsked, ranking: Ranking, found: Decision, again: Replication | None) -> list[str]:
-    told = [] if found.why is None else [found.why]
+def _warnings(asked: GateAsked, ranking: Ranking, decision: Decision, again: Replication | None) -> list[str]:
+    told = [] if decision.why is None else [decision.why]
     if asked.margin is not None and ranking.unit != "raw":
         told.append(
             "scores are normalized, so the margin is in standard deviations of a rater: use normalize=none for the "

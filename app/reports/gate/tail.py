@@ -65,15 +65,15 @@ def both_tails(
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 
-def with_tail(found: Decision, tails: FailuresView | None, most: float | None) -> tuple[Decision, list[str]]:
+def with_tail(decision: Decision, tails: FailuresView | None, most: float | None) -> tuple[Decision, list[str]]:
     """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""
-    if most is None or tails is None or not found.holds:
-        return found, []
+    if most is None or tails is None or not decision.holds:
+        return decision, []
     share = tails.candidate.documents
     if share.high <= most:
-        return found, []
+        return decision, []
     why = (
         f"the claim about the mean would hold, but {share.found} of {share.n} documents of the candidate have "
         f"{tails.by}, which leaves up to {share.high:.1%} of all, and at most {most:.1%} is asked"
     )
-    return replace(found, holds=False, verdict="inconclusive"), [why]
+    return replace(decision, holds=False, verdict="inconclusive"), [why]

@@ -195,14 +195,14 @@ def _ends(interval: Sequence[float] | None, places: int) -> str:
 
 
 def _failures(view: GateView) -> list[tuple[str, str]]:
-    found = view.failures
-    if found is None:
+    failures = view.failures
+    if failures is None:
         return []
     asked = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} is asked)"
     return [
-        ("Documents that fail, candidate", f"{_share(found.candidate.documents)}{asked}"),
-        ("Documents that fail, baseline", _share(found.baseline.documents)),
-        ("Segments that fail", f"{_share(found.candidate.segments)}; baseline {_share(found.baseline.segments)}"),
+        ("Documents that fail, candidate", f"{_share(failures.candidate.documents)}{asked}"),
+        ("Documents that fail, baseline", _share(failures.baseline.documents)),
+        ("Segments that fail", f"{_share(failures.candidate.segments)}; baseline {_share(failures.baseline.segments)}"),
     ]
 
 
@@ -218,13 +218,13 @@ def _level(view: GateView) -> str:
 
 
 def _replication(view: GateView) -> list[tuple[str, str]]:
-    found = view.replication
-    if found is None:
+    replication = view.replication
+    if replication is None:
         return [("Run again", "–")]
     asked = "" if view.min_replication is None else f" (at least {_chance(view.min_replication)} is asked)"
     return [
-        ("Run again, same direction", f"{_chance(found.same_direction)} ({found.method})"),
-        ("Run again, claim holds", f"{_chance(found.significant_again)} ({found.method}){asked}"),
+        ("Run again, same direction", f"{_chance(replication.same_direction)} ({replication.method})"),
+        ("Run again, claim holds", f"{_chance(replication.significant_again)} ({replication.method}){asked}"),
     ]
 
 
@@ -239,23 +239,23 @@ def _srp(view: GateView) -> str:
 
 
 def _by_recipe(view: GateView) -> str:
-    found = view.by_recipe
-    if found is None:
+    comparison = view.by_recipe
+    if comparison is None:
         return "–"
-    if found.p_value is None:
-        return f"{found.better} ranks higher, not testable ({found.test})"
-    if found.significantly_better not in (None, found.better):
-        p = captions.p_text(_reverse(found))
-        other = found.significantly_better
-        return f"{found.better} ranks higher, but {other} is significantly better, p {p} ({found.test})"
-    said = "significant" if found.significant else "not significant"
-    return f"{found.better} ranks higher, {said}, p {captions.p_text(found.p_adjusted)} ({found.test})"
+    if comparison.p_value is None:
+        return f"{comparison.better} ranks higher, not testable ({comparison.test})"
+    if comparison.significantly_better not in (None, comparison.better):
+        p = captions.p_text(_reverse(comparison))
+        other = comparison.significantly_better
+        return f"{comparison.better} ranks higher, but {other} is significantly better, p {p} ({comparison.test})"
+    said = "significant" if comparison.significant else "not significant"
+    return f"{comparison.better} ranks higher, {said}, p {captions.p_text(comparison.p_adjusted)} ({comparison.test})"
 
 
-def _reverse(found: ByRecipe) -> float | None:
+def _reverse(comparison: ByRecipe) -> float | None:
     """The p by which the lower-ranked one is better: its own, or, adjusted, one for both directions."""
-    alone = found.p_adjusted == found.p_value
-    return found.p_reverse if alone and found.p_reverse is not None else found.p_adjusted
+    alone = comparison.p_adjusted == comparison.p_value
+    return comparison.p_reverse if alone and comparison.p_reverse is not None else comparison.p_adjusted
 
 
 def _end(which: int) -> Callable[[GateView], float | None]:

@@ -76,14 +76,14 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: LinkingAsked)
 
 
 def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
-    found = [_means(one, asked) for one in parts]
+    means = [_means(one, asked) for one in parts]
     links, systems, head = [], [], campaign_heads(parts)
     warnings: list[str] = []
-    for n, (part, one) in enumerate(zip(parts, found, strict=True)):
+    for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:
-            systems += _systems(part, one, None, asked, n)
+            systems += _systems(part, part_means, None, asked, n)
             continue
-        anchored, which, differing = _anchored(found[0], one, asked)
+        anchored, which, differing = _anchored(means[0], part_means, asked)
         if differing:
             reason = f"anchor whose source differs from that in {parts[0].key}"
             head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
@@ -91,8 +91,8 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
         linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
         warnings += _told(parts[0], part, anchored, linked, asked)
         links.append(_link_view(part.key, linked, which, asked))
-        systems += _systems(part, one, linked, asked, n)
-    alone = [one.of.key for one in found if one.n_raters == 1]
+        systems += _systems(part, part_means, linked, asked, n)
+    alone = [one.of.key for one in means if one.n_raters == 1]
     warnings += [f"{key} has only one rater, so the link holds for this rater's scores only" for key in alone]
     if not systems:
         warnings = [NOTHING]
@@ -114,17 +114,17 @@ def _told(base: Parted, part: Parted, anchored: LinkAnchors, linked: ScaleLink, 
     """What is to be said of one link."""
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
-    if asked.method == "mean" and part.found.scale != base.found.scale:
+    if asked.method == "mean" and part.ratings.scale != base.ratings.scale:
         yield f"{part.key} scores on another scale: a link by the mean keeps its spread; mean and SD move both"
     if linked.n > 1:
-        for one, values in ((base, anchored.base), (part, anchored.other)):
+        for campaign, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):
-                yield f"all anchors have the same score in {one.key}, so the link cannot be checked"
+                yield f"all anchors have the same score in {campaign.key}, so the link cannot be checked"
 
 
 def _means(given: Parted, asked: LinkingAsked) -> Means:
     test = units_of(given, given.test, asked.repeats)
-    human = np.array([given.kinds.get(key) == "human" for key in given.found.rows.labels.systems] or [False])
+    human = np.array([given.kinds.get(key) == "human" for key in given.ratings.rows.labels.systems] or [False])
     pairs = units_of(given, given.calibration, asked.repeats)
     items = _addressed(given, pairs, np.zeros_like(human))
     return Means(given, sampled(given, test), _mean(test), _addressed(given, test, human), items)
@@ -136,15 +136,15 @@ def _mean(units: Units) -> Floats:
 
 
 def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
-    labels, mean = given.found.rows.labels, _mean(units)
+    labels, mean = given.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
-    found: dict[Address, tuple[float, bool]] = {}
+    outputs: dict[Address, tuple[float, bool]] = {}
     for document, n, system, value in zip(
         units.document.tolist(), position, units.system.tolist(), mean.tolist(), strict=True
     ):
         key = labels.documents[document]
-        found[key, n, labels.systems[system]] = (value, bool(human[system]))
-    return found
+        outputs[key, n, labels.systems[system]] = (value, bool(human[system]))
+    return outputs
 
 
 def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[LinkAnchors, str, int]:
@@ -158,13 +158,13 @@ def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[LinkAncho
     both = ours.keys() & theirs.keys()
     chosen = sorted(a for a in both if one_source(base.of, other.of, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
-    found = LinkAnchors(
+    anchors = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),
         other=np.array([theirs[a][0] for a in chosen], dtype=np.float64),
         document=np.array([documents[a[0]] for a in chosen], dtype=np.int32),
         human=np.array([ours[a][1] for a in chosen], dtype=np.bool_),
     )
-    return found, "calibration" if calibration else "common", len(both) - len(chosen)
+    return anchors, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
 def _link_view(campaign: str, linked: ScaleLink, which: str, asked: LinkingAsked) -> LinkView:
@@ -188,7 +188,7 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, asked: LinkingAsked
 
 def _systems(given: Parted, means: Means, linked: ScaleLink | None, asked: LinkingAsked, n: int) -> list[LinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
-    units, labels, shown = means.test, given.found.rows.labels.systems, []
+    units, labels, shown = means.test, given.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
     times = _counts(np.random.default_rng([asked.seed, n, 1]), held.size, asked.bootstrap)
     for system in np.unique(units.system).tolist():

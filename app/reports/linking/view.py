@@ -77,15 +77,15 @@ def tables(view: LinkingView) -> Sequence[Section]:
     if view.links:
         heads = ("Campaign", "Anchors", "n", "Pearson", "Slope", "Intercept", "Interval", "Residual", "Comparable")
         rows = []
-        for one in view.links:
+        for link in view.links:
             line = (
-                _figure(one.pearson),
-                _figure(one.slope),
-                _figure(one.intercept),
-                interval(one.intercept_interval, PLACES),
+                _figure(link.pearson),
+                _figure(link.slope),
+                _figure(link.intercept),
+                interval(link.intercept_interval, PLACES),
             )
-            said = "yes" if one.comparable else "no"
-            rows.append((one.campaign, one.anchors, f"{one.n:,}", *line, _figure(one.residual), said))
+            said = "yes" if link.comparable else "no"
+            rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), said))
         shown.append(Section(f"Links to {view.base}", table(heads, rows, 2)))
     if view.systems:
         names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
@@ -110,12 +110,12 @@ def csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     rows: list[tuple[Cell, ...]] = []
     for s in view.systems:
         ends: tuple[Cell, Cell] = s.interval or (None, None)
-        one = links.get(s.campaign)
+        link = links.get(s.campaign)
         head = (s.campaign, s.system, s.n_units, s.raw, s.linked, s.link_error, *ends, s.rank)
-        if one is None:
+        if link is None:
             rows.append((*head, 1.0, 0.0, None, None, None))
         else:
-            rows.append((*head, one.slope, one.intercept, one.anchors, one.n, str(one.comparable).lower()))
+            rows.append((*head, link.slope, link.intercept, link.anchors, link.n, str(link.comparable).lower()))
     return CSV, rows
 
 

@@ -29,10 +29,10 @@ def twos(metrics: Sequence[Metric]) -> list[Two]:
 def tested(compared: Comparison, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
     panel = compared.panel(compared.experiments.rows, frozenset())
-    one, other = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
-    unit = one.document if compared.by_document else np.arange(one.document.size)
-    common = Common.of(one.human, one.metric, other.metric, one.both & other.scored, unit)
-    found = compare(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
+    first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
+    unit = first.document if compared.by_document else np.arange(first.document.size)
+    common = Common.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
+    tests = compare(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [
         BetweenLine(
             measure=each.measure,
@@ -44,17 +44,17 @@ def tested(compared: Comparison, two: Two, swaps: int) -> bytes:
             p_adjusted=None,
             n_segments=common.segments,
         )
-        for each in found
+        for each in tests
     ]
     return LINES.dump_json(lines)
 
 
 def between_of(parts: Iterable[bytes]) -> list[BetweenLine]:
     """All tests, by measure; p adjusted over the pairs of metrics of each."""
-    found = [one for part in parts for one in LINES.validate_json(part)]
+    tests = [one for part in parts for one in LINES.validate_json(part)]
     lines = []
     for measure in MEASURES:
-        own = [one for one in found if one.measure == measure]
+        own = [one for one in tests if one.measure == measure]
         known = [one for one in own if one.p_value is not None]
         adjusted = holm(np.array([one.p_value for one in known], dtype=np.float64)).tolist()
         lines += [one.model_copy(update={"p_adjusted": p}) for one, p in zip(known, adjusted, strict=True)]

@@ -11,12 +11,12 @@ SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 def spread_picture(view: MetricsView) -> bytes:
     """Accuracies of every metric: a bar on the data as they are, dots at the ends after each kind of change."""
     rows = []
-    for one in view.metrics:
+    for metric in view.metrics:
         for name, word in SHOWN:
-            ends = [getattr(line, name) for line in view.spread if line.metric == one.metric]
+            ends = [getattr(line, name) for line in view.spread if line.metric == metric.metric]
             values = [value for pair in ends if pair is not None for value in pair]
-            base = getattr(one, name)
-            rows.append(Row(f"{one.metric}, {word}", values or ([] if base is None else [base]), base))
+            base = getattr(metric, name)
+            rows.append(Row(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as they are; dots: least and most after each kind of change of the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
     return dots(title, below, rows, [*view.warnings, caption(view)], ends=(0.0, 1.0))

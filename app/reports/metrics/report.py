@@ -64,8 +64,8 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MetricsAsked)
         by_document=asked.unit == "document" and given.rows.documents_known,
         humans=asked.humans,
     )
-    found, _ = experiments.changes(groups)
-    parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
+    changes, _ = experiments.changes(groups)
+    parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     pairs = twos(metrics) if asked.swaps else []
 
     def chunk(n: int) -> bytes:

@@ -52,19 +52,19 @@ def _metric(session: Session, about: Snapshot, row: stored.Row) -> Metric:
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
-    for one in stored.scores(session, about.campaign_id, row.metric, row.version):
-        if one.document is None:
-            systems[one.system] = sign * one.score
+    for score_row in stored.scores(session, about.campaign_id, row.metric, row.version):
+        if score_row.document is None:
+            systems[score_row.system] = sign * score_row.score
         else:
-            outputs[one.system, one.document, one.position] = sign * one.score
+            outputs[score_row.system, score_row.document, score_row.position] = sign * score_row.score
     return Metric(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
 
 
 def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    scores_by_system: dict[str, list[float]] = {}
     for (system, _, _), score in outputs.items():
-        found.setdefault(system, []).append(score)
-    return {system: sum(scores) / len(scores) for system, scores in found.items()}
+        scores_by_system.setdefault(system, []).append(score)
+    return {system: sum(scores) / len(scores) for system, scores in scores_by_system.items()}
 
 
 def digest(metrics: Iterable[Metric]) -> str:
@@ -95,7 +95,7 @@ class Comparison:
 
     def changed(self, changes: Sequence[Change]) -> bytes:
         """The figures of systems after each change; a change that leaves nothing to compare is left out."""
-        found: list[Found] = []
+        figures: list[Found] = []
         for change in changes:
             try:
                 rows = applied(self.experiments.rows, change, self.experiments.known.documents)
@@ -106,8 +106,8 @@ class Comparison:
                 continue
             for metric in self.metrics:
                 said = self._of_systems(scores_of(panel, rows, metric, self.sign))
-                found.append((metric.name, change.group, [number(getattr(said, name)) for name in MEASURES]))
-        return CHANGED.dump_json(found)
+                figures.append((metric.name, change.group, [number(getattr(said, name)) for name in MEASURES]))
+        return CHANGED.dump_json(figures)
 
     @property
     def sign(self) -> float:
@@ -183,11 +183,11 @@ def _system_score(metric: Metric, key: str) -> float:
 
 def spread_of(parts: Iterable[bytes], metrics: Sequence[Metric], groups: Sequence[Group]) -> list[SpreadLine]:
     """Least and most of every figure, by metric and group."""
-    found = [one for part in parts for one in CHANGED.validate_json(part)]
+    figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []
     for metric in metrics:
         for group in groups:
-            own = [values for name, of, values in found if (name, of) == (metric.name, group)]
+            own = [values for name, of, values in figures if (name, of) == (metric.name, group)]
             if own:
                 ends = {name: _ends([values[n] for values in own]) for n, name in enumerate(MEASURES)}
                 lines.append(SpreadLine(metric=metric.name, group=group, n=len(own), **ends))

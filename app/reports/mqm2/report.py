@@ -85,9 +85,9 @@ class Counted:
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MQM2Asked) -> Work[MQM2View]:
-    threshold, one = asked.threshold, about[0]
-    found = _counted(session, one, _recipe(one, asked.weights))
-    return whole(lambda: _view(found, threshold, asked))
+    threshold, snapshot = asked.threshold, about[0]
+    counts = _counted(session, snapshot, _recipe(snapshot, asked.weights))
+    return whole(lambda: _view(counts, threshold, asked))
 
 
 def _recipe(about: Snapshot, weights: str | None) -> Recipe:
@@ -145,58 +145,60 @@ def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dic
     return keep, [{"reason": why, "n": n} for why, n in out.items() if n]
 
 
-def _view(found: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM2View:
-    each = of_systems(found.rows, found.critical, found.words, threshold=threshold, critical_fails=asked.critical_fails)
-    systems = [line for one in each if (line := _line(found, one)) is not None]
+def _view(counts: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM2View:
+    each = of_systems(
+        counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=asked.critical_fails
+    )
+    systems = [line for one in each if (line := _line(counts, one)) is not None]
     return MQM2View(
-        campaigns={found.about.campaign.key: found.about.version},
-        data_hash=found.data_hash,
-        basis=found.about.campaign.basis,
-        dropped=found.dropped,
-        weights=found.profile,
+        campaigns={counts.about.campaign.key: counts.about.version},
+        data_hash=counts.data_hash,
+        basis=counts.about.campaign.basis,
+        dropped=counts.dropped,
+        weights=counts.profile,
         maximum=mqm2.MAXIMUM,
         reference_words=mqm2.REFERENCE_WORDS,
         passing=asked.passing,
         points=asked.points,
         critical_fails=asked.critical_fails,
         systems=sorted(systems, key=lambda one: (one.normed, one.system)),
-        warnings=_warnings(found, each, threshold),
+        warnings=_warnings(counts, each, threshold),
     )
 
 
-def _line(found: Counted, one: Mqm2System) -> SystemScore | None:
-    if one.scored is None:
+def _line(counts: Counted, system: Mqm2System) -> SystemScore | None:
+    if system.scored is None:
         return None
-    key = found.rows.labels.systems[one.system]
+    key = counts.rows.labels.systems[system.system]
     return SystemScore(
         system=key,
-        name=found.names[key],
-        words=round(one.words),
-        n_segments=one.n_segments,
-        n_ratings=one.n_ratings,
-        critical=one.critical,
-        penalty=one.scored.penalty,
-        per_word=one.scored.per_word,
-        normed=one.scored.normed,
-        raw=one.scored.raw,
-        calibrated=one.scored.calibrated,
-        passed=one.scored.passed,
+        name=counts.names[key],
+        words=round(system.words),
+        n_segments=system.n_segments,
+        n_ratings=system.n_ratings,
+        critical=system.critical,
+        penalty=system.scored.penalty,
+        per_word=system.scored.per_word,
+        normed=system.scored.normed,
+        raw=system.scored.raw,
+        calibrated=system.scored.calibrated,
+        passed=system.scored.passed,
     )
 
 
-def _warnings(found: Counted, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
+def _warnings(counts: Counted, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
     if not each:
         return [NOTHING]
     said = [
-        f"{found.rows.labels.systems[one.system]}: its sources have no words, so it has no score"
+        f"{counts.rows.labels.systems[one.system]}: its sources have no words, so it has no score"
         for one in each
         if one.scored is None
     ]
     if threshold is None:
         said.append(NO_THRESHOLD)
-    if found.unknown:
-        said.append(f"{found.unknown:,} marked errors have no weight under {found.profile} and count as 0")
-    if any(one["reason"] == UNKNOWN_WORDS for one in found.dropped):
+    if counts.unknown:
+        said.append(f"{counts.unknown:,} marked errors have no weight under {counts.profile} and count as 0")
+    if any(one["reason"] == UNKNOWN_WORDS for one in counts.dropped):
         said.append("segments without a source are left out because their words cannot be counted")
     if len({one.words for one in each}) > 1:
         said.append("systems were judged on different texts: their words differ")

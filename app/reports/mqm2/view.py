@@ -99,9 +99,9 @@ def picture(view: MQM2View) -> bytes:
     return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, told)
 
 
-def _beside(one: SystemScore) -> str:
-    text = f"raw {captions.number(one.raw, PLACES)}"
-    if one.calibrated is None:
+def _beside(score: SystemScore) -> str:
+    text = f"raw {captions.number(score.raw, PLACES)}"
+    if score.calibrated is None:
         return text
-    serious = f" ({one.critical:,} critical)" if one.critical else ""
-    return f"{text}, calibrated {captions.number(one.calibrated, PLACES)}: {VERDICT[one.passed]}{serious}"
+    serious = f" ({score.critical:,} critical)" if score.critical else ""
+    return f"{text}, calibrated {captions.number(score.calibrated, PLACES)}: {VERDICT[score.passed]}{serious}"

@@ -75,14 +75,16 @@ def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniv
     """Exclusions that leave the same rows are one; the others are told, not counted."""
     kept: dict[bytes, Excluding] = {}
     same = []
-    for one in space.excluding:
-        recipe = replace(space.base, accepted_only=one.accepted_only, exclude=one.exclude)
+    for exclusion in space.excluding:
+        recipe = replace(space.base, accepted_only=exclusion.accepted_only, exclude=exclusion.exclude)
         selection = select(rows, recipe)
         key = b"".join(a.tobytes() for a in (selection.ratings.judgment, selection.ratings.system, selection.ranked))
-        first = kept.setdefault(key, one)
-        if first is not one:
+        first = kept.setdefault(key, exclusion)
+        if first is not exclusion:
             n = space.universes_of_branch * len(space.normalize)
-            same.append(InapplicableUniverses({"exclusion": one.name}, n, f"leaves the same ratings as: {first.name}"))
+            same.append(
+                InapplicableUniverses({"exclusion": exclusion.name}, n, f"leaves the same ratings as: {first.name}")
+            )
     return replace(space, excluding=tuple(kept.values())), same
 
 
@@ -95,7 +97,7 @@ def scored(
     """
     known = any(given.documents.domain) and given.rows.documents_known
     domains = given.documents.domain_codes()[0] if known else None
-    found, missing = list[ScoredRatings](), list[InapplicableUniverses]()
+    scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
     for name, scoring in _scorings(given, asked):
         try:
             rows = load(session, given.about, replace(given.recipe, scoring=scoring))
@@ -103,14 +105,14 @@ def scored(
             why = error.places[0].msg if error.places else error.title()
             missing.append(InapplicableUniverses({"scoring": name}, universes, why))
             continue
-        same = next((one.name for one in found if np.array_equal(one.rows.score, rows.score)), None)
+        same = next((one.name for one in scorings if np.array_equal(one.rows.score, rows.score)), None)
         if same is None:
-            found.append(ScoredRatings(name, rows, domains))
+            scorings.append(ScoredRatings(name, rows, domains))
         else:
             missing.append(InapplicableUniverses({"scoring": name}, universes, f"gives the same scores as {same}"))
-    if not found:
+    if not scorings:
         raise _wrong("scorings", "none of them can be read from these judgments")
-    return found, missing
+    return scorings, missing
 
 
 def _scorings(given: RecipeInput, asked: MultiverseAsked) -> Iterator[tuple[str, Scoring]]:

@@ -39,8 +39,8 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsk
     if len(base.systems) < 2:
         return whole(partial(_view, given, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
-    found, missing = scored(session, given, asked, universes)
-    work = _Branches(tuple(found), space, given.rows.labels.systems)
+    scorings, missing = scored(session, given, asked, universes)
+    work = _Branches(tuple(scorings), space, given.rows.labels.systems)
     return Work(len(work.order), work.run, partial(_finish, given, base, (*missing, *same)))
 
 
@@ -58,8 +58,8 @@ class _Branches:
 
     def run(self, number: int) -> bytes:
         """All universes of a branch."""
-        one, excluding, normalize = self.order[number]
-        return branch(one, self.space, excluding, normalize, self.systems).to_bytes()
+        ratings, excluding, normalize = self.order[number]
+        return branch(ratings, self.space, excluding, normalize, self.systems).to_bytes()
 
 
 def _finish(
@@ -72,21 +72,21 @@ def _view(
     given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[InapplicableUniverses]
 ) -> MultiverseView:
     systems = [row.system for row in base.systems]
-    found = shares(branches, tuple(given.rows.labels.systems) if branches else ())
-    missing = [*unasked, *found.missing]
+    claims = shares(branches, tuple(given.rows.labels.systems) if branches else ())
+    missing = [*unasked, *claims.missing]
     return MultiverseView(
         campaigns=given.campaigns,
         data_hash=given.data_hash,
         basis=given.about.campaign.basis,
-        warnings=_warnings(base, found.n),
+        warnings=_warnings(base, claims.n),
         recipe=base.recipe.name,
         recipe_hash=given.hash_of(base.recipe),
         seed=base.recipe.seed,
         alpha=base.recipe.alpha,
         systems=systems,
-        n=found.n,
-        pairs=_pairs(systems, base, found.pairs),
-        choices=[ChoiceView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in found.choices],
+        n=claims.n,
+        pairs=_pairs(systems, base, claims.pairs),
+        choices=[ChoiceView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in claims.choices],
         missing=[MissingView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
     )
 
@@ -107,14 +107,14 @@ def _warnings(base: Ranking, n: int) -> list[str]:
     ]
 
 
-def _pairs(systems: Sequence[str], base: Ranking, found: Sequence[PairShare]) -> list[PairView]:
+def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairShare]) -> list[PairView]:
     """In the order of the base ranking, the higher-ranked system first."""
     claimed = {
         frozenset((row.better, row.worse)): row.better if row.significant else row.worse
         for row in base.pairs
         if row.significant or row.significant_reverse
     }
-    shared = {frozenset((one.first, one.second)): one for one in found}
+    shared = {frozenset((one.first, one.second)): one for one in pair_shares}
     return [
         _pair(shared[frozenset(pair)], pair, claimed.get(frozenset(pair)))
         for pair in combinations(systems, 2)
@@ -122,23 +122,23 @@ def _pairs(systems: Sequence[str], base: Ranking, found: Sequence[PairShare]) ->
     ]
 
 
-def _pair(one: PairShare, pair: tuple[str, str], base: str | None) -> PairView:
-    better, ahead = (one.first_better, one.second_better), (one.first_ahead, one.second_ahead)
-    if one.first != pair[0]:
+def _pair(share: PairShare, pair: tuple[str, str], base: str | None) -> PairView:
+    better, ahead = (share.first_better, share.second_better), (share.first_ahead, share.second_ahead)
+    if share.first != pair[0]:
         better, ahead = better[::-1], ahead[::-1]
     return PairView(
         first=pair[0],
         second=pair[1],
         base=base,
-        n=one.n,
+        n=share.n,
         first_better=better[0],
         second_better=better[1],
-        untested=one.untested,
+        untested=share.untested,
         first_ahead=ahead[0],
         second_ahead=ahead[1],
-        kind=one.kind,
-        hangs_on=one.hangs_on,
-        spread=one.spread,
+        kind=share.kind,
+        hangs_on=share.hangs_on,
+        spread=share.spread,
     )
 
 

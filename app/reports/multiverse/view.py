@@ -94,21 +94,21 @@ def _pairs_table(view: MultiverseView) -> Table:
     return Table(headings, sides, tuple(_pair_cells(one) for one in view.pairs))
 
 
-def _pair_cells(one: PairView) -> tuple[str, ...]:
-    better, worse = one.first_better, one.second_better
+def _pair_cells(pair: PairView) -> tuple[str, ...]:
+    better, worse = pair.first_better, pair.second_better
     neither = None if better is None or worse is None else max(0.0, 1 - better - worse)
-    base = "–" if one.base is None else "better" if one.base == one.first else "worse"
-    hangs = "–" if one.hangs_on is None else f"{one.hangs_on} ({captions.number(one.spread, 2)})"
-    claimed = "–" if one.kind is None else IN_WORDS[one.kind]
-    return (one.first, one.second, f"{one.n:,}", *map(_share, (better, worse, neither)), claimed, hangs, base)
+    base = "–" if pair.base is None else "better" if pair.base == pair.first else "worse"
+    hangs = "–" if pair.hangs_on is None else f"{pair.hangs_on} ({captions.number(pair.spread, 2)})"
+    claimed = "–" if pair.kind is None else IN_WORDS[pair.kind]
+    return (pair.first, pair.second, f"{pair.n:,}", *map(_share, (better, worse, neither)), claimed, hangs, base)
 
 
 def _choices_table(view: MultiverseView) -> Table:
     rows, breaks = list[tuple[str, ...]](), set[int]()
-    for one in view.choices:
-        if rows and rows[-1][0] != one.dimension:
+    for choice in view.choices:
+        if rows and rows[-1][0] != choice.dimension:
             breaks.add(len(rows))
-        rows.append((one.dimension, one.choice, f"{one.n:,}", _share(one.claimed)))
+        rows.append((choice.dimension, choice.choice, f"{choice.n:,}", _share(choice.claimed)))
     headings = ("Dimension", "Choice", "Universes", "Pairs claimed")
     return Table(headings, ("left", "left", "right", "right"), tuple(rows), frozenset(breaks))
 

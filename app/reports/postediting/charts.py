@@ -27,7 +27,7 @@ def closest_picture(view: PosteditingView) -> bytes:
 
 def curve_picture(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
-    found = [
+    bars = [
         Step(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
             one.single,
@@ -37,7 +37,7 @@ def curve_picture(view: PosteditingView) -> bytes:
         for one in view.curve
     ]
     below = "Bars: TER against one reference, farthest first; line: mTER against all up to there; means over systems"
-    return steps(_title(view), below, found, [*view.warnings, caption(view)])
+    return steps(_title(view), below, bars, [*view.warnings, caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

@@ -43,25 +43,25 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: EditsAsked) -
     return Work(given.n_chunks, given.chunk, lambda done: _view(given, asked, unpacked(done)))
 
 
-def _view(given: PostEdits, asked: EditsAsked, found: Sequence[Compared]) -> PosteditingView:
+def _view(given: PostEdits, asked: EditsAsked, segments: Sequence[Compared]) -> PosteditingView:
     edited = sorted({one.system for one in given.edits})
     codes = [given.systems.index(key) for key in edited]
-    judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in found for c in at.systems})]
-    lines = closest(found, judged)
-    drawn = curve(found, codes)
-    systems = [_system(given, found, code, asked.level) for code in judged]
+    judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in segments for c in at.systems})]
+    lines = closest(segments, judged)
+    drawn = curve(segments, codes)
+    systems = [_system(given, segments, code, asked.level) for code in judged]
     return PosteditingView(
         **given.head,
-        warnings=[*given.warnings, *_warnings(given, found, drawn)],
+        warnings=[*given.warnings, *_warnings(given, segments, drawn)],
         tokens=given.tokens.signature,
         chrf_signature=chrf_signature(),
         reference=given.reference,
         interval_level=asked.level,
-        n_segments=len(found),
+        n_segments=len(segments),
         n_post_edits=len({one.judgment for one in given.edits}),
         n_raters=len({one.rater for one in given.edits}),
         systems=sorted(systems, key=lambda one: (one.mter.value is None, one.mter.value or 0.0, one.system)),
-        operations=[_operations(given, found, code) for code in codes],
+        operations=[_operations(given, segments, code) for code in codes],
         closest=[_closest(given, one) for one in lines],
         labs=_labs(given, lines),
         curve=[] if drawn is None else _points(drawn),
@@ -71,17 +71,17 @@ def _view(given: PostEdits, asked: EditsAsked, found: Sequence[Compared]) -> Pos
     )
 
 
-def _system(given: PostEdits, found: Sequence[Compared], code: int, level: float) -> EditedSystem:
+def _system(given: PostEdits, segments: Sequence[Compared], code: int, level: float) -> EditedSystem:
     key = given.systems[code]
     edits = [one for one in given.edits if one.system == key]
-    own = [one for _, one in rates.own(found, code)]
+    own = [one for _, one in rates.own(segments, code)]
     return EditedSystem(
         system=key,
         lab=given.labs[code],
         n_post_edits=len(edits),
-        hter=_rate(rates.hter(found, code), level),
-        mter=_rate(rates.mter(found, code), level),
-        ter_external=_rate(rates.external_ter(found, code), level),
+        hter=_rate(rates.hter(segments, code), level),
+        mter=_rate(rates.mter(segments, code), level),
+        ter_external=_rate(rates.external_ter(segments, code), level),
         words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
         characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
         chrf=number(chrf([(_output(given, one), one.text) for one in edits])),
@@ -108,8 +108,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(given: PostEdits, found: Sequence[Compared], code: int) -> OperationLine:
-    own = [one.operations for _, one in rates.own(found, code)]
+def _operations(given: PostEdits, segments: Sequence[Compared], code: int) -> OperationLine:
+    own = [one.operations for _, one in rates.own(segments, code)]
     return OperationLine(
         system=given.systems[code],
         insertions=sum(one.insertions for one in own),
@@ -120,14 +120,14 @@ def _operations(given: PostEdits, found: Sequence[Compared], code: int) -> Opera
     )
 
 
-def _closest(given: PostEdits, one: Closest) -> ClosestLine:
+def _closest(given: PostEdits, counts: Closest) -> ClosestLine:
     return ClosestLine(
-        system=given.systems[one.system],
-        origin=None if one.origin == EXTERNAL else given.systems[one.origin],
-        own=one.system == one.origin,
-        n=one.n,
-        unique=one.unique,
-        tied=one.tied,
+        system=given.systems[counts.system],
+        origin=None if counts.origin == EXTERNAL else given.systems[counts.origin],
+        own=counts.system == counts.origin,
+        n=counts.n,
+        unique=counts.unique,
+        tied=counts.tied,
     )
 
 
@@ -166,17 +166,17 @@ def _enough(given: PostEdits, drawn: Curve) -> list[SystemEnough]:
     ]
 
 
-def _warnings(given: PostEdits, found: Sequence[Compared], drawn: Curve | None) -> Sequence[str]:
-    if not found:
+def _warnings(given: PostEdits, segments: Sequence[Compared], drawn: Curve | None) -> Sequence[str]:
+    if not segments:
         return []
     said = []
-    if not any(EXTERNAL in at.origin for at in found):
+    if not any(EXTERNAL in at.origin for at in segments):
         said.append(NO_EXTERNAL)
     if drawn is None:
         said.append(NO_CURVE)
-    elif drawn.n_segments < len(found):
-        said.append(PARTIAL.format(drawn.n_segments, len(found)))
-    if len({at.document for at in found}) < 2:
+    elif drawn.n_segments < len(segments):
+        said.append(PARTIAL.format(drawn.n_segments, len(segments)))
+    if len({at.document for at in segments}) < 2:
         said.append(ONE_DOCUMENT)
     if len(given.labs) > 1 and not any(given.labs):
         said.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")

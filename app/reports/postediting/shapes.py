@@ -111,32 +111,32 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def steps(title: str, below: str, found: Sequence[Step], told: Sequence[str]) -> bytes:
+def steps(title: str, below: str, bars: Sequence[Step], told: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
-    width = max(NARROWEST, left + len(found) * STEP + MARGIN)
+    width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
     sentences = caption_lines(told, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
-        if found:
-            _steps(sheet, found, left, bottom)
+        if bars:
+            _steps(sheet, bars, left, bottom)
         else:
             sheet.text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
         sheet.caption(sentences, bottom + 40)
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _steps(sheet: Sheet, found: Sequence[Step], left: float, bottom: float) -> None:
-    most = max(1.0, *(value for step in found for value in (step.bar, step.line)))
+def _steps(sheet: Sheet, bars: Sequence[Step], left: float, bottom: float) -> None:
+    most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
-        sheet.line((left, left + len(found) * STEP), (y, y), color=FAINT, thick=0.7)
+        sheet.line((left, left + len(bars) * STEP), (y, y), color=FAINT, thick=0.7)
         sheet.text(left - 6, y, captions.number(share * most, 0), ha="right", size=7.5, color=QUIET)
-    xs = [left + (n + 0.5) * STEP for n in range(len(found))]
-    for x, step in zip(xs, found, strict=True):
+    xs = [left + (n + 0.5) * STEP for n in range(len(bars))]
+    for x, step in zip(xs, bars, strict=True):
         height = step.bar / most * HEIGHT
         fill, edge = (ORANGE, None) if step.strong else (BAND, QUIET)
         sheet.box(x - 13, bottom - height, 26, height, fill=fill, edge=edge)
@@ -144,7 +144,7 @@ def _steps(sheet: Sheet, found: Sequence[Step], left: float, bottom: float) -> N
         at = bottom - step.line / most * HEIGHT
         sheet.box(x - 12, at - 16, 24, 11, fill=GROUND)
         sheet.text(x, at - 10, captions.number(step.line, 1), ha="center", size=7.5, color=BLUE)
-    ys = [bottom - step.line / most * HEIGHT for step in found]
+    ys = [bottom - step.line / most * HEIGHT for step in bars]
     sheet.axes.plot(xs, ys, color=BLUE, linewidth=1.6, marker="o", markersize=4.5, zorder=4)
 
 

@@ -253,13 +253,13 @@ def csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     heads += [f"{name}{part}" for name in RATES for part in ("", "_low", "_high", "_n")]
     heads += [*PLAIN, *KINDS, "tokenization", "campaign", "data_version"]
     rows: list[Sequence[Cell]] = []
-    for one in view.systems:
-        cells: list[Cell] = [one.system, one.lab, one.n_post_edits]
+    for system in view.systems:
+        cells: list[Cell] = [system.system, system.lab, system.n_post_edits]
         for name in RATES:
-            rate: RateView = getattr(one, name)
+            rate: RateView = getattr(system, name)
             cells += [rate.value, *(rate.interval or (None, None)), rate.n]
-        cells += [getattr(one, name) for name in PLAIN]
-        cells += [getattr(edits.get(one.system), name, None) for name in KINDS]
+        cells += [getattr(system, name) for name in PLAIN]
+        cells += [getattr(edits.get(system.system), name, None) for name in KINDS]
         rows.append([*cells, view.tokens, campaign, version])
     return heads, rows
 

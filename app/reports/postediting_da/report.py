@@ -106,9 +106,9 @@ def _view(
     others: Sequence[work.Scored],
     sources: Mapping[tuple[str, int], str],
     asked: PosteditingDAAsked,
-    found: Sequence[Compared],
+    segments: Sequence[Compared],
 ) -> PosteditingDAView:
-    lines = {one.about.campaign.key: work.joined(given, found, one) for one in others}
+    lines = {one.about.campaign.key: work.joined(given, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]
     means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
@@ -131,29 +131,29 @@ def _view(
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.conflict(given, found, sources, one) for one in findings[: asked.most]],
+        conflicts=[work.conflict(given, segments, sources, one) for one in findings[: asked.most]],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
 
-def _scored(one: work.Scored, lines: Sequence[work.Joined]) -> ScoredCampaign:
+def _scored(campaign: work.Scored, lines: Sequence[work.Joined]) -> ScoredCampaign:
     return ScoredCampaign(
-        campaign=one.about.campaign.key,
-        protocol=one.about.campaign.protocol,
-        basis=one.about.campaign.basis,
-        unit=one.unit,
-        turned=one.turned,
+        campaign=campaign.about.campaign.key,
+        protocol=campaign.about.campaign.protocol,
+        basis=campaign.about.campaign.basis,
+        unit=campaign.unit,
+        turned=campaign.turned,
         n_outputs=sum(len(line.at) for line in lines),
-        n_ratings=one.n_ratings,
+        n_ratings=campaign.n_ratings,
     )
 
 
 def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
     n = np.array([one.n for one in lines], dtype=np.float64)
-    found = []
+    means = []
     for measure in MEASURES:
         r = np.array([np.nan if (v := getattr(one, measure)) is None else v for one in lines], dtype=np.float64)
-        found.append(
+        means.append(
             Mean(
                 campaign=campaign,
                 measure=measure,
@@ -162,7 +162,7 @@ def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
                 weighted=number(relation.fisher_mean(r, n)),
             )
         )
-    return found
+    return means
 
 
 def _compared_with(others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> str | None:
@@ -173,8 +173,8 @@ def _compared_with(others: Sequence[work.Scored], lines: Mapping[str, Sequence[w
 
 def _bias(others: Sequence[work.Scored], means: Sequence[Mean]) -> Bias | None:
     by_basis: dict[str, str] = {}
-    for one in others:
-        by_basis.setdefault(one.about.campaign.basis, one.about.campaign.key)
+    for campaign in others:
+        by_basis.setdefault(campaign.about.campaign.basis, campaign.about.campaign.key)
     source, reference = by_basis.get("source"), by_basis.get("reference")
     if source is None or reference is None:
         return None
@@ -191,15 +191,15 @@ def _bias(others: Sequence[work.Scored], means: Sequence[Mean]) -> Bias | None:
 
 
 def _dropped(given: PostEdits, others: Sequence[work.Scored]) -> list[dict[str, Any]]:
-    found = [{**one, "campaign": given.about.campaign.key} for one in given.dropped]
+    dropped = [{**one, "campaign": given.about.campaign.key} for one in given.dropped]
     for other in others:
         key = other.about.campaign.key
-        found += [{**one, "campaign": key} for one in other.dropped]
+        dropped += [{**one, "campaign": key} for one in other.dropped]
         if other.different:
-            found.append(
+            dropped.append(
                 {"reason": "output of another text than the one post-edited", "n": other.different, "campaign": key}
             )
-    return found
+    return dropped
 
 
 def _warnings(given: PostEdits, others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> list[str]:
@@ -227,13 +227,13 @@ def _is_flat(line: work.Joined) -> bool:
 def _scatter(lines: Sequence[work.Joined]) -> list[Scatter]:
     """Points spread evenly over the segments where there are too many."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
-    found = []
+    plots = []
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
         r = number(relation.correlation(line.rates["mter"], line.score))
-        found.append(Scatter(system=line.system, r=r, points=list(points)))
-    return found
+        plots.append(Scatter(system=line.system, r=r, points=list(points)))
+    return plots
 
 
 EXAMPLE: dict[str, Any] = {

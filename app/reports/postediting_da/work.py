@@ -57,17 +57,17 @@ def scored(session: Session, about: Snapshot, asked: RecipeOptions, shown: Mappi
     kept = selection.ratings.where(selection.ranked)
     raw = _means(kept, given)
     texts = {at: row.text for at, row in back_translations.stored_outputs(session, about.campaign_id).items()}
-    found = {}
+    scores = {}
     different = 0
     for address, (score, n) in _means(rows, given).items():
         if address in texts and address in shown and texts[address].strip() != shown[address].strip():
             different += 1
             continue
-        found[address] = (score, raw[address][0], n)
+        scores[address] = (score, raw[address][0], n)
     left = len(given.rows) - len(rows)
     return Scored(
         about=about,
-        scores=found,
+        scores=scores,
         turned=not given.rows.higher_is_better,
         unit="raw" if recipe.normalize == "none" else recipe.normalize,
         different=different,
@@ -105,16 +105,16 @@ class Joined:
     n: Sequence[int]
 
 
-def joined(given: PostEdits, found: Sequence[Compared], scores: Scored) -> list[Joined]:
+def joined(given: PostEdits, segments: Sequence[Compared], scores: Scored) -> list[Joined]:
     """System by system what both say."""
-    lines = (_joined(given, found, scores, key) for key in given.systems)
+    lines = (_joined(given, segments, scores, key) for key in given.systems)
     return [line for line in lines if line.at]
 
 
-def _joined(given: PostEdits, found: Sequence[Compared], scores: Scored, key: str) -> Joined:
+def _joined(given: PostEdits, segments: Sequence[Compared], scores: Scored, key: str) -> Joined:
     code = given.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
-    for place, (address, at) in enumerate(zip(given.addresses, found, strict=True)):
+    for place, (address, at) in enumerate(zip(given.addresses, segments, strict=True)):
         said = scores.scores.get((key, *address))
         if said is None or code not in at.systems:
             continue
@@ -167,54 +167,54 @@ class Finding:
 
 def findings(lines: Sequence[Joined], rule: Rule) -> list[Finding]:
     """Disagreements of every system, the farthest from its line first."""
-    found = list[Finding]()
+    disagreements = list[Finding]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
         conflicts = relation.conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
-            found.append(Finding(line, int(known[place]), bool(conflicts.low[place]), residual))
-    return sorted(found, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
+            disagreements.append(Finding(line, int(known[place]), bool(conflicts.low[place]), residual))
+    return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def conflict(given: PostEdits, found: Sequence[Compared], sources: Mapping[Any, str], one: Finding) -> Conflict:
+def conflict(given: PostEdits, segments: Sequence[Compared], sources: Mapping[Any, str], finding: Finding) -> Conflict:
     """What to look at, and why it may be so."""
-    place = one.line.at[one.n]
-    address, at = given.addresses[place], found[place]
-    output = given.outputs[(one.line.system, *address)]
-    code = given.systems.index(one.line.system)
+    place = finding.line.at[finding.n]
+    address, at = given.addresses[place], segments[place]
+    output = given.outputs[(finding.line.system, *address)]
+    code = given.systems.index(finding.line.system)
     row = int(np.flatnonzero(at.systems == code)[0])
     edits = np.where(at.post_edited, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = given.texts[place].post_edits[int(edits.argmin())]
     return Conflict(
-        system=one.line.system,
+        system=finding.line.system,
         document=address[0],
         segment=address[1],
-        what="few edits, low score" if one.few_edits else "many edits, high score",
-        mter=float(one.line.rates["mter"][one.n]),
-        score=float(one.line.score[one.n]),
-        raw=float(one.line.raw[one.n]),
-        residual=one.residual,
+        what="few edits, low score" if finding.few_edits else "many edits, high score",
+        mter=float(finding.line.rates["mter"][finding.n]),
+        score=float(finding.line.score[finding.n]),
+        raw=float(finding.line.raw[finding.n]),
+        residual=finding.residual,
         source=sources.get(address),
         output=output,
         closest=closest,
         closest_of=given.systems[origin],
-        tags=list(_tags(given, place, one, closest)),
+        tags=list(_tags(given, place, finding, closest)),
     )
 
 
-def _tags(given: PostEdits, place: int, one: Finding, closest: str) -> Iterator[str]:
+def _tags(given: PostEdits, place: int, finding: Finding, closest: str) -> Iterator[str]:
     address = given.addresses[place]
-    output = given.outputs[(one.line.system, *address)]
+    output = given.outputs[(finding.line.system, *address)]
     words = len(given.tokens.of(output))
     if words <= SHORT:
         yield "very short"
     if words >= LONG:
         yield "very long"
-    critical = [e.critical for e in given.edits if e.system == one.line.system and e.address == address]
+    critical = [e.critical for e in given.edits if e.system == finding.line.system and e.address == address]
     if any(critical):
         yield "critical errors counted"
-    if one.line.n[one.n] == 1:
+    if finding.line.n[finding.n] == 1:
         yield "one rating"
     if depends_on_tokens(given.tokens, output, closest):
         yield "tokenization suspicious"
@@ -236,5 +236,5 @@ def depends_on_tokens(counted: Tokens, output: str, closest: str) -> bool:
 
 def _ter(tokens: Tokens, output: str, reference: str) -> float:
     """NaN against nothing, which differs from no other rate."""
-    found = operations(tokens.of(output), tokens.of(reference))
-    return 100.0 * found.edits / found.length if found.length else float("nan")
+    counts = operations(tokens.of(output), tokens.of(reference))
+    return 100.0 * counts.edits / counts.length if counts.length else float("nan")

@@ -79,8 +79,8 @@ class PowerAsked(RecipeOptions):
         if self.documents is not None:
             return _numbers(self.documents, "documents", MOST_DOCUMENTS)
         base = own if own >= 4 else 20
-        found = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
-        return tuple(sorted({min(size, MOST_DOCUMENTS) for size in found}))
+        sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
+        return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
     def given(self) -> Components | None:
         """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
@@ -88,15 +88,15 @@ class PowerAsked(RecipeOptions):
             return None
         if self.pilot is not None:
             raise _wrong("components", "are a pilot's, or given: not both")
-        found: dict[str, float] = {}
+        components: dict[str, float] = {}
         for pair in self.components.split(","):
             name, _, value = pair.partition("=")
             if name not in _PLANNED or value.count(".") > 1 or value == ".":
                 raise _wrong("components", f"must be name=value; names are {', '.join(_PLANNED)}")
-            found[name] = float(value)
-        if not any(found.values()):
+            components[name] = float(value)
+        if not any(components.values()):
             raise _wrong("components", "at least one must be above 0")
-        return planning_components(found, source="given")
+        return planning_components(components, source="given")
 
     def also(self) -> tuple[str, ...]:
         """The pilot, where one is named."""
@@ -104,10 +104,10 @@ class PowerAsked(RecipeOptions):
 
 
 def _numbers(text: str, name: str, most: int) -> tuple[int, ...]:
-    found = tuple(sorted({int(number) for number in text.split(",")}))
-    if found[0] < 1 or found[-1] > most:
+    numbers = tuple(sorted({int(number) for number in text.split(",")}))
+    if numbers[0] < 1 or numbers[-1] > most:
         raise _wrong(name, f"must be from 1 to {most:,}")
-    return found
+    return numbers
 
 
 def _wrong(name: str, why: str) -> Invalid:

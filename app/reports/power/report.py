@@ -13,7 +13,7 @@ from app.reports.kit.report import Report, Work
 from app.reports.power.options import PowerAsked
 from app.reports.power.view import DesignLine, PowerView, caption, csv, design_name, tables
 from app.reports.power.work import Planner
-from app.reports.source.model_ratings import modelled
+from app.reports.source.model_ratings import load_model
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
@@ -25,7 +25,7 @@ RECOMMENDED = (
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PowerAsked) -> Work[PowerView]:
     asked.designs(), asked.given()
-    data, *pilots = (modelled(session, one, asked, asked.draws) for one in about)
+    data, *pilots = (load_model(session, one, asked, asked.draws) for one in about)
     for pilot in pilots:
         _check_pilot(about[0], pilot.given.about)
     planner = Planner(asked, data, about[0].campaign.protocol, *pilots)

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from app.reports.power.options import PowerAsked
-from app.reports.source.model_ratings import Modelled
+from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.drawn_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning.planning import Components, Layout
 from app.stats.planning.scores import Drawn, Marginal, NoSuchScores, drawn, marginal
@@ -46,12 +46,12 @@ class Shaped:
         if self.why is not None:
             return {}
         if self.scores is None:
-            found, n = simulated_power(
+            n_claims, n = simulated_power(
                 self.components, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
             )
         else:
-            found, n = drawn_power(self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng)
-        share = found / n
+            n_claims, n = drawn_power(self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng)
+        share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
     def size(self, layout: Layout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
@@ -59,8 +59,8 @@ class Shaped:
         if self.why is not None or layout.documents < 2:
             return {}
         # A study that finds the first better is as likely as one that finds the second.
-        found, n = simulated_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
-        share = 2 * found / n
+        n_claims, n = simulated_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
+        share = 2 * n_claims / n
         return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
 
     def clusters(
@@ -77,7 +77,7 @@ class Shaped:
         if asked.clusters == "none" or self.why is not None:
             return {}
         try:
-            found = expected_clusters(
+            expected = expected_clusters(
                 normal_draw(self.components, layout) if self.scores is None else shaped_draw(self.scores, layout),
                 layout,
                 means=means,
@@ -91,10 +91,10 @@ class Shaped:
             )
         except TooLarge:
             return {}
-        return {"clusters": found.mean, "clusters_error": found.error}
+        return {"clusters": expected.mean, "clusters_error": expected.error}
 
 
-def shaped(asked: PowerAsked, components: Components, judged: Modelled, difference: float) -> Shaped:
+def shaped(asked: PowerAsked, components: Components, judged: RatingsModel, difference: float) -> Shaped:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
     if asked.scores == "normal":
         return Shaped(components)

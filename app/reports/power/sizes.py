@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from app.reports.power.options import PowerAsked
-from app.reports.source.model_ratings import Modelled
+from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.planning import Prices
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
@@ -20,17 +20,17 @@ class Sized:
     """A question about a campaign, and the sizes that follow from both."""
 
     asked: PowerAsked
-    data: Modelled
+    data: RatingsModel
     protocol: str
-    pilot: Modelled | None = None
+    pilot: RatingsModel | None = None
 
     @property
-    def judged(self) -> Modelled:
+    def judged(self) -> RatingsModel:
         """The judgments that are planned from: the pilot's, else the campaign's own."""
         return self.pilot or self.data
 
     @property
-    def _sized(self) -> Modelled:
+    def _sized(self) -> RatingsModel:
         """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
         return self.data if len(self.data.ratings) else self.judged
 

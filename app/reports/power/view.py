@@ -116,10 +116,10 @@ class PowerView(ReportHead):
     designs: list[DesignLine] = Field(default_factory=list)
 
 
-def design_name(one: DesignLine) -> str:
+def design_name(design: DesignLine) -> str:
     """A design in words."""
-    plural = "s" if one.ratings_per_item > 1 else ""
-    return f"{GROUPED[one.grouping]}, {one.ratings_per_item} rating{plural} an item"
+    plural = "s" if design.ratings_per_item > 1 else ""
+    return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} an item"
 
 
 def tables(view: PowerView) -> Sequence[Section]:
@@ -159,13 +159,13 @@ def _needs(view: PowerView) -> Table:
         ("Floor of the standard error", "right"),
     ]
     rows = []
-    for one in view.designs:
-        span = one.needed_interval
+    for design in view.designs:
+        span = design.needed_interval
         ends = "–" if span is None else " to ".join(_enough(end) for end in span)
-        bill = (_amount(one.hours_needed), _amount(one.price_needed, 2))
-        raters = (_enough(one.raters_needed), _enough(one.raters_at_least))
-        floor = captions.number(one.floor, 3)
-        rows.append((design_name(one), _enough(one.documents_needed), ends, *bill, *raters, floor))
+        bill = (_amount(design.hours_needed), _amount(design.price_needed, 2))
+        raters = (_enough(design.raters_needed), _enough(design.raters_at_least))
+        floor = captions.number(design.floor, 3)
+        rows.append((design_name(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
     return aligned(heads, rows)
 
 
@@ -186,19 +186,26 @@ def _points(view: PowerView) -> Table:
     ]
     rows = []
     for design in view.designs:
-        for one in design.points:
-            span = "–" if one.interval is None else " to ".join(_share(end) for end in one.interval)
-            found = (_share(one.power), span, _share(one.simulated), _size(one), _share(one.resampled), _share(one.srp))
-            pairs = "–" if one.significant_pairs is None else captions.number(one.significant_pairs, 1)
-            detectable = captions.number(one.detectable, captions.decimals([one.detectable]))
-            last = (pairs, detectable, _enough(one.raters_needed), _amount(one.hours))
-            rows.append((design_name(design), f"{one.documents:,}", *found, *last))
+        for point in design.points:
+            span = "–" if point.interval is None else " to ".join(_share(end) for end in point.interval)
+            figures = (
+                _share(point.power),
+                span,
+                _share(point.simulated),
+                _size(point),
+                _share(point.resampled),
+                _share(point.srp),
+            )
+            pairs = "–" if point.significant_pairs is None else captions.number(point.significant_pairs, 1)
+            detectable = captions.number(point.detectable, captions.decimals([point.detectable]))
+            last = (pairs, detectable, _enough(point.raters_needed), _amount(point.hours))
+            rows.append((design_name(design), f"{point.documents:,}", *figures, *last))
     return aligned(heads, rows)
 
 
-def _size(one: PointLine) -> str:
+def _size(point: PointLine) -> str:
     """Three places: it is small."""
-    return "–" if one.size is None else captions.number(one.size, 3)
+    return "–" if point.size is None else captions.number(point.size, 3)
 
 
 def _clusters(view: PowerView) -> Table:
@@ -212,9 +219,9 @@ def _clusters(view: PowerView) -> Table:
     ]
     rows = []
     for design in view.designs:
-        for one in design.points:
-            told = tuple(_amount(value, 2) for value in (one.price, one.clusters, one.clusters_error))
-            rows.append((design_name(design), f"{one.documents:,}", _amount(one.hours), *told))
+        for point in design.points:
+            told = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
+            rows.append((design_name(design), f"{point.documents:,}", _amount(point.hours), *told))
     return aligned(heads, rows)
 
 
@@ -257,34 +264,34 @@ def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a design and number of documents."""
     rows: list[Sequence[Cell]] = []
     for design in view.designs:
-        for one in design.points:
-            low, high = one.interval or (None, None)
+        for point in design.points:
+            low, high = point.interval or (None, None)
             rows.append(
                 (
                     design.grouping,
                     design.ratings_per_item,
-                    one.documents,
-                    one.standard_error,
-                    one.detectable,
-                    one.power,
+                    point.documents,
+                    point.standard_error,
+                    point.detectable,
+                    point.power,
                     low,
                     high,
-                    one.simulated,
-                    one.simulated_error,
-                    one.resampled,
-                    one.resampled_error,
-                    one.srp,
-                    one.srp_error,
-                    one.significant_pairs,
-                    one.hours,
-                    one.price,
+                    point.simulated,
+                    point.simulated_error,
+                    point.resampled,
+                    point.resampled_error,
+                    point.srp,
+                    point.srp_error,
+                    point.significant_pairs,
+                    point.hours,
+                    point.price,
                     view.difference,
                     view.alpha_each,
-                    one.clusters,
-                    one.clusters_error,
-                    one.raters_needed,
-                    one.size,
-                    one.size_error,
+                    point.clusters,
+                    point.clusters_error,
+                    point.raters_needed,
+                    point.size,
+                    point.size_error,
                 )
             )
     return CSV, rows

@@ -171,10 +171,10 @@ class Planner(Sized):
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
-            found = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
+            power = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
             size = self.shaped.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
             if layout.documents < self.fewest:
-                found, size = dict.fromkeys(found, 0.0), dict.fromkeys(size, 0.0)
+                power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(
                 components,
                 layout,
@@ -189,7 +189,7 @@ class Planner(Sized):
         except TooLarge:
             return {}
         return {
-            **found,
+            **power,
             **size,
             "srp": ahead.srp,
             "srp_error": ahead.mc_error,
@@ -224,10 +224,12 @@ class Planner(Sized):
         if not self.measured or layout.ratings_per_item > self.most:
             return None
         try:
-            found = pilot(self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+            pilot_ratings = pilot(
+                self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
+            )
         except Invalid:
             return None
-        return found if found.rated_anew or layout.grouping == "psxs" else None
+        return pilot_ratings if pilot_ratings.rated_anew or layout.grouping == "psxs" else None
 
     @property
     def between(self) -> float:
@@ -285,8 +287,8 @@ class Planner(Sized):
         )
 
     def _needed(self, components: Components, base: Layout) -> int | None:
-        found = planning.documents_needed(components, base, **self._aim)
-        return None if found is None else max(found, self.fewest)
+        documents = planning.documents_needed(components, base, **self._aim)
+        return None if documents is None else max(documents, self.fewest)
 
     @property
     def _aim(self) -> _Aim:
@@ -297,8 +299,8 @@ class Planner(Sized):
     def _needed_interval(self, draws: Sequence[Components], base: Layout) -> tuple[int | None, int | None] | None:
         if not draws:
             return None
-        found = sorted(n if (n := self._needed(draw, base)) is not None else np.inf for draw in draws)
-        low, high = (found[round(at * (len(found) - 1))] for at in (0.025, 0.975))
+        documents = sorted(n if (n := self._needed(draw, base)) is not None else np.inf for draw in draws)
+        low, high = (documents[round(at * (len(documents) - 1))] for at in (0.025, 0.975))
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 
     def _cost(self, layout: Layout) -> planning.Cost:

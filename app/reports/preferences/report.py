@@ -51,29 +51,29 @@ class _Compared:
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PreferencesAsked) -> Work[PreferencesView]:
-    one = about[0]
-    rows = stored.preferences(session, one.campaign_id, one.version)
-    stands = registered(session, one.campaign_id, one.version).exclusions
+    snapshot = about[0]
+    rows = stored.preferences(session, snapshot.campaign_id, snapshot.version)
+    stands = registered(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    return whole(lambda: _view(one, asked, rows, out))
+    return whole(lambda: _view(snapshot, asked, rows, out))
 
 
 def _view(about: Snapshot, asked: PreferencesAsked, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
     mode = about.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []
-    found: list[_Compared] = []
+    comparisons: list[_Compared] = []
     for row in rows:
         why = _left_out(row, out)
         if why is not None:
             dropped[why] += 1
             continue
         counted.append(row)
-        found += _compared(row, out, dropped, best=mode == "best")
-    systems = sorted({key for one in found for key in (one.first, one.second)})
-    columns = _columns(found, systems)
+        comparisons += _compared(row, out, dropped, best=mode == "best")
+    systems = sorted({key for one in comparisons for key in (one.first, one.second)})
+    columns = _columns(comparisons, systems)
     pairs = stats.pairs(columns, n_systems=len(systems), alpha=asked.alpha, method=asked.adjust)
     return PreferencesView(
         campaigns={about.campaign.key: about.version},
@@ -119,10 +119,10 @@ def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -
                 yield _Compared(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
 
 
-def _columns(found: Sequence[_Compared], systems: Sequence[str]) -> stats.Comparisons:
+def _columns(comparisons: Sequence[_Compared], systems: Sequence[str]) -> stats.Comparisons:
     code = {key: n for n, key in enumerate(systems)}
-    document = {key: n for n, key in enumerate(sorted({one.document for one in found}))}
-    columns = [(code[one.first], code[one.second], one.outcome, document[one.document]) for one in found]
+    document = {key: n for n, key in enumerate(sorted({one.document for one in comparisons}))}
+    columns = [(code[one.first], code[one.second], one.outcome, document[one.document]) for one in comparisons]
     return stats.Comparisons(*np.array(columns, dtype=np.int32).reshape(-1, 4).T)
 
 
@@ -130,24 +130,26 @@ def _best_first(pairs: Sequence[stats.Pair]) -> list[stats.Pair]:
     return sorted(pairs, key=lambda one: (-round(one.preference, 10), one.first, one.second))
 
 
-def _system(one: stats.Standing, systems: Sequence[str]) -> SystemPreferred:
-    key = systems[one.system]
-    return SystemPreferred(system=key, wins=one.wins, losses=one.losses, ties=one.ties, share=one.share)
+def _system(standing: stats.Standing, systems: Sequence[str]) -> SystemPreferred:
+    key = systems[standing.system]
+    return SystemPreferred(
+        system=key, wins=standing.wins, losses=standing.losses, ties=standing.ties, share=standing.share
+    )
 
 
-def _pair(one: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferred:
+def _pair(pair: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferred:
     return PairPreferred(
-        better=systems[one.first],
-        worse=systems[one.second],
-        wins=one.wins,
-        losses=one.losses,
-        ties=one.ties,
-        n_documents=one.n_documents,
-        preference=one.preference,
-        interval=one.interval,
-        p_value=one.p_value,
-        p_adjusted=one.p_adjusted,
-        significant=one.p_adjusted <= alpha,
+        better=systems[pair.first],
+        worse=systems[pair.second],
+        wins=pair.wins,
+        losses=pair.losses,
+        ties=pair.ties,
+        n_documents=pair.n_documents,
+        preference=pair.preference,
+        interval=pair.interval,
+        p_value=pair.p_value,
+        p_adjusted=pair.p_adjusted,
+        significant=pair.p_adjusted <= alpha,
     )
 
 

@@ -35,7 +35,7 @@ from app.reports.source.calibration import (
     sampled,
     units_of,
 )
-from app.reports.source.judged_ratings import judged
+from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import alpha, bootstrap, pairs
@@ -79,9 +79,9 @@ class Measured:
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
-    found = [_measured(session, one, asked) for one in about]
-    _check_order([one.parted for one in found], asked)
-    return whole(lambda: _view(found, asked))
+    protocols = [_measured(session, one, asked) for one in about]
+    _check_order([one.parted for one in protocols], asked)
+    return whole(lambda: _view(protocols, asked))
 
 
 def _check_order(parts: Sequence[Parted], asked: ProtocolsAsked) -> None:
@@ -97,7 +97,7 @@ def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measu
     units = sampled(given, units_of(given, given.test, asked.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
-    labels = given.found.rows.labels
+    labels = given.ratings.rows.labels
     addresses = []
     for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):
         key = labels.documents[labels.segment_document[place]]
@@ -108,7 +108,7 @@ def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measu
 
 def _seconds(session: Session, about: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
-    read = judged(session, about)
+    read = load_judged_ratings(session, about)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
     known = (started >= 0) & (submitted > started) & first_rows(rows)
     known &= np.isin(rows.role, (Role.RATING, Role.REPEAT))
@@ -146,19 +146,19 @@ def _once(rows: Ratings, *, last: bool) -> Bools:
     return kept
 
 
-def _view(found: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
-    shown = [_protocol(one, asked) for one in found]
+def _view(protocols: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
+    shown = [_protocol(one, asked) for one in protocols]
     crossed = [
         _bridge(one, other, np.random.default_rng([asked.seed, 7, n]), asked)
-        for n, (one, other) in enumerate(permutations(found, 2))
+        for n, (one, other) in enumerate(permutations(protocols, 2))
     ]
     said = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     said += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = campaign_heads([one.parted for one in found])
-    head["dropped"] += [line for one, other in combinations(found, 2) for line in _differing(one, other)]
+    head = campaign_heads([one.parted for one in protocols])
+    head["dropped"] += [line for one, other in combinations(protocols, 2) for line in _differing(one, other)]
     return ProtocolsView(
         **head,
-        warnings=said if any(one.units.n_units for one in found) else [NOTHING],
+        warnings=said if any(one.units.n_units for one in protocols) else [NOTHING],
         order=[key for key in asked.order.split(",") if key],
         draws=asked.bootstrap,
         level=asked.level,
@@ -168,9 +168,9 @@ def _view(found: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
     )
 
 
-def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
-    gaps, spent = _gaps(one, asked), trimmed(one.seconds["segment"])
-    paired = one.units.paired()
+def _protocol(protocol: Measured, asked: ProtocolsAsked) -> ProtocolView:
+    gaps, spent = _gaps(protocol, asked), trimmed(protocol.seconds["segment"])
+    paired = protocol.units.paired()
     agreed = _alpha(paired, asked)
     verdicts = [g.found for g in gaps if g.found is not None]
     sizes = [g.standardized for g in gaps if g.standardized is not None]
@@ -184,10 +184,10 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
     if spent is None:
         why.append("no times of ratings are known")
     return ProtocolView(
-        campaign=one.parted.key,
-        protocol=one.parted.found.about.campaign.protocol,
-        n_units=one.units.n_units,
-        n_raters=int(np.unique(one.units.rater).size),
+        campaign=protocol.parted.key,
+        protocol=protocol.parted.ratings.about.campaign.protocol,
+        n_units=protocol.units.n_units,
+        n_raters=int(np.unique(protocol.units.rater).size),
         gaps=gaps,
         separates=all(verdicts) if verdicts else None,
         separation=float(np.mean(sizes)) if sizes else None,
@@ -197,16 +197,16 @@ def _protocol(one: Measured, asked: ProtocolsAsked) -> ProtocolView:
         n_pairs=pairs.n_value_pairs(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,
         seconds_sd=None if spent is None else spent.sd,
-        n_timed=int(one.seconds["segment"].size),
-        times=[line for what, seconds in one.seconds.items() for line in _time(what, seconds)],
+        n_timed=int(protocol.seconds["segment"].size),
+        times=[line for what, seconds in protocol.seconds.items() for line in _time(what, seconds)],
         why=why,
     )
 
 
 def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
-    found = trimmed(seconds)
-    if found is not None:
-        yield TimeView(what=what, **asdict(found))
+    trimmed_times = trimmed(seconds)
+    if trimmed_times is not None:
+        yield TimeView(what=what, **asdict(trimmed_times))
 
 
 def _alpha(units: Units, asked: ProtocolsAsked) -> tuple[float | None, tuple[float, float] | None]:
@@ -219,54 +219,63 @@ def _alpha(units: Units, asked: ProtocolsAsked) -> tuple[float | None, tuple[flo
     return value, ends(of(bootstrap.weights(units, asked.bootstrap, seed=asked.seed, part=0)), asked.level)
 
 
-def _gaps(one: Measured, asked: ProtocolsAsked) -> list[GapView]:
-    labels, given = one.parted.found.rows.labels.systems, one.parted
+def _gaps(protocol: Measured, asked: ProtocolsAsked) -> list[GapView]:
+    labels, given = protocol.parted.ratings.rows.labels.systems, protocol.parted
     code = {key: i for i, key in enumerate(labels)}
-    there = np.unique(one.units.system).tolist()
+    there = np.unique(protocol.units.system).tolist()
     humans = [i for i in there if given.kinds.get(labels[i]) == "human"]
     order = [code[key] for key in asked.order.split(",") if key in code and code[key] in there]
     wanted = expected_pairs(order, humans, [i for i in there if i not in humans])
     shown = []
     for n, (better, worse) in enumerate(wanted):
         rng = np.random.default_rng([asked.seed, 5, n])
-        found = gap(
-            one.mean, one.units, better, worse, sign=given.sign, draws=asked.bootstrap, level=asked.level, rng=rng
+        system_gap = gap(
+            protocol.mean,
+            protocol.units,
+            better,
+            worse,
+            sign=given.sign,
+            draws=asked.bootstrap,
+            level=asked.level,
+            rng=rng,
         )
-        if found is not None:
+        if system_gap is not None:
             shown.append(
                 GapView(
                     better=labels[better],
                     worse=labels[worse],
-                    n=found.n,
-                    gap=found.gap,
-                    interval=found.interval,
-                    standardized=found.standardized,
-                    found=found.found,
+                    n=system_gap.n,
+                    gap=system_gap.gap,
+                    interval=system_gap.interval,
+                    standardized=system_gap.standardized,
+                    found=system_gap.found,
                 )
             )
     return shown
 
 
-def _shared(one: Measured, other: Measured) -> list[tuple[int, int]]:
+def _shared(protocol: Measured, other: Measured) -> list[tuple[int, int]]:
     """Places of the outputs that both judged on one source."""
     theirs = {address: i for i, address in enumerate(other.addresses)}
     return [
-        (i, theirs[a]) for i, a in enumerate(one.addresses) if a in theirs and one_source(one.parted, other.parted, a)
+        (i, theirs[a])
+        for i, a in enumerate(protocol.addresses)
+        if a in theirs and one_source(protocol.parted, other.parted, a)
     ]
 
 
-def _differing(one: Measured, other: Measured) -> Iterator[dict[str, Any]]:
-    n = len(set(one.addresses) & set(other.addresses)) - len(_shared(one, other))
+def _differing(protocol: Measured, other: Measured) -> Iterator[dict[str, Any]]:
+    n = len(set(protocol.addresses) & set(other.addresses)) - len(_shared(protocol, other))
     if n:
         reason = f"output whose source differs from that in {other.parted.key}: not bridged"
-        yield {"reason": reason, "n": n, "campaign": one.parted.key}
+        yield {"reason": reason, "n": n, "campaign": protocol.parted.key}
 
 
 def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked: ProtocolsAsked) -> BridgeView:
     shared = _shared(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parted.sign == target.parted.sign
-    found = bridges.bridge(
+    bridge = bridges.bridge(
         source.mean[first],
         target.mean[second],
         source.units.document[first],
@@ -278,13 +287,13 @@ def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked:
     return BridgeView(
         source=source.parted.key,
         target=target.parted.key,
-        n=found.n,
-        n_documents=found.n_documents,
-        r_squared=found.r_squared,
-        interval=found.interval,
-        inside=found.inside,
-        curve=_points(found.curve),
-        why=found.why,
+        n=bridge.n,
+        n_documents=bridge.n_documents,
+        r_squared=bridge.r_squared,
+        interval=bridge.interval,
+        inside=bridge.inside,
+        curve=_points(bridge.curve),
+        why=bridge.why,
     )
 
 

@@ -106,8 +106,8 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _quantities(one: TimeView) -> tuple[float | None, ...]:
-    return one.median, one.low, one.high, one.mean, one.sd
+def _quantities(times: TimeView) -> tuple[float | None, ...]:
+    return times.median, times.low, times.high, times.mean, times.sd
 
 
 def _said(value: bool | None) -> str:
@@ -118,10 +118,19 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
     """The three criteria, the gaps, the bridges."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
-    for one in view.protocols:
-        agree = (_figure(one.alpha), interval(one.alpha_interval, PLACES), _figure(one.pearson))
-        seconds = captions.number(one.seconds, 1)
-        rows.append((one.campaign, one.protocol, _said(one.separates), _figure(one.separation), *agree, seconds))
+    for protocol in view.protocols:
+        agree = (_figure(protocol.alpha), interval(protocol.alpha_interval, PLACES), _figure(protocol.pearson))
+        seconds = captions.number(protocol.seconds, 1)
+        rows.append(
+            (
+                protocol.campaign,
+                protocol.protocol,
+                _said(protocol.separates),
+                _figure(protocol.separation),
+                *agree,
+                seconds,
+            )
+        )
     shown = [Section("Meaningfulness, agreement, cost", table(heads, rows, 2))]
     times = [(one, spent) for one in view.protocols for spent in one.times]
     if times:
@@ -136,7 +145,7 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
         ends = f"{view.level:.0%} interval"
         of_gaps = ("Campaign", "Better", "Worse", "Segments", "Gap", ends, "Standardized", "Found")
         lines = []
-        for one, gap in gaps:
+        for protocol, gap in gaps:
             figures = (
                 f"{gap.n:,}",
                 _figure(gap.gap),
@@ -144,7 +153,7 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
                 _figure(gap.standardized),
                 _said(gap.found),
             )
-            lines.append((one.campaign, gap.better, gap.worse, *figures))
+            lines.append((protocol.campaign, gap.better, gap.worse, *figures))
         shown.append(Section("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
     if view.bridges:
         names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
@@ -162,18 +171,24 @@ CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_h
 def csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
-    for one in view.protocols:
-        agree: tuple[Cell, Cell] = one.alpha_interval or (None, None)
-        rows.append(("agreement", one.campaign, None, "alpha_interval", one.alpha, *agree, one.n_pairs, None))
-        rows.append(("agreement", one.campaign, None, "mean_pearson", one.pearson, None, None, one.n_pairs, None))
-        rows.append(("cost", one.campaign, None, "seconds", one.seconds, None, None, one.n_timed, None))
-        for spent in one.times:
+    for protocol in view.protocols:
+        agree: tuple[Cell, Cell] = protocol.alpha_interval or (None, None)
+        rows.append(
+            ("agreement", protocol.campaign, None, "alpha_interval", protocol.alpha, *agree, protocol.n_pairs, None)
+        )
+        rows.append(
+            ("agreement", protocol.campaign, None, "mean_pearson", protocol.pearson, None, None, protocol.n_pairs, None)
+        )
+        rows.append(("cost", protocol.campaign, None, "seconds", protocol.seconds, None, None, protocol.n_timed, None))
+        for spent in protocol.times:
             ends: tuple[Cell, Cell] = (spent.low, spent.high)
-            rows.append(("time", one.campaign, None, f"{spent.what} median", spent.median, *ends, spent.n, None))
-            rows.append(("time", one.campaign, None, f"{spent.what} trimmed mean", spent.mean, *ends, spent.n, None))
-        for gap in one.gaps:
+            rows.append(("time", protocol.campaign, None, f"{spent.what} median", spent.median, *ends, spent.n, None))
+            rows.append(
+                ("time", protocol.campaign, None, f"{spent.what} trimmed mean", spent.mean, *ends, spent.n, None)
+            )
+        for gap in protocol.gaps:
             ends = gap.interval or (None, None)
-            rows.append(("gap", one.campaign, None, f"{gap.better} > {gap.worse}", gap.gap, *ends, gap.n, None))
+            rows.append(("gap", protocol.campaign, None, f"{gap.better} > {gap.worse}", gap.gap, *ends, gap.n, None))
     for b in view.bridges:
         ends = b.interval or (None, None)
         rows.append(("bridge", b.source, b.target, "r_squared", b.r_squared, *ends, b.n, b.why))
@@ -192,12 +207,12 @@ def caption(view: ProtocolsView) -> str:
 def picture(view: ProtocolsView) -> bytes:
     """Every standardized gap by protocol."""
     rows = []
-    for one in view.protocols:
-        for gap in one.gaps:
+    for protocol in view.protocols:
+        for gap in protocol.gaps:
             scale = None if not gap.standardized or not gap.gap else gap.standardized / gap.gap
             ends = None if gap.interval is None or scale is None else (gap.interval[0] * scale, gap.interval[1] * scale)
             text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not found'}"
-            rows.append(MovedRow(f"{one.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text))
+            rows.append(MovedRow(f"{protocol.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text))
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
     title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
     return moved_plot(title, below, rows, [*view.warnings, caption(view)])

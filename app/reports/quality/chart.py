@@ -39,18 +39,18 @@ def control_plot(view: QualityView) -> bytes:
             sheet.text(x, bottom + 10, captions.number(share * reach, 1), ha="center", size=7.5, color=QUIET)
         side = "left" if view.higher_is_better else "right"
         sheet.text(middle, top - 12, f"further {side}: degraded items scored worse", ha="center", size=7.5, color=QUIET)
-        for i, one in enumerate(view.raters):
+        for i, rater in enumerate(view.raters):
             y = top + (i + 0.5) * ROW
-            color, hollow = MARKS[one.verdict]
-            sheet.text(left - 8, y, names[one.rater], ha="right", color=INK)
-            test = one.control
+            color, hollow = MARKS[rater.verdict]
+            sheet.text(left - 8, y, names[rater.rater], ha="right", color=INK)
+            test = rater.control
             if test and test.mean_difference is not None:
                 x = middle + test.mean_difference / reach * PLOT / 2
-                marker = "s" if one.verdict == "fail" else "o"
+                marker = "s" if rater.verdict == "fail" else "o"
                 sheet.line((middle, x), (y, y), color=color, thick=1.4)
                 sheet.line((x, x), (y, y), color=color, marker=marker, hollow=hollow)
             pairs = test.n_pairs if test else 0
-            text = WORDS[one.verdict] + (f", q {captions.p_text(test.q_value)}" if test and test.q_value else "")
+            text = WORDS[rater.verdict] + (f", q {captions.p_text(test.q_value)}" if test and test.q_value else "")
             sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
         sheet.caption(told, bottom + 34)
         return canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")

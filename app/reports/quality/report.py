@@ -12,7 +12,7 @@ from app.reports.kit.report import Report, SingleTable, Work, whole
 from app.reports.quality.chart import control_plot
 from app.reports.quality.tables import caption, csv, tables
 from app.reports.quality.view import QualityOptions, QualityView
-from app.reports.source.judged_ratings import Judged, judged
+from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.scores import reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.choices import Choices
@@ -30,7 +30,7 @@ from app.storage.db import Session
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], options: QualityOptions) -> Work[QualityView]:
-    read = judged(session, about[0], on=options.on)
+    read = load_judged_ratings(session, about[0], on=options.on)
     return whole(partial(_result, read, _seeded(session, about[0], read), options))
 
 
@@ -42,14 +42,14 @@ class _Seeded:
     span_hits: Mapping[str, SpanHits]
 
 
-def _seeded(session: Session, about: Snapshot, read: Judged) -> _Seeded:
+def _seeded(session: Session, about: Snapshot, read: JudgedRatings) -> _Seeded:
     form = reading(about.campaign, Scoring()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = [] if field is None else seeded.degraded(session, about.campaign_id, read.judgment_ids, field=field)
     return _Seeded(attention(seeded.checks(session, about.campaign_id, read.judgment_ids)), span_hits(texts))
 
 
-def _result(read: Judged, errors: _Seeded, options: QualityOptions) -> QualityView:
+def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:
     evidence = quality(read.rows, read.events, read.words, options.choices())
     return QualityView(
         **read.head.model_dump(),

@@ -13,7 +13,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
-from app.reports.source.judged_ratings import Head, Judged, judged, row_documents
+from app.reports.source.judged_ratings import Head, JudgedRatings, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
@@ -42,21 +42,21 @@ class RevisionsView(Head):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Work[RevisionsView]:
-    return whole(partial(_result, judged(session, about[0])))
+    return whole(partial(_result, load_judged_ratings(session, about[0])))
 
 
-def _result(read: Judged) -> RevisionsView:
+def _result(read: JudgedRatings) -> RevisionsView:
     once = first_rows(read.rows) & (read.rows.kind == Kind.SEGMENT)
     rows, events = read.rows.where(once), of_rows(read.events, once)
     units = row_documents(rows)
-    found = []
+    raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
         told = revisions(of_rows(events, mine), rows.score[mine], units[mine])
-        found.append(RaterRevisions(rows.labels.raters[code], told))
+        raters.append(RaterRevisions(rows.labels.raters[code], told))
     overall = revisions(events, rows.score, units)
-    warnings = [] if found else [NO_SCORES]
-    return RevisionsView(**read.head.model_dump(), overall=overall, raters=found, warnings=warnings)
+    warnings = [] if raters else [NO_SCORES]
+    return RevisionsView(**read.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
 
 
 def _share(value: float | None) -> str:

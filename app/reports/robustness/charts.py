@@ -43,9 +43,9 @@ def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
 
 
 def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:
-    found = [one for one in changes if one.before is not None and one.after is not None]
-    first = [_column("as it is", found[0].before)] if found and found[0].before else []
-    return first + [_column(f"d = {one.what}", one.after) for one in found if one.after]
+    comparable = [one for one in changes if one.before is not None and one.after is not None]
+    first = [_column("as it is", comparable[0].before)] if comparable and comparable[0].before else []
+    return first + [_column(f"d = {one.what}", one.after) for one in comparable if one.after]
 
 
 def _column(name: str, places: PlacesView) -> RankedColumn:

@@ -75,23 +75,23 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked
     given = [recipe_input(session, one, asked) for one in about]
     named = humans_of(asked.humans, *given) if asked.humans else None
     made: list[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]] = []
-    for one in given:
-        humans = one.humans if named is None else named.intersection(one.names)
+    for campaign in given:
+        humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = Experiments.of(one.rows, one.recipe, humans, one.documents)
+            experiments = Experiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
         except Invalid as error:
-            made.append((one, None, (), error.detail or error.title()))
+            made.append((campaign, None, (), error.detail or error.title()))
             continue
-        found, _ = experiments.changes(groups)
+        changes, _ = experiments.changes(groups)
         why = None if experiments.known.order else "; ".join(experiments.warnings)
-        made.append((replace(one, humans=humans), experiments, found, why))
+        made.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in made])
     return Work(len(made), chunk, lambda parts: _view(made, parts, asked.recipe))
 
 
 def _chunk(work: Sequence[tuple[Experiments | None, Sequence[Change]]], number: int) -> bytes:
-    experiments, found = work[number]
-    return b"[]" if experiments is None else chunk_of(experiments, found)
+    experiments, changes = work[number]
+    return b"[]" if experiments is None else chunk_of(experiments, changes)
 
 
 def _view(
@@ -118,10 +118,10 @@ def _view(
 
 
 def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None]) -> Iterator[str]:
-    for one, experiments in zip(shown, made, strict=True):
+    for campaign, experiments in zip(shown, made, strict=True):
         alone = experiments is not None and len(experiments.known.order) == 1
-        if why := ALONE if alone else one.why:
-            yield f"{one.campaign}: {why}"
+        if why := ALONE if alone else campaign.why:
+            yield f"{campaign.campaign}: {why}"
 
 
 def _campaign(given: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
@@ -157,8 +157,8 @@ def _factor(change: ChangeView) -> str:
     return "" if ":" in change.what or change.group == "references" else change.what
 
 
-def _named(one: TotalView) -> str:
-    return f"{IN_WORDS[one.counts.group]}{f', d = {one.what}' if one.what else ''}"
+def _named(total: TotalView) -> str:
+    return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
 def _tables(view: ComparedView) -> Sequence[Section]:
@@ -175,10 +175,10 @@ def _tables(view: ComparedView) -> Sequence[Section]:
     return shown
 
 
-def _cells(one: TotalView) -> tuple[str, ...]:
-    counts = one.counts
+def _cells(total: TotalView) -> tuple[str, ...]:
+    counts = total.counts
     figures = (counts.n, counts.rank_changed, counts.cluster_changed, counts.both)
-    return _named(one), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
+    return _named(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
 
 
 def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

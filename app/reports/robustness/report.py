@@ -59,10 +59,10 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: RobustnessAsk
     if asked.humans:
         given = replace(given, humans=humans_of(asked.humans, given))
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
-    found, none = experiments.changes(groups)
+    changes, none = experiments.changes(groups)
     if not experiments.known.order:
         return whole(lambda: view_of(given, experiments, groups, none, ()))
-    parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
+    parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     return Work(
         len(parts),
         partial(_chunk, experiments, parts),
@@ -123,14 +123,14 @@ def _warnings(given: RecipeInput, experiments: Experiments) -> Sequence[str]:
     order = experiments.known.order
     if not order:
         return experiments.warnings
-    found = [ALONE] if len(order) == 1 else []
+    warnings = [ALONE] if len(order) == 1 else []
     if experiments.recipe.normalize == "none":
-        found.append("raters are not normalized, so one system's scores do not affect the others")
+        warnings.append("raters are not normalized, so one system's scores do not affect the others")
     elif given.recipe.moments == "ratings":
-        found.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
+        warnings.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
     elif given.recipe.moments == "calibration":
-        found.append("raters' moments come from calibration items, so changing other rows has no effect")
-    return found
+        warnings.append("raters' moments come from calibration items, so changing other rows has no effect")
+    return warnings
 
 
 _PLACES = {"systems": ["B", "A"], "ranks": [1.0, 2.0], "clusters": [1, 2]}

@@ -127,8 +127,8 @@ def _line(
 
 
 def _ends(sheet: Sheet, column: RankedColumn, x: float, top: float) -> None:
-    for row, (one, following) in enumerate(pairwise(column.clusters), 1):
-        if one != following:
+    for row, (cluster, following) in enumerate(pairwise(column.clusters), 1):
+        if cluster != following:
             sheet.line((x - 15, x + 15), (top + row * LINE_HEIGHT,) * 2, color=INK, thick=1.4)
     sheet.line((x - 15, x + 15), (top + len(column.systems) * LINE_HEIGHT,) * 2, color=FAINT, thick=0.8)
 

@@ -59,17 +59,17 @@ class ChangeView(BaseModel):
     @classmethod
     def of(cls, effect: Effect) -> ChangeView:
         """From the statistics."""
-        change, found = effect.change, effect.difference
+        change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED
         return cls(
             group=change.group,
             what=change.what,
-            rank_changed=found and found.rank_changed,
-            cluster_changed=found and found.cluster_changed,
-            both=found and found.both,
-            swaps=found and found.swaps,
-            largest_move=found and found.largest_move,
-            mover=found and found.mover,
+            rank_changed=difference and difference.rank_changed,
+            cluster_changed=difference and difference.cluster_changed,
+            both=difference and difference.both,
+            swaps=difference and difference.swaps,
+            largest_move=difference and difference.largest_move,
+            mover=difference and difference.mover,
             before=_places(effect.before) if placed else None,
             after=_places(effect.after) if placed else None,
             why=effect.why,
@@ -148,11 +148,11 @@ def tables(view: RobustnessView) -> Sequence[Section]:
     return shown
 
 
-def _group_cells(one: GroupView) -> tuple[str, ...]:
-    if not one.n:
-        return one.meaning, "0", "–", "–", "–", "–"
-    counts = (one.rank_changed, one.cluster_changed, one.both)
-    return one.meaning, f"{one.n:,}", *(f"{n:,}" for n in counts), captions.rank(one.largest_move or 0.0)
+def _group_cells(group: GroupView) -> tuple[str, ...]:
+    if not group.n:
+        return group.meaning, "0", "–", "–", "–", "–"
+    counts = (group.rank_changed, group.cluster_changed, group.both)
+    return group.meaning, f"{group.n:,}", *(f"{n:,}" for n in counts), captions.rank(group.largest_move or 0.0)
 
 
 def _changes_table(changes: Sequence[ChangeView]) -> Table:
@@ -188,11 +188,18 @@ def csv(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return (*CSV, *ORIGIN), [(*change_cells(one), one.why, *origin) for one in view.changes]
 
 
-def change_cells(one: ChangeView) -> tuple[Cell, ...]:
+def change_cells(change: ChangeView) -> tuple[Cell, ...]:
     """A change in full."""
-    after = None if one.after is None else " ".join(one.after.systems)
-    found = (one.rank_changed, one.cluster_changed, one.both, one.swaps, one.largest_move, one.mover)
-    return (one.group, one.what, *found, after)
+    after = None if change.after is None else " ".join(change.after.systems)
+    figures = (
+        change.rank_changed,
+        change.cluster_changed,
+        change.both,
+        change.swaps,
+        change.largest_move,
+        change.mover,
+    )
+    return (change.group, change.what, *figures, after)
 
 
 def caption(view: RobustnessView) -> str:

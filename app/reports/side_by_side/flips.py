@@ -37,13 +37,13 @@ class Flip:
 def flips(views: Sequence[RankingView]) -> list[Flip]:
     """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
-    found = []
+    disagreements = []
     for a, b in _pairs(views):
         verdicts = tuple(one.get(frozenset((a, b))) for one in told)
         kind = _kind([verdict for verdict in verdicts if verdict is not None])
         if kind is not None:
-            found.append(Flip(a, b, kind, verdicts))
-    return found
+            disagreements.append(Flip(a, b, kind, verdicts))
+    return disagreements
 
 
 def _pairs(views: Sequence[RankingView]) -> Iterator[tuple[str, str]]:

@@ -64,12 +64,12 @@ def sentences(shown: SideBySide) -> list[str]:
 
 def _places(columns: Sequence[Column], system: str) -> list[tuple[int, int, float]]:
     """Where a system stands: index of the column, row from 0, rank."""
-    found = []
+    places = []
     for i, column in enumerate(columns):
         for row, line in enumerate(column.view.systems if column.view else ()):
             if line.system == system:
-                found.append((i, row, line.rank))
-    return found
+                places.append((i, row, line.rank))
+    return places
 
 
 def _system(sheet: Sheet, system: str, columns: Sequence[Column], xs: Sequence[float], top: float, colour: str) -> None:

@@ -75,10 +75,12 @@ class SideBySide:
 
 def lay(subject: str, columns: Sequence[Column], notes: Sequence[str] = ()) -> SideBySide:
     """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
-    found: dict[str, list[float]] = {}
-    for one in columns:
-        for line in one.view.systems if one.view else ():
-            found.setdefault(line.system, []).append(one.relative_rank(line.system) or 0.0)
-    mean = {system: fmean(ranks) for system, ranks in found.items()}
-    systems = sorted(found, key=lambda system: (round(mean[system], 10), -len(found[system]), system))
+    ranks_by_system: dict[str, list[float]] = {}
+    for column in columns:
+        for line in column.view.systems if column.view else ():
+            ranks_by_system.setdefault(line.system, []).append(column.relative_rank(line.system) or 0.0)
+    mean = {system: fmean(ranks) for system, ranks in ranks_by_system.items()}
+    systems = sorted(
+        ranks_by_system, key=lambda system: (round(mean[system], 10), -len(ranks_by_system[system]), system)
+    )
     return SideBySide(subject, tuple(columns), tuple(systems), MappingProxyType(mean), tuple(notes))

@@ -36,15 +36,15 @@ def timed(session: Session, about: Snapshot, events: Events, judgment_ids: Ids) 
     return replace(events, started=np.where(known, began, events.started))
 
 
-def _seconds(found: Spent, read: Recorded, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
+def _seconds(totals: Spent, read: Recorded, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
     """Seconds spent at the address of each judgment, 0 where none are known."""
     order = np.argsort(places["judgment_id"])
     at = np.minimum(np.searchsorted(places["judgment_id"], judgment_ids, sorter=order), max(order.size - 1, 0))
     row = order[at] if order.size else at
     there = places["judgment_id"][row] == judgment_ids if order.size else np.zeros(judgment_ids.size, dtype=np.bool_)
     raters, tasks = np.array(read.raters, dtype=np.int64), np.array(read.tasks, dtype=np.int64)
-    of_spent = np.stack([raters[found.rater], tasks[found.task], found.item, found.segment], axis=1)
-    total = dict(zip(map(tuple, of_spent.tolist()), found.seconds.tolist(), strict=True))
+    of_spent = np.stack([raters[totals.rater], tasks[totals.task], totals.item, totals.segment], axis=1)
+    total = dict(zip(map(tuple, of_spent.tolist()), totals.seconds.tolist(), strict=True))
     if not total or not there.any():
         return np.zeros(judgment_ids.size)
     wanted = np.stack([places[name][row] for name in ("rater_id", "task_id", "item", "segment")], axis=1)

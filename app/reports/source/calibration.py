@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.reports.source.raw_ratings import ROLES, Rated, RatedAsked, rated
+from app.reports.source.raw_ratings import ROLES, RatedAsked, RawRatings, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.units import Repeated, Units, segment_units
 from app.stats.calibration.across import Anchors, LanguagePairRatings
@@ -50,7 +50,7 @@ class Parted:
     people: who each rater code is over campaigns: a person where accounts were linked, else the account itself.
     """
 
-    found: Rated
+    ratings: RawRatings
     test: Bools
     calibration: Bools
     references: Bools
@@ -62,27 +62,27 @@ class Parted:
     @property
     def key(self) -> str:
         """Key of the campaign."""
-        return self.found.about.campaign.key
+        return self.ratings.about.campaign.key
 
     @property
     def sign(self) -> int:
         """1 where a higher score is better, −1 where a lower one is."""
-        return self.found.rows.better_sign
+        return self.ratings.rows.better_sign
 
     @property
     def accounts(self) -> dict[str, str]:
         """The keys by which this campaign knows each of its people."""
-        found: dict[str, list[str]] = {}
-        for key, who in zip(self.found.rows.labels.raters, self.people, strict=True):
-            found.setdefault(who, []).append(key)
-        return {who: PLUS.join(sorted(keys)) for who, keys in found.items()}
+        keys_by_person: dict[str, list[str]] = {}
+        for key, who in zip(self.ratings.rows.labels.raters, self.people, strict=True):
+            keys_by_person.setdefault(who, []).append(key)
+        return {who: PLUS.join(sorted(keys)) for who, keys in keys_by_person.items()}
 
 
 def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RatedAsked(scoring=asked.scoring, roles=",".join(ROLES), repeats=asked.repeats)
-    found = rated(session, about, question)
-    rows, items = found.rows, calibration_items(session, about.campaign_id)
+    ratings = load_raw_ratings(session, about, question)
+    rows, items = ratings.rows, calibration_items(session, about.campaign_id)
     kinds = {key: known.kind for key, known in texts.system_words(session, about.campaign_id).items()}
     pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
     human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
@@ -91,7 +91,7 @@ def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
     references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
     digests = source_digests(session, about.campaign_id)
     people = _people(about, rows.labels.raters, linked_people(session, about.campaign_id))
-    return Parted(found, ranked & ~calibration, calibration, references, items, kinds, digests, people)
+    return Parted(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
 
 
 def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def namesakes(group: Sequence[Parted]) -> list[str]:
     alone = [
         key
         for one in group
-        for key, who in zip(one.found.rows.labels.raters, one.people, strict=True)
+        for key, who in zip(one.ratings.rows.labels.raters, one.people, strict=True)
         if who.startswith(ACCOUNT)
     ]
     return sorted(key for key, n in Counter(alone).items() if n > 1)
@@ -118,18 +118,18 @@ def rater_names(keys: Sequence[str], most: int = 5) -> str:
 
 def units_of(given: Parted, rows: Bools, repeats: Repeated) -> Units:
     """The units of some rows of a campaign."""
-    return segment_units(given.found.rows.where(rows), repeated=repeats)
+    return segment_units(given.ratings.rows.where(rows), repeated=repeats)
 
 
-def one_source(one: Parted, other: Parted, address: Address) -> bool:
+def one_source(first: Parted, second: Parted, address: Address) -> bool:
     """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
-    ours, theirs = (each.digests.get(address[:2]) for each in (one, other))
+    ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
 
 
 def pair_of(given: Parted, units: Units) -> list[Pair]:
     """Of each unit which calibration pair it is."""
-    labels = given.found.rows.labels
+    labels = given.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
     positions = labels.segment_position[units.place].tolist()
     return [(k, p, given.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
@@ -137,7 +137,7 @@ def pair_of(given: Parted, units: Units) -> list[Pair]:
 
 def consensus_of(given: Parted, units: Units) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
-    labels = given.found.rows.labels
+    labels = given.ratings.rows.labels
     known = [given.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
@@ -195,9 +195,9 @@ def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> U
 
 def sampled(given: Parted, units: Units) -> Units:
     """What intervals draw: documents where they are known, else each segment."""
-    if given.found.rows.documents_known:
+    if given.ratings.rows.documents_known:
         return units
-    n = given.found.rows.labels.segment_document.size
+    n = given.ratings.rows.labels.segment_document.size
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
@@ -214,10 +214,10 @@ def judged(
 
 def campaign_heads(parts: Sequence[Parted]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
-    found = [one.found for one in parts]
+    campaign_ratings = [one.ratings for one in parts]
     return {
-        "campaigns": {one.about.campaign.key: one.about.version for one in found},
-        "data_hash": " ".join(one.data_hash for one in found),
-        "basis": ", ".join(sorted({one.about.campaign.basis for one in found})),
-        "dropped": [{**line, "campaign": one.about.campaign.key} for one in found for line in one.dropped],
+        "campaigns": {one.about.campaign.key: one.about.version for one in campaign_ratings},
+        "data_hash": " ".join(one.data_hash for one in campaign_ratings),
+        "basis": ", ".join(sorted({one.about.campaign.basis for one in campaign_ratings})),
+        "dropped": [{**line, "campaign": one.about.campaign.key} for one in campaign_ratings for line in one.dropped],
     }

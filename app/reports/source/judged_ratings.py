@@ -38,7 +38,7 @@ class Head(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRatings:
     """Ratings with what is known beside them. words: of the source of each row, as its document's mean; NaN unknown.
 
     judgment_ids: of each row, as they are stored.
@@ -52,7 +52,7 @@ class Judged:
     judgment_ids: npt.NDArray[np.int64]
 
 
-def judged(session: Session, about: Snapshot, *, on: On = "score", activity: bool = True) -> Judged:
+def load_judged_ratings(session: Session, about: Snapshot, *, on: On = "score", activity: bool = True) -> JudgedRatings:
     """The ratings of a campaign as they were given, with times and words.
 
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
@@ -72,7 +72,7 @@ def judged(session: Session, about: Snapshot, *, on: On = "score", activity: boo
     if activity:
         events = timed(session, about, events, loaded.judgment_ids)
     rows = _counted(rows) if on == "errors" else rows
-    return Judged(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
+    return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
 def of_controls(session: Session, about: Snapshot) -> tuple[Ratings, bool]:

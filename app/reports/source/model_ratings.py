@@ -26,7 +26,7 @@ Draw = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Modelled:
+class RatingsModel:
     """The ratings that a recipe counts, and their model, fitted when it is first needed.
 
     draws: of the parametric bootstrap, each a pure function of the recipe's seed and its number.
@@ -92,12 +92,12 @@ class Modelled:
         return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
 
 
-def modelled(session: Session, about: Snapshot, asked: RecipeOptions, draws: int | None) -> Modelled:
+def load_model(session: Session, about: Snapshot, asked: RecipeOptions, draws: int | None) -> RatingsModel:
     """Read what a recipe counts. Raises as `recipe_input`."""
     given = recipe_input(session, about, asked)
     selection = select(given.rows, given.recipe)
     ratings = selection.ratings.where(selection.ranked)
-    return Modelled(given, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
+    return RatingsModel(given, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
 
 
 def drawn(parts: Sequence[bytes]) -> list[Draw]:

@@ -118,11 +118,11 @@ def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostE
     names = tuple(sorted(known))
     reference = asked.reference if asked.reference in known else (names[0] if names and not asked.reference else None)
     corrects = edits_widget(protocol) is not None
-    found, dropped = _edits(session, about, protocol, outputs) if corrects else ([], Counter[str]())
-    systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in found}))
+    edits, dropped = _edits(session, about, protocol, outputs) if corrects else ([], Counter[str]())
+    systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
     labs = post_edits.labs(session, about.campaign_id)
-    addresses, texts = _texts(found, outputs, systems, known.get(reference or "", {}))
-    warnings = [NO_POST_EDITS] if not corrects else [] if found else [NOTHING]
+    addresses, texts = _texts(edits, outputs, systems, known.get(reference or "", {}))
+    warnings = [NO_POST_EDITS] if not corrects else [] if edits else [NOTHING]
     if asked.reference and reference is None:
         warnings.append(f"there is no reference {asked.reference}; there are {', '.join(names) or 'none'}")
     return PostEdits(
@@ -130,14 +130,14 @@ def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostE
         tokens=_tokens(about, asked),
         systems=systems,
         labs=tuple(labs.get(key) for key in systems),
-        edits=tuple(found),
+        edits=tuple(edits),
         addresses=addresses,
         texts=texts,
         outputs=outputs,
         reference=reference,
         references=names,
         dropped=tuple({"reason": why, "n": n} for why, n in sorted(dropped.items())),
-        data_hash=_hash(texts, addresses, systems, found),
+        data_hash=_hash(texts, addresses, systems, edits),
         warnings=tuple(warnings),
     )
 
@@ -153,12 +153,12 @@ def _edits(
     """Post-edits that count, in the order of ratings, and what was left out."""
     loaded, rows = _loaded(session, about, protocol)
     out: dict[tuple[str, str], str] = {}
-    for one in _standing(session, about):
-        out[one.exclusion.what, one.exclusion.key] = one.reason
+    for standing in _standing(session, about):
+        out[standing.exclusion.what, standing.exclusion.key] = standing.reason
     said = post_edits.payloads(session, about.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
     dropped: Counter[str] = Counter()
-    found = []
+    edits = []
     for n in range(len(rows)):
         address = _address(rows, n)
         if (why := _left_out(rows, n, address, outputs, out)) is not None:
@@ -167,8 +167,8 @@ def _edits(
         payload = said[int(loaded[n])]
         text = protocol.written(protocol.payload.model_validate(payload)) if protocol.written else ""
         rater = rows.labels.raters[rows.rater[n]]
-        found.append(Edit(address[0], address[1:], rater, int(rows.judgment[n]), text, int(payload.get(field, 0))))
-    return found, dropped
+        edits.append(Edit(address[0], address[1:], rater, int(rows.judgment[n]), text, int(payload.get(field, 0))))
+    return edits, dropped
 
 
 def _loaded(session: Session, about: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
@@ -225,7 +225,7 @@ def _left_out(
 
 
 def _texts(
-    found: Sequence[Edit],
+    edits: Sequence[Edit],
     outputs: dict[tuple[str, str, int], str],
     systems: Sequence[str],
     external: dict[Address, str],
@@ -233,8 +233,8 @@ def _texts(
     """Segments that somebody post-edited, with every output of them."""
     code = {key: n for n, key in enumerate(systems)}
     edited: dict[Address, list[Edit]] = {}
-    for one in found:
-        edited.setdefault(one.address, []).append(one)
+    for edit in edits:
+        edited.setdefault(edit.address, []).append(edit)
     shown: dict[Address, list[tuple[int, str]]] = {address: [] for address in edited}
     for (system, key, position), text in sorted(outputs.items()):
         if (key, position) in shown:
@@ -253,17 +253,24 @@ def _texts(
     return addresses, texts
 
 
-def _hash(texts: Sequence[Texts], addresses: Sequence[Address], systems: Sequence[str], found: Sequence[Edit]) -> str:
-    digest = hashlib.sha256(json.dumps([list(systems), [one.critical for one in found]]).encode())
-    for at, one in zip(addresses, texts, strict=True):
-        said = [*at, one.outputs, one.post_edits, one.external]
+def _hash(texts: Sequence[Texts], addresses: Sequence[Address], systems: Sequence[str], edits: Sequence[Edit]) -> str:
+    digest = hashlib.sha256(json.dumps([list(systems), [one.critical for one in edits]]).encode())
+    for at, segment in zip(addresses, texts, strict=True):
+        said = [*at, segment.outputs, segment.post_edits, segment.external]
         digest.update(json.dumps(said, ensure_ascii=False).encode() + b"\0")
     return "sha256:" + digest.hexdigest()
 
 
-def _packed(one: Compared) -> _Row:
-    own = [[o.system, *_counts(o.operations), o.words, o.characters, o.n_characters] for o in one.own]
-    return one.document, one.systems.tolist(), one.origin.tolist(), one.edits.tolist(), one.length.tolist(), own
+def _packed(segment: Compared) -> _Row:
+    own = [[o.system, *_counts(o.operations), o.words, o.characters, o.n_characters] for o in segment.own]
+    return (
+        segment.document,
+        segment.systems.tolist(),
+        segment.origin.tolist(),
+        segment.edits.tolist(),
+        segment.length.tolist(),
+        own,
+    )
 
 
 def _counts(o: Operations) -> tuple[int, ...]:

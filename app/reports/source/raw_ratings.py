@@ -64,7 +64,7 @@ class Drawn(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RawRatings:
     """Rows that count, one a judgment, and what is known beside them.
 
     scale: of the values, None without bounds; of a continuous one a hundredth is a step. ids: of the judgments.
@@ -90,7 +90,7 @@ class Rated:
         }
 
 
-def rated(session: Session, about: Snapshot, asked: RatedAsked) -> Rated:
+def load_raw_ratings(session: Session, about: Snapshot, asked: RatedAsked) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
     read = reading(about.campaign, _scoring(asked.scoring))
     profile = derive(session, about.campaign_id, read)
@@ -108,30 +108,30 @@ def rated(session: Session, about: Snapshot, asked: RatedAsked) -> Rated:
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     hashed = data_hash(rows, documents, texts.system_words(session, about.campaign_id))
     keep, dropped = _kept(rows, asked)
-    found = Rated(
+    raw = RawRatings(
         about, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
     )
-    return _valued(session, found, asked.on)
+    return _valued(session, raw, asked.on)
 
 
-def of_asked_raters(found: Rated, asked: RatedAsked) -> Rated:
+def of_asked_raters(raw: RawRatings, asked: RatedAsked) -> RawRatings:
     """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
     if asked.raters != "complete":
-        return found
-    units = complete_raters(segment_units(found.rows, repeated=asked.repeats))
-    keep = np.isin(found.rows.rater, np.unique(units.rater))
+        return raw
+    units = complete_raters(segment_units(raw.rows, repeated=asked.repeats))
+    keep = np.isin(raw.rows.rater, np.unique(units.rater))
     out = [{"reason": "rater who did not rate every segment", "n": int((~keep).sum())}] if not keep.all() else []
-    return replace(found, rows=found.rows.where(keep), ids=found.ids[keep], dropped=(*found.dropped, *out))
+    return replace(raw, rows=raw.rows.where(keep), ids=raw.ids[keep], dropped=(*raw.dropped, *out))
 
 
 def _scoring(text: str) -> Scoring:
     try:
-        found = parse_option("scoring", [text])
+        scoring = parse_option("scoring", [text])
     except WrongValue as error:
         raise Invalid("the query is not valid", places=(Place(("query", "scoring"), str(error)),)) from None
-    if not isinstance(found, Scoring):
+    if not isinstance(scoring, Scoring):
         raise TypeError("scoring is not a scoring")
-    return found
+    return scoring
 
 
 def _stepped(scale: Scale | None) -> Scale | None:
@@ -156,30 +156,30 @@ def _kept(rows: Ratings, asked: RatedAsked) -> tuple[Bools, tuple[dict[str, Any]
     return once & roles & rows.accepted, tuple({"reason": why, "n": n} for why, n in counts if n)
 
 
-def _valued(session: Session, found: Rated, on: On) -> Rated:
+def _valued(session: Session, raw: RawRatings, on: On) -> RawRatings:
     if on == "score":
-        return found
-    rows = found.rows
-    if (rows.n_errors < 0).any() or spans_field(found) is None:
-        what = f"{found.read.protocol.name} marks no errors"
+        return raw
+    rows = raw.rows
+    if (rows.n_errors < 0).any() or spans_field(raw) is None:
+        what = f"{raw.read.protocol.name} marks no errors"
         raise Invalid("the question does not fit the campaign", places=(Place(("query", "on"), what),))
     if on == "errors":
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
-        return replace(found, rows=counted, scale=None)
-    worst = worst_severity(errors_of(session, found), len(rows))
+        return replace(raw, rows=counted, scale=None)
+    worst = worst_severity(errors_of(session, raw), len(rows))
     scale = Scale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
-    return replace(found, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
+    return replace(raw, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
 
 
-def spans_field(found: Rated) -> str | None:
+def spans_field(raw: RawRatings) -> str | None:
     """The field of the payload that holds marked errors; None where the protocol marks none."""
-    return next((widget.field for widget in found.read.protocol.form if isinstance(widget, Spans)), None)
+    return next((widget.field for widget in raw.read.protocol.form if isinstance(widget, Spans)), None)
 
 
-def errors_of(session: Session, found: Rated) -> Errors:
+def errors_of(session: Session, raw: RawRatings) -> Errors:
     """The marked errors of the rows. Call where the protocol marks some."""
-    field = spans_field(found) or "errors"
-    return side_tables.errors(session, found.about.campaign_id, found.ids, field=field, weigh={})
+    field = spans_field(raw) or "errors"
+    return side_tables.errors(session, raw.about.campaign_id, raw.ids, field=field, weigh={})
 
 
 def worst_severity(errors: Errors, n_rows: int) -> Floats:

@@ -92,8 +92,8 @@ def recipe_input(session: Session, about: Snapshot, options: RecipeOptions) -> R
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
         recipe = from_options(recipe, {"scoring": [scoring]})
-    found = load_marked(session, about, recipe)
-    rows = found.rows
+    marked = load_marked(session, about, recipe)
+    rows = marked.rows
     counting = applied(recipe, registered(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     words = texts.system_words(session, about.campaign_id)
@@ -106,6 +106,6 @@ def recipe_input(session: Session, about: Snapshot, options: RecipeOptions) -> R
         names={key: known.name for key, known in words.items()},
         data_hash=data_hash(without(rows, counting.exclude), documents, words),
         own=recipe.exclude,
-        unweighed=found.unweighed,
-        marked=found,
+        unweighed=marked.unweighed,
+        marked=marked,
     )

@@ -36,8 +36,10 @@ def load_with_ids(session: Session, about: Snapshot, recipe: Recipe) -> tuple[Ra
         documents_known=about.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    found = ratings.load(session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame)
-    rows, ids = found.ratings, found.judgment_ids
+    loaded = ratings.load(
+        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame
+    )
+    rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
         rows, ids = rows.documents_as_segments(), ids[rows.kind == Kind.DOCUMENT]
     cap = recipe.scoring.cap

@@ -37,13 +37,13 @@ def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
     """
     protocol, options = protocol_of(campaign), options_of(campaign)
     own = protocol.measure(options)
-    found = {measure.name: measure for measure in protocol.measures_under(options)}
-    measure = own if wanted.source == GIVEN else found.get(wanted.criterion or wanted.source)
+    measures = {measure.name: measure for measure in protocol.measures_under(options)}
+    measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):
         what = f"{protocol.name} marks no errors, so there is nothing to weigh"
         if wanted.criterion is not None:
-            what = f"no criterion {wanted.criterion}; there are {', '.join(found)}"
-        elif "spans" in found:
+            what = f"no criterion {wanted.criterion}; there are {', '.join(measures)}"
+        elif "spans" in measures:
             what = f"{protocol.name} ranks by its score; scoring=spans weighs the errors"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     profile = options.profile if wanted.profile is None else scoring.resolve(wanted.profile)

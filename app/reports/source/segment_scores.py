@@ -48,13 +48,13 @@ def metric_scores(session: Session, given: RecipeInput, metric: str) -> SegmentS
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
-    found = stored.scores(session, about.campaign_id, metric, known[metric].version)
-    every = _as_rows([row for row in found if row.document is not None], known[metric], given.rows.documents_known)
+    scores = stored.scores(session, about.campaign_id, metric, known[metric].version)
+    every = _as_rows([row for row in scores if row.document is not None], known[metric], given.rows.documents_known)
     named = [one for one in given.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
-    for one in named:
-        out = matching(rows, one)
-        dropped.append(Dropped(f"excluded {one.what}:{one.key}", int(out.sum())))
+    for exclusion in named:
+        out = matching(rows, exclusion)
+        dropped.append(Dropped(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.documents(session, about.campaign_id, every.labels)
     digest = data_hash(without(every, named), documents, texts.system_words(session, about.campaign_id))

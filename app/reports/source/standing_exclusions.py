@@ -17,21 +17,21 @@ from app.storage.db import Session
 
 def without_excluded(session: Session, given: Parted) -> Parted:
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
-    about, rows = given.found.about, given.found.rows
+    about, rows = given.ratings.about, given.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
-    for one in registered(session, about.campaign_id, about.version).exclusions:
-        named = keep & matching(rows, one.exclusion)
-        left_out[one.reason] += int(named.sum())
+    for standing in registered(session, about.campaign_id, about.version).exclusions:
+        named = keep & matching(rows, standing.exclusion)
+        left_out[standing.reason] += int(named.sum())
         keep &= ~named
     if keep.all():
         return given
     kept = rows.where(keep)
-    found = replace(
-        given.found,
+    ratings = replace(
+        given.ratings,
         rows=kept,
-        ids=given.found.ids[keep],
-        data_hash=data_hash(kept.canonical(), given.found.documents, texts.system_words(session, about.campaign_id)),
-        dropped=(*given.found.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
+        ids=given.ratings.ids[keep],
+        data_hash=data_hash(kept.canonical(), given.ratings.documents, texts.system_words(session, about.campaign_id)),
+        dropped=(*given.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
     masks = {name: getattr(given, name)[keep] for name in ("test", "calibration", "references")}
-    return replace(given, found=found, **masks)
+    return replace(given, ratings=ratings, **masks)

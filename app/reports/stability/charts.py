@@ -83,11 +83,14 @@ def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
     drawn = [curve for curve in curves if curve.points]
     if len(drawn) <= MOST_TOGETHER:
         return [_Panel("", tuple((f"{design_name(c.design)}; {_found([c])}", c) for c in drawn))]
-    found: dict[str, list[tuple[str, CurveView]]] = {}
+    curves_by_assignment: dict[str, list[tuple[str, CurveView]]] = {}
     for curve in drawn:
-        found.setdefault(_assignment(curve.design), []).append((NORMALIZED[curve.design.normalize], curve))
+        curves_by_assignment.setdefault(_assignment(curve.design), []).append(
+            (NORMALIZED[curve.design.normalize], curve)
+        )
     return [
-        _Panel(f"{title}; {_found([curve for _, curve in inside])}", tuple(inside)) for title, inside in found.items()
+        _Panel(f"{title}; {_found([curve for _, curve in inside])}", tuple(inside))
+        for title, inside in curves_by_assignment.items()
     ]
 
 
@@ -127,8 +130,8 @@ class _Frame:
     def levels(self) -> list[float]:
         """Places along y."""
         step = 0.05 if self.floor >= 0.75 else 0.1 if self.floor >= 0.4 else 0.2
-        found = [round(1.0 - step * i, 2) for i in range(int((1.0 - self.floor) / step + 1e-9) + 1)]
-        return found[::-1]
+        levels = [round(1.0 - step * i, 2) for i in range(int((1.0 - self.floor) / step + 1e-9) + 1)]
+        return levels[::-1]
 
 
 def _documents(point: PointView) -> float:
@@ -221,5 +224,5 @@ def _sentences(view: StabilityView) -> list[str]:
     tested = f"p ≤ {asked.alpha:g} by {asked.permutations:,} permutations"
     marks = "bars: one Monte-Carlo standard error; hollow: most studies find nothing"
     data = f"{view.documents_available} multiply-rated documents, data version {view.data_version}, seed {view.seed}"
-    found = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.sentence, view.warnings)]
-    return [*found, *dict.fromkeys(f"{_assignment(c.design)}: {c.why}." for c in view.curves if c.why)]
+    sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.sentence, view.warnings)]
+    return [*sentences, *dict.fromkeys(f"{_assignment(c.design)}: {c.why}." for c in view.curves if c.why)]

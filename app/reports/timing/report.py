@@ -13,7 +13,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
-from app.reports.source.judged_ratings import Head, Judged, combined, judged, row_documents
+from app.reports.source.judged_ratings import Head, JudgedRatings, combined, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
@@ -60,10 +60,10 @@ class TimingView(Head):
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Work[TimingView]:
-    return whole(partial(_result, judged(session, about[0])))
+    return whole(partial(_result, load_judged_ratings(session, about[0])))
 
 
-def _result(read: Judged) -> TimingView:
+def _result(read: JudgedRatings) -> TimingView:
     once = first_rows(read.rows)
     rows, events, words = read.rows.where(once), of_rows(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
@@ -96,7 +96,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
     segment = rows.kind == Kind.SEGMENT
     shown, size = _sums(seconds, row_documents(rows))
     task, _ = _sums(seconds, combined(rows.rater, rows.task))
-    found = (
+    samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
         ("document score", seconds[~segment & ~np.isnan(seconds)]),
         ("document", shown),
@@ -104,7 +104,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
         (f"document of at least {LONG} segments", shown[size >= LONG]),
         ("task", task),
     )
-    return [Duration(what, trimmed(values)) for what, values in found if values.size]
+    return [Duration(what, trimmed(values)) for what, values in samples if values.size]
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:

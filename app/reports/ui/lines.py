@@ -151,8 +151,8 @@ def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
         if not where.any():
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
-            found = correlations(data, part, where)
-            yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(found))
+            coefficients = correlations(data, part, where)
+            yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
 def pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Condition, Conditions, WhoAsked, conditions, dropped_of, states_beside
+from app.reports.arms.judgments import Condition, Conditions, WhoAsked, dropped_of, load_conditions, states_beside
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, ordered
 from app.reports.kit.report import Report, whole
@@ -67,8 +67,8 @@ class One:
 
 
 def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> Job[UiView]:
-    found = [conditions(session, one, asked) for one in about]
-    match: Match = asked.match if asked.match != "auto" else ("documents" if len(found) > 1 else "none")
+    campaign_conditions = [load_conditions(session, one, asked) for one in about]
+    match: Match = asked.match if asked.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
     texts: list[tuple[Places, Outputs]] = [
         (
             source_digests(session, one.campaign_id) if match != "none" else {},
@@ -76,41 +76,41 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> J
         )
         for one in about
     ]
-    if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in found}) > 1:
+    if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
-    order = ordered([one.name for one in _named(found)], asked.baseline)
-    return whole(lambda: _view(found, texts, asked, match, order))
+    order = ordered([one.name for one in _named(campaign_conditions)], asked.baseline)
+    return whole(lambda: _view(campaign_conditions, texts, asked, match, order))
 
 
-def _named(found: Sequence[Conditions]) -> list[Condition]:
+def _named(campaign_conditions: Sequence[Conditions]) -> list[Condition]:
     """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
-    if len(found) == 1:
-        return list(found[0].names)
+    if len(campaign_conditions) == 1:
+        return list(campaign_conditions[0].names)
     return [
         Condition(
             f"{one.about.campaign.key}: {each.name}" if len(one.names) > 1 else one.about.campaign.key,
             each.presentation,
         )
-        for one in found
+        for one in campaign_conditions
         for each in one.names
     ]
 
 
 def _view(
-    found: Sequence[Conditions],
+    campaign_conditions: Sequence[Conditions],
     texts: Sequence[tuple[Places, Outputs]],
     asked: UiAsked,
     match: Match,
     order: Sequence[int],
 ) -> UiView:
-    names = _named(found)
-    owner = [(i, place) for i, one in enumerate(found) for place in range(len(one.names))]
-    parts = [found[i].where(place) for i, place in owner]
+    names = _named(campaign_conditions)
+    owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
+    parts = [campaign_conditions[i].where(place) for i, place in owner]
     sides = [Side(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
     shared = matched(sides, match)
-    each = [_one(names[k], parts[k], found[owner[k][0]].documents, shared.keep[k], asked) for k in order]
-    dropped = list(_dropped(found, sides, shared, each, match))
-    return _compared(found, each, asked, match, dropped)
+    each = [_one(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], asked) for k in order]
+    dropped = list(_dropped(campaign_conditions, sides, shared, each, match))
+    return _compared(campaign_conditions, each, asked, match, dropped)
 
 
 def _one(
@@ -124,13 +124,17 @@ def _one(
 
 
 def _compared(
-    found: Sequence[Conditions], each: Sequence[One], asked: UiAsked, match: Match, dropped: list[dict[str, Any]]
+    campaign_conditions: Sequence[Conditions],
+    each: Sequence[One],
+    asked: UiAsked,
+    match: Match,
+    dropped: list[dict[str, Any]],
 ) -> UiView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
     volumes = [lines.volume(one.condition, one.work) for one in each]
     times, revisions = list(lines.times(names, lines.measured_by(parts))), list(lines.revised(names, parts))
-    pace = _pace(found, names)
+    pace = _pace(campaign_conditions, names)
     spread = [line for one in each for line in of_scores.spread_lines(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
     values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
@@ -142,17 +146,17 @@ def _compared(
     ]
     pairs = list(of_scores.pair_lines(names, [one.scored for one in each])) if each else []
     return UiView(
-        campaigns={one.about.campaign.key: one.about.version for one in found},
-        data_hash=_hash(found),
-        basis=", ".join(sorted({one.about.campaign.basis for one in found})),
+        campaigns={one.about.campaign.key: one.about.version for one in campaign_conditions},
+        data_hash=_hash(campaign_conditions),
+        basis=", ".join(sorted({one.about.campaign.basis for one in campaign_conditions})),
         dropped=dropped,
-        warnings=[*lines.told(volumes, pace, times), *_warnings(each, match)],
+        warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(each, match)],
         match=match,
         controls=asked.controls,
         rejected=asked.rejected,
         raters=asked.raters,
         baseline=names[0] if names else None,
-        higher_is_better=found[0].work.rows.higher_is_better,
+        higher_is_better=campaign_conditions[0].work.rows.higher_is_better,
         tolerance=of_scores.tolerance_of(scale),
         bins=list(into.labels) if values.size else [],
         arms=volumes,
@@ -172,29 +176,29 @@ def _compared(
     )
 
 
-def _pace(found: Sequence[Conditions], names: Sequence[str]) -> list[ArmPace]:
+def _pace(campaign_conditions: Sequence[Conditions], names: Sequence[str]) -> list[ArmPace]:
     """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
-    named, at, made = _named(found), 0, []
-    for one in found:
-        made += list(lines.pace([each.name for each in named[at : at + len(one.names)]], one.paced()))
-        at += len(one.names)
+    named, at, made = _named(campaign_conditions), 0, []
+    for conditions in campaign_conditions:
+        made += list(lines.pace([each.name for each in named[at : at + len(conditions.names)]], conditions.paced()))
+        at += len(conditions.names)
     return sorted(made, key=lambda line: (line.what != "learning", names.index(line.arm)))
 
 
-def _hash(found: Sequence[Conditions]) -> str:
-    if len(found) == 1:
-        return found[0].data_hash
-    return "sha256:" + hashlib.sha256("\n".join(one.data_hash for one in found).encode()).hexdigest()
+def _hash(campaign_conditions: Sequence[Conditions]) -> str:
+    if len(campaign_conditions) == 1:
+        return campaign_conditions[0].data_hash
+    return "sha256:" + hashlib.sha256("\n".join(one.data_hash for one in campaign_conditions).encode()).hexdigest()
 
 
 def _dropped(
-    found: Sequence[Conditions], sides: Sequence[Side], shared: Matched, each: Sequence[One], match: Match
+    campaign_conditions: Sequence[Conditions], sides: Sequence[Side], shared: Matched, each: Sequence[One], match: Match
 ) -> Iterator[dict[str, Any]]:
     unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
     scored = sum(len(one.scored) for one in each)
     regular = sum(int(compared_rows(one.work.rows, controls=True).sum()) for one in each)
     for reason, n in (
-        *dropped_of(found).items(),
+        *dropped_of(campaign_conditions).items(),
         (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),
         (f"{WITH_CONTROL}, where scores are compared", regular - scored),
     ):

@@ -26,30 +26,30 @@ def conclusions(
     units = [one for one in agreement if one.documents == "all" and one.alpha is not None]
     for level in dict.fromkeys(one.level for one in units):
         yield from _agreement([one for one in units if one.level == level], level)
-    for one in shared:
-        if one.pearson is not None and one.difference is not None:
-            more = "more" if one.difference > 0 else "less"
+    for pair in shared:
+        if pair.pearson is not None and pair.difference is not None:
+            more = "more" if pair.difference > 0 else "less"
             yield (
-                f"On {one.n:,} outputs judged under both, {one.arm} gives {abs(one.difference):.2f} {more} on average "
-                f"than {one.baseline}; the scores correlate with {captions.number(one.pearson, 2)}."
+                f"On {pair.n:,} outputs judged under both, {pair.arm} gives {abs(pair.difference):.2f} {more} on "
+                f"average than {pair.baseline}; the scores correlate with {captions.number(pair.pearson, 2)}."
             )
 
 
 def _times(times: Sequence[ArmTime]) -> Iterator[str]:
-    for one in times:
-        if one.documents != "all" or one.what not in TIMED or one.change is None:
+    for time in times:
+        if time.documents != "all" or time.what not in TIMED or time.change is None:
             continue
-        base = next(line for line in times if (line.what, line.documents) == (one.what, one.documents))
-        longer = f"takes {abs(one.change):.1f} % {'longer' if one.change > 0 else 'less'} under {one.arm}"
+        base = next(line for line in times if (line.what, line.documents) == (time.what, time.documents))
+        longer = f"takes {abs(time.change):.1f} % {'longer' if time.change > 0 else 'less'} under {time.arm}"
         sure = ""
-        if one.ratio is not None and one.ratio_interval is not None:
-            low, high = one.ratio_interval
+        if time.ratio is not None and time.ratio_interval is not None:
+            low, high = time.ratio_interval
             clear = "" if low > 1 or high < 1 else ": there may be no difference"
             sure = (
-                f"; over {captions.plural(one.ratio_raters or 0, 'rater')} {one.ratio:.2f} times as long "
+                f"; over {captions.plural(time.ratio_raters or 0, 'rater')} {time.ratio:.2f} times as long "
                 f"[{low:.2f}, {high:.2f}]{clear}"
             )
-        yield f"{TIMED[one.what]} {longer} than under {base.arm}{sure}."
+        yield f"{TIMED[time.what]} {longer} than under {base.arm}{sure}."
 
 
 def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:

@@ -75,16 +75,16 @@ def _figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def _spread(found: Sequence[UiSpread]) -> Table:
+def _spread(spreads: Sequence[UiSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
-    places = captions.decimals([one.sd for one in found])
+    places = captions.decimals([one.sd for one in spreads])
     rows = [
         (
             *(one.arm, words(one.documents), f"{one.n:,}"),
             *(captions.number(value, places) for value in (one.mean, one.sd, one.within)),
             f"{one.shown:,}",
         )
-        for one in found
+        for one in spreads
     ]
     return table(heads, rows, 2)
 
@@ -95,7 +95,7 @@ def _histograms(view: UiView) -> Table:
     return table(heads, rows if view.histograms else [], 1)
 
 
-def _agreement(view: UiView, found: Sequence[UiAgreement]) -> Table:
+def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
     within = "κ" if view.tolerance is None else f"κ within {view.tolerance:g}"
     heads = ("Condition", "Of", "Documents", "Units", "Pairs", "α", within, "Mean difference")
     rows = [
@@ -103,31 +103,31 @@ def _agreement(view: UiView, found: Sequence[UiAgreement]) -> Table:
             *(one.arm, LEVELS[one.level], words(one.documents), f"{one.n_units:,}", f"{one.n_pairs:,}"),
             *map(_figure, (one.alpha, one.kappa, one.absolute)),
         )
-        for one in found
+        for one in agreement
     ]
     return table(heads, rows, 3)
 
 
-def _correlations(found: Sequence[UiCorrelation]) -> Table:
+def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
     heads = ("Condition", "Documents", "Segments", "n", "Pearson", "Spearman", "Kendall")
     rows = [
         (
             *(one.arm, correlated(one.documents), PARTS[one.part], f"{one.n:,}"),
             *map(_figure, (one.pearson, one.spearman, one.kendall)),
         )
-        for one in found
+        for one in correlations
     ]
     return table(heads, rows, 3)
 
 
-def _shared(found: Sequence[UiPair]) -> Table:
+def _shared(pairs: Sequence[UiPair]) -> Table:
     heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
     rows = [
         (
             *(one.arm, one.baseline, f"{one.n:,}", _figure(one.difference), _figure(one.pearson)),
             *(f"{one.n_systems:,}", _figure(one.tau)),
         )
-        for one in found
+        for one in pairs
     ]
     return table(heads, rows, 2)
 
@@ -139,10 +139,10 @@ def csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     none = (None, None, None)
     rows = figures(view.times, view.pace, view.revisions)
-    for one in view.spread:
-        rows.append(("mean", one.arm, "segment", one.documents, one.n, one.mean, one.sd, *none))
-        rows.append(("sd", one.arm, "segment", one.documents, one.n, one.sd, None, *none))
-        rows.append(("sd", one.arm, "within", one.documents, one.n, one.within, None, *none))
+    for spread in view.spread:
+        rows.append(("mean", spread.arm, "segment", spread.documents, spread.n, spread.mean, spread.sd, *none))
+        rows.append(("sd", spread.arm, "segment", spread.documents, spread.n, spread.sd, None, *none))
+        rows.append(("sd", spread.arm, "within", spread.documents, spread.n, spread.within, None, *none))
     for of in view.histograms:
         rows += [
             ("share", of.arm, label, None, None, share, None, *none)

@@ -19,14 +19,14 @@ def automatic_of(parts: Sequence[Parted], given: str) -> dict[str, float]:
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
     """
-    stored = {one.key: one.found.about.campaign.settings.get("automatic_score") for one in parts}
-    found = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
+    stored = {one.key: one.ratings.about.campaign.settings.get("automatic_score") for one in parts}
+    scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
     for text in filter(None, (part.strip() for part in given.split(","))):
         key, _, score = text.partition("=")
         if key not in stored:
             raise _refused(f"{key} is none of these campaigns")
-        found[key] = _number(score)
-    return found
+        scores[key] = _number(score)
+    return scores
 
 
 def _number(text: str) -> float:
@@ -64,26 +64,26 @@ def external(view: XstsView, seed: int) -> list[ExternalView]:
 
 
 def _means(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for one in view.systems:
-        value = one.under(method).value
-        if one.campaign in members and value is not None:
-            found.setdefault(one.campaign, []).append(value)
-    return {key: float(np.mean(values)) for key, values in sorted(found.items())}
+    values_by_campaign: dict[str, list[float]] = {}
+    for system in view.systems:
+        value = system.under(method).value
+        if system.campaign in members and value is not None:
+            values_by_campaign.setdefault(system.campaign, []).append(value)
+    return {key: float(np.mean(values)) for key, values in sorted(values_by_campaign.items())}
 
 
 def _one(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
 ) -> ExternalView:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
-    found = correlate_external(x, y, rng=np.random.default_rng([seed, 3]))
+    fit = correlate_external(x, y, rng=np.random.default_rng([seed, 3]))
     return ExternalView(
         method=method,
         directions=name,
-        n=found.n,
-        pearson=found.pearson,
-        r_squared=found.r_squared,
-        split_half=found.split_half,
-        error=found.error,
-        why=found.why,
+        n=fit.n,
+        pearson=fit.pearson,
+        r_squared=fit.r_squared,
+        split_half=fit.split_half,
+        error=fit.error,
+        why=fit.why,
     )

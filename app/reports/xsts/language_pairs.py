@@ -59,7 +59,7 @@ class Laid:
 
 def check_together(parts: Sequence[Parted], asked: XstsAsked) -> None:
     """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
-    if len({one.sign for one in parts}) > 1 or len({one.found.scale for one in parts}) > 1:
+    if len({one.sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
         what = "these campaigns do not use the same scale"
         raise Invalid(MISFIT, places=(Place(("query", "campaigns"), what),))
     if asked.pivot is not None and not any(asked.pivot in _languages(one) for one in parts):
@@ -97,16 +97,16 @@ def pivot_of(parts: Sequence[Parted], asked: str | None) -> str | None:
     return shared[0] if len(shared) == 1 and len(parts) > 1 else None
 
 
-def _languages(one: Parted) -> tuple[str, ...]:
-    campaign = one.found.about.campaign
+def _languages(part: Parted) -> tuple[str, ...]:
+    campaign = part.ratings.about.campaign
     return tuple(x for x in (campaign.source_language, campaign.target_language) if x)
 
 
-def _language(one: Parted, pivot: str | None, pool: str) -> str:
+def _language(part: Parted, pivot: str | None, pool: str) -> str:
     """Whose raters judged: the language beside the shared one, both where none is shared."""
-    languages = _languages(one)
+    languages = _languages(part)
     others = sorted(language for language in languages if language != pivot)
-    return one.key if pool == "campaign" or not others else "-".join(others)
+    return part.key if pool == "campaign" or not others else "-".join(others)
 
 
 def told_namesakes(laid: Laid) -> list[str]:

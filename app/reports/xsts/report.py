@@ -64,21 +64,21 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: XstsAsked) ->
 
 def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], asked: XstsAsked) -> XstsView:
     ready, target = laid.ready, laid.target
-    found = [
+    directions = [
         Direction(part, language, *_moved(part, one, asked, target))
         for part, language, one in zip(parts, laid.languages, ready, strict=True)
     ]
     sizes = [_set_size(group) for group in laid.groups]
-    directions = [
+    direction_views = [
         _direction(one, before, target, size, automatic, asked)
-        for one, before, size in zip(found, ready, sizes, strict=True)
+        for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
-    systems = _ranked(_systems(found, ready, target, laid.n_pairs, asked), asked, parts[0].sign)
+    systems = _ranked(_systems(directions, ready, target, laid.n_pairs, asked), asked, parts[0].sign)
     head = campaign_heads(parts)
     head["dropped"] += [line for one in parts for line in unagreed(one, asked.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(found, directions, systems, asked), *told_namesakes(laid)],
+        warnings=[*_warnings(directions, direction_views, systems, asked), *told_namesakes(laid)],
         method=asked.method,
         by=asked.by,
         target=target,
@@ -88,23 +88,23 @@ def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], a
         draws=asked.bootstrap if asked.by == "language" else 0,
         level=asked.level,
         seed=asked.seed,
-        directions=directions,
+        directions=direction_views,
         systems=systems,
-        raters=[line for one in found for line in _raters(one)],
+        raters=[line for one in directions for line in _raters(one)],
         external=[],
     )
     return view.model_copy(update={"external": external(view, asked.seed)})
 
 
 def _moved(
-    part: Parted, one: LanguagePairRatings, asked: XstsAsked, target: float | None
+    part: Parted, judged: LanguagePairRatings, asked: XstsAsked, target: float | None
 ) -> tuple[LanguagePairRatings, Mapping[str, Points], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if asked.by == "language" or asked.method == "raw":
-        return one, {}, ()
-    moved, points, left = across.by_rater(one, asked.method, target)
+        return judged, {}, ()
+    moved, points, left = across.by_rater(judged, asked.method, target)
     accounts = part.accounts
-    judging = [one.systems.raters[code] for code in np.unique(one.systems.rater).tolist()]
+    judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
 
@@ -113,39 +113,43 @@ def _set_size(group: Sequence[Parted]) -> int:
 
 
 def _systems(
-    found: Sequence[Direction],
+    directions: Sequence[Direction],
     ready: Sequence[LanguagePairRatings],
     target: float | None,
     n_pairs: int,
     asked: XstsAsked,
 ) -> list[ComparedSystemView]:
     shown = []
-    for number, (one, before) in enumerate(zip(found, ready, strict=True)):
+    for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = asked.bootstrap if asked.by == "language" else 0
         drawn = across.draw(before, n_pairs, draws=draws, seed=asked.seed, number=number)
         here = across.points(before, target)
         whys = {method: lacking(method, here) for method in METHODS}
         moved = across.systems_of(before, target, whys, drawn, level=asked.level)
-        labels = one.parted.found.rows.labels.systems
-        by_rater = {system: across.mean_of_medians(_only(one.judged, system)) for system in (m.system for m in moved)}
-        shown += [_system(one, m, labels[m.system], by_rater[m.system], asked) for m in moved]
+        labels = direction.parted.ratings.rows.labels.systems
+        by_rater = {
+            system: across.mean_of_medians(_only(direction.judged, system)) for system in (m.system for m in moved)
+        }
+        shown += [_system(direction, m, labels[m.system], by_rater[m.system], asked) for m in moved]
     return shown
 
 
-def _only(one: LanguagePairRatings, system: int) -> Units:
-    units = one.systems
+def _only(judged: LanguagePairRatings, system: int) -> Units:
+    units = judged.systems
     return units.where(units.system[units.unit] == system)
 
 
-def _system(one: Direction, found: CalibratedSystem, key: str, by_rater: float, asked: XstsAsked) -> ComparedSystemView:
+def _system(
+    direction: Direction, system: CalibratedSystem, key: str, by_rater: float, asked: XstsAsked
+) -> ComparedSystemView:
     scores = []
-    for method, moved in found.moved.items():
+    for method, moved in system.moved.items():
         value, ends = moved.value, moved.interval
         if asked.by == "rater" and method == asked.method and value is not None and method != "raw":
             value, ends = by_rater, None
         scores.append(ScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
     return ComparedSystemView(
-        campaign=one.parted.key, system=key, n_units=found.n_units, n_ratings=found.n_ratings, scores=scores
+        campaign=direction.parted.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
     )
 
 
@@ -165,21 +169,21 @@ def _ranked(systems: list[ComparedSystemView], asked: XstsAsked, sign: int) -> l
 
 
 def _direction(
-    one: Direction,
+    direction: Direction,
     before: LanguagePairRatings,
     target: float | None,
     size: int,
     automatic: Mapping[str, float],
     asked: XstsAsked,
 ) -> DirectionView:
-    campaign, here = one.parted.found.about.campaign, across.points(before, target)
+    campaign, here = direction.parted.ratings.about.campaign, across.points(before, target)
     n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = given if isinstance(given, Mapping) else {}
     return DirectionView(
         campaign=campaign.key,
         source_language=campaign.source_language,
         target_language=campaign.target_language,
-        language=one.language,
+        language=direction.language,
         consensus=here.consensus,
         c=here.anchors,
         n_pairs=n_pairs,
@@ -199,57 +203,57 @@ def _line(method: Method, here: Points, asked: XstsAsked) -> LineView:
         return LineView(method=method, slope=None, intercept=None, why=why)
     if asked.by == "rater" and method == asked.method and method != "raw":
         return LineView(method=method, slope=None, intercept=None, why="one line a rater")
-    found = line(method, here)
-    return LineView(method=method, slope=found.slope, intercept=found.intercept)
+    fit = line(method, here)
+    return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
 
-def _raters(one: Direction) -> list[RaterPoints]:
+def _raters(direction: Direction) -> list[RaterPoints]:
     return [
         RaterPoints(
             rater=name,
-            campaign=one.parted.key,
+            campaign=direction.parted.key,
             consensus=points.consensus,
             anchors=points.anchors,
             human=points.human,
-            moved=name not in one.left,
+            moved=name not in direction.left,
         )
-        for name, points in sorted(one.own.items())
+        for name, points in sorted(direction.own.items())
     ]
 
 
 def _warnings(
-    found: Sequence[Direction],
-    directions: Sequence[DirectionView],
+    directions: Sequence[Direction],
+    direction_views: Sequence[DirectionView],
     systems: Sequence[ComparedSystemView],
     asked: XstsAsked,
 ) -> list[str]:
     if not systems:
         return [NOTHING]
     said = []
-    for one, shown in zip(found, directions, strict=True):
+    for direction, shown in zip(directions, direction_views, strict=True):
         why = next(line.why for line in shown.lines if line.method == asked.method)
         if why is not None and why != "one line a rater":
             said.append(f"{shown.campaign}: no score by {IN_WORDS[asked.method]}, because {why}")
         if shown.share_of_set is not None and 0 < shown.share_of_set < ENOUGH:
             said.append(f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged")
-        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * one.parted.sign
+        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parted.sign
         if width is not None and 0 < width < NARROW:
             said.append(f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error")
-        if one.left:
-            said.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(one.left)}")
+        if direction.left:
+            said.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(direction.left)}")
     if asked.by == "rater" and asked.method != "raw":
         said.append("lines by rater have no interval here")
-    if len({one.consensus for one in directions if one.consensus is not None}) > 1:
+    if len({one.consensus for one in direction_views if one.consensus is not None}) > 1:
         said.append("languages judged different calibration pairs, so C is computed over different pairs for each")
     return said
 
 
 def _picture(view: XstsView) -> bytes:
     rows = []
-    for one in view.systems:
-        raw, main = one.under("raw"), one.under(view.method)
+    for system in view.systems:
+        raw, main = system.under("raw"), system.under(view.method)
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {figure(main.value)}"
-        rows.append(MovedRow(named(view, one), raw.value, main.value, main.interval, text))
+        rows.append(MovedRow(named(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
     title = f"{captions.plural(len(view.campaigns), 'campaign')} on one scale"
     return moved_plot(title, below, rows, [*view.warnings, caption(view)])

@@ -128,10 +128,10 @@ def figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def named(view: XstsView, one: ComparedSystemView) -> str:
+def named(view: XstsView, system: ComparedSystemView) -> str:
     """A system of a campaign; the campaign alone where it has but one."""
-    alone = sum(other.campaign == one.campaign for other in view.systems) == 1
-    return one.campaign if alone else f"{one.campaign} {one.system}"
+    alone = sum(other.campaign == system.campaign for other in view.systems) == 1
+    return system.campaign if alone else f"{system.campaign} {system.system}"
 
 
 def tables(view: XstsView) -> Sequence[Section]:
@@ -151,22 +151,30 @@ def _scores(view: XstsView) -> Table:
     words = [captions.sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
     heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
     rows = []
-    for one in view.systems:
-        main = one.under(view.method)
-        values = (figure(one.under(m).value) for m in METHODS)
+    for system in view.systems:
+        main = system.under(view.method)
+        values = (figure(system.under(m).value) for m in METHODS)
         rank = "–" if main.rank is None else str(main.rank)
-        rows.append((one.campaign, one.system, rank, *values, interval(main.interval, PLACES), f"{one.n_units:,}"))
+        rows.append(
+            (system.campaign, system.system, rank, *values, interval(main.interval, PLACES), f"{system.n_units:,}")
+        )
     return table(heads, rows, 2)
 
 
 def _points(view: XstsView) -> Table:
     heads = ("Campaign", "Languages", "C", "c", "Pairs", "h", "References", "Slope", "Intercept")
     rows = []
-    for one in view.directions:
-        both = next(line for line in one.lines if line.method == view.method)
-        languages = f"{one.source_language or '?'} → {one.target_language or '?'}"
-        points = (figure(one.consensus), figure(one.c), f"{one.n_pairs:,}", figure(one.h), f"{one.n_human:,}")
-        rows.append((one.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
+    for direction in view.directions:
+        both = next(line for line in direction.lines if line.method == view.method)
+        languages = f"{direction.source_language or '?'} → {direction.target_language or '?'}"
+        points = (
+            figure(direction.consensus),
+            figure(direction.c),
+            f"{direction.n_pairs:,}",
+            figure(direction.h),
+            f"{direction.n_human:,}",
+        )
+        rows.append((direction.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
     return table(heads, rows, 2)
 
 
@@ -175,22 +183,22 @@ def _plausible(view: XstsView) -> Table:
     heads = ("Rank", "Campaign", *words, "Automatic", *(IN_WORDS[m].capitalize() for m in METHODS))
     of = {one.campaign: one for one in view.directions}
     rows = []
-    for one in view.systems:
-        where, main = of[one.campaign], one.under(view.method)
+    for system in view.systems:
+        where, main = of[system.campaign], system.under(view.method)
         told = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
-        ranks = ("–" if (r := one.under(m).rank) is None else str(r) for m in METHODS)
+        ranks = ("–" if (r := system.under(m).rank) is None else str(r) for m in METHODS)
         automatic = captions.number(where.automatic, 2)
-        rows.append(("–" if main.rank is None else str(main.rank), named(view, one), *told, automatic, *ranks))
+        rows.append(("–" if main.rank is None else str(main.rank), named(view, system), *told, automatic, *ranks))
     return table(heads, rows, 2 + len(ATTRIBUTES))
 
 
 def _external(view: XstsView) -> Table:
     heads = ("Method", "Directions", "n", "Pearson", "R²", "Split-half R²", "±")
     rows = []
-    for one in view.external:
-        figures = map(figure, (one.pearson, one.r_squared, one.split_half))
-        error = captions.number(one.error, 4)
-        rows.append((IN_WORDS[one.method], one.directions, str(one.n), *figures, error))
+    for line in view.external:
+        figures = map(figure, (line.pearson, line.r_squared, line.split_half))
+        error = captions.number(line.error, 4)
+        rows.append((IN_WORDS[line.method], line.directions, str(line.n), *figures, error))
     return table(heads, rows, 2)
 
 
@@ -207,11 +215,20 @@ def csv(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
 
 def _rows(view: XstsView) -> Iterator[tuple[Cell, ...]]:
     of = {one.campaign: one for one in view.directions}
-    for one in view.systems:
-        where = of[one.campaign]
-        for score, line in zip(one.scores, where.lines, strict=True):
+    for system in view.systems:
+        where = of[system.campaign]
+        for score, line in zip(system.scores, where.lines, strict=True):
             ends: tuple[Cell, Cell] = score.interval or (None, None)
-            head = (one.campaign, one.system, score.method, score.value, *ends, score.rank, one.n_units, one.n_ratings)
+            head = (
+                system.campaign,
+                system.system,
+                score.method,
+                score.value,
+                *ends,
+                score.rank,
+                system.n_units,
+                system.n_ratings,
+            )
             points = (where.consensus, where.c, where.n_pairs, where.h, where.n_human, view.target, where.automatic)
             yield (*head, line.slope, line.intercept, *points, score.why)
 

@@ -78,26 +78,26 @@ def propose(
     by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
     lost = 0
     for given in parts:
-        texts = pair_texts(session, given.found.about.campaign_id, reference=reference)
+        texts = pair_texts(session, given.ratings.about.campaign_id, reference=reference)
         units = units_of(given, given.test, "average")
         for chosen in choose(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
             by_stratum[chosen.stratum] += held
-    return _proposal(parts[0].found.about.campaign.protocol, by_stratum, per_stratum, lost)
+    return _proposal(parts[0].ratings.about.campaign.protocol, by_stratum, per_stratum, lost)
 
 
 def _scale_of(parts: Sequence[Parted]) -> Scale:
     """The scale of all campaigns."""
     first = parts[0]
     for part in parts:
-        same = part.found.about.campaign.protocol == first.found.about.campaign.protocol
-        if not same or part.found.scale != first.found.scale:
+        same = part.ratings.about.campaign.protocol == first.ratings.about.campaign.protocol
+        if not same or part.ratings.scale != first.ratings.scale:
             raise NotOneScale(f"{part.key} differs from {first.key}")
-    if first.found.scale is None:
+    if first.ratings.scale is None:
         what = f"the scores of {first.key} have no bounds to make strata of"
         raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
-    return first.found.scale
+    return first.ratings.scale
 
 
 def _candidates(
@@ -105,7 +105,7 @@ def _candidates(
 ) -> Iterator[Candidate]:
     """The chosen units whose texts are stored."""
     middle, spread = median_and_deviation(units)
-    labels, counts = given.found.rows.labels, units.counts()
+    labels, counts = given.ratings.rows.labels, units.counts()
     for u in chosen.unit.tolist():
         place = int(units.place[u])
         document = labels.documents[labels.segment_document[place]]

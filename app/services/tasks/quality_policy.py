@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 
 from app.domain.errors import Invalid
-from app.reports.source.judged_ratings import judged, of_controls
+from app.reports.source.judged_ratings import load_judged_ratings, of_controls
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
@@ -70,7 +70,7 @@ def evidence(
     try:
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
-        read = judged(session, about, activity="speed" in asked.actions)
+        read = load_judged_ratings(session, about, activity="speed" in asked.actions)
         return quality_of(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None

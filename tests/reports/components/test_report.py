@@ -16,7 +16,7 @@ from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerAsked
 from app.reports.power.work import Planner
-from app.reports.source.model_ratings import Modelled, drawn
+from app.reports.source.model_ratings import RatingsModel, drawn
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
@@ -26,7 +26,7 @@ from app.stats.validation.worlds import WORLDS, WorldName, campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
-def modelled(ratings: Ratings, draws: int = 0) -> Modelled:
+def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
     n = len(ratings.labels.documents)
     documents = Documents((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
     given = SimpleNamespace(
@@ -37,7 +37,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> Modelled:
         recipe=replace(NAMED["recommended"], seed=1),
         documents=documents,
     )
-    return Modelled(cast("RecipeInput", given), ratings, (), draws)
+    return RatingsModel(cast("RecipeInput", given), ratings, (), draws)
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.reports.source.judged_ratings import judged, of_controls
+from app.reports.source.judged_ratings import load_judged_ratings, of_controls
 from app.reports.source.snapshot import snapshot
 from app.stats.quality.choices import TESTS, Choices
 from app.stats.quality.report import quality
@@ -74,7 +74,7 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
         with spine.database.transaction() as session:
             for version in (None, 1):
                 about = snapshot(session, f"w{n}", version)
-                whole, (part, of_segments) = judged(session, about), of_controls(session, about)
+                whole, (part, of_segments) = load_judged_ratings(session, about), of_controls(session, about)
                 read_of["whole"] += len(whole.rows)
                 read_of["part"] += len(part)
                 for test, adjust in product(TESTS, ("bh", "holm", "none")):

@@ -55,9 +55,9 @@ def panels(title: str, below: str, drawn: Sequence[Panel], told: Sequence[str], 
         sheet.heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
             _key(sheet, i, name)
-        for i, one in enumerate(drawn if names else ()):
+        for i, panel in enumerate(drawn if names else ()):
             left = MARGIN + LEFT + (i % 2) * (WIDTH + LEFT + GAP)
-            _panel(sheet, one, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
+            _panel(sheet, panel, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
         if not names:
             sheet.text(MARGIN, HEAD + 8, nothing, color=QUIET)
         sheet.caption(lines, bottom + 10)
@@ -72,20 +72,20 @@ def _key(sheet: Sheet, i: int, name: str) -> None:
     sheet.text(MARGIN + 32, y, canvas.shortened(name, LONGEST_NAME), size=8)
 
 
-def _panel(sheet: Sheet, one: Panel, names: Sequence[str], at: tuple[float, float]) -> None:
+def _panel(sheet: Sheet, panel: Panel, names: Sequence[str], at: tuple[float, float]) -> None:
     left, top = at
-    bottom, high = top + HEIGHT, _highest(one)
-    sheet.text(left, top - 14, one.title, size=8.5, bold=True)
+    bottom, high = top + HEIGHT, _highest(panel)
+    sheet.text(left, top - 14, panel.title, size=8.5, bold=True)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
         sheet.line((left, left + WIDTH), (y, y), color=INK if share == 0 else FAINT, thick=0.8)
         sheet.text(left - 6, y, f"{share * high:.4g}", ha="right", size=7.5, color=QUIET)
-    step = WIDTH / max(len(one.places), 1)
-    every = max(1, -(-max((len(place) for place in one.places), default=1) * CHARACTER * 0.8 // step))
-    for i, place in enumerate(one.places):
+    step = WIDTH / max(len(panel.places), 1)
+    every = max(1, -(-max((len(place) for place in panel.places), default=1) * CHARACTER * 0.8 // step))
+    for i, place in enumerate(panel.places):
         if i % int(every) == 0:
             sheet.text(left + (i + 0.5) * step, bottom + 12, place, ha="center", size=7.5, color=QUIET)
-    for curve in one.curves:
+    for curve in panel.curves:
         look = names.index(curve.name)
         if look < len(LOOKS):
             _curve(sheet, curve, LOOKS[look], (left, bottom, step, HEIGHT / high))
@@ -105,9 +105,9 @@ def _curve(
         sheet.line((x,), (y,), color=color, marker=marker, hollow=hollow)
 
 
-def _highest(one: Panel) -> float:
+def _highest(panel: Panel) -> float:
     """The upper end of the axis: a plain number at or above every value."""
-    most = max((v for curve in one.curves for v in curve.values if v is not None), default=0.0)
+    most = max((v for curve in panel.curves for v in curve.values if v is not None), default=0.0)
     if most <= 0:
         return 1.0
     decade = 10.0 ** floor(log10(most))

@@ -65,9 +65,9 @@ def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table under its title; caption and warnings once, below the last."""
     campaigns = ", ".join(markup.code(key) for key in view.campaigns)
     lines = [f"**{campaigns}**: {markup.plain(report.title)}\n\n".encode()]
-    for one in report.tables(view):
-        head = f"*{markup.plain(one.title)}*"
-        table = markup.markdown_table(head, one.table, names=one.names, caption="")
+    for section in report.tables(view):
+        head = f"*{markup.plain(section.title)}*"
+        table = markup.markdown_table(head, section.table, names=section.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
     said = [markup.plain(report.caption(view)), ""]
     said += [f"- Warning: {markup.plain(text)}" for text in report.warnings(view)]
@@ -86,10 +86,10 @@ def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 
-def _latex_table(report: Report[Any, Any], view: ReportHead, one: Section, number: int) -> bytes:
+def _latex_table(report: Report[Any, Any], view: ReportHead, section: Section, number: int) -> bytes:
     return markup.latex_table(
-        one.table,
-        caption=f"{title(report, view)}. {captions.sentence(one.title.rstrip('.'))} {report.caption(view)}",
+        section.table,
+        caption=f"{title(report, view)}. {captions.sentence(section.title.rstrip('.'))} {report.caption(view)}",
         label="-".join((*view.campaigns, report.name, *([str(number + 1)] if number else []))),
         warnings=() if number else report.warnings(view),
     )
