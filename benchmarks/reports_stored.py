@@ -15,7 +15,7 @@ import numpy as np
 from app.domain.recipe import NAMED
 from app.reports import registry
 from app.reports.kit import request, store
-from app.services import reports
+from app.reports.ranking import report as reports
 from app.services.access import tokens
 from app.storage.db import Database
 from benchmarks.hot import serving

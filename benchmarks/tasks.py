@@ -73,7 +73,7 @@ def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
     from dataclasses import replace
 
     from app.domain.recipe import NAMED
-    from app.services import reports
+    from app.reports.ranking import report as reports
 
     with _database(url) as database:
         database.ping()

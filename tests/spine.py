@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, from_options
 from app.formats.base import Input
-from app.services import reports
+from app.reports.ranking import report as reports
 from app.services.data import exports, imports
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database

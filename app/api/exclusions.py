@@ -16,11 +16,11 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
-from app.services import exclusions_jobs
 from app.services.access.idempotency import Answer
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import Effect
+from app.services.jobs import exclusion_preview
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager
@@ -112,11 +112,11 @@ def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, datab
 def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> Effect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find(session, campaign, name)
-    return exclusions_jobs.long_answer(database, campaign, wanted, recipe=recipe)
+    return exclusion_preview.long_answer(database, campaign, wanted, recipe=recipe)
 
 
 def _shown(outcome: Effect | StoredReport) -> bytes:
-    effect = exclusions_jobs.read(outcome.body) if isinstance(outcome, StoredReport) else outcome
+    effect = exclusion_preview.read(outcome.body) if isinstance(outcome, StoredReport) else outcome
     return EffectOut.of(effect).model_dump_json().encode()
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Response
 
 from app.api.models.hours import ENTRY, HOURS, AdjustmentIn, After, EntryOut, HoursOut, Offset, RefusalIn, Team
-from app.services import hours
 from app.services.access.idempotency import Answer
-from app.services.hours import Entry
+from app.services.people import hours
+from app.services.people.hours import Entry
 from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep

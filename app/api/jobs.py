@@ -17,9 +17,8 @@ from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
-from app.services import exclusions_jobs, rankings, side_by_side_jobs
 from app.services.access.tokens import Caller
-from app.services.jobs import jobs, report_requests
+from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
 from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -115,10 +114,10 @@ def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) ->
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
     {
         rankings.KIND: of_ranking,
-        exclusions_jobs.KIND: _of_exclusion,
+        exclusion_preview.KIND: _of_exclusion,
         replan_jobs.KIND: _of_plan,
         **dict.fromkeys(plan_jobs.KINDS, _of_plan),
-        **dict.fromkeys(side_by_side_jobs.KINDS, _of_rankings),
+        **dict.fromkeys(side_by_side.KINDS, _of_rankings),
     }
 )
 """What is no kind of report, with the name of its picture."""

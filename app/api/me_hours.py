@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 
 from app.api.models.hours import DISPUTE, OWN, DisputeIn, EntryOwn, Offset, OwnHoursOut
-from app.services import hours
 from app.services.access.idempotency import Answer
+from app.services.people import hours
 from app.web.access import RaterCaller
 from app.web.bodies import json_body
 from app.web.deps import SessionDep

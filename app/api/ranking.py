@@ -20,11 +20,12 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import without_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
+from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.reports.source import named_recipes
-from app.services import rankings, reports
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
+from app.services.jobs import rankings
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.api.kit.jobs import LATER, Prefer
 from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, answered
 from app.domain.keys import KEY_PATTERN
-from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
+from app.services.jobs import side_by_side
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import DatabaseDep
@@ -76,5 +76,5 @@ async def get_series_ranking_as(
 async def _answer(
     caller: Caller, request: Request, name: str, asked: ByRecipe, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side_jobs.of_series, database, name, recipe=asked.recipe, only=caller.campaign)
+    ask = partial(side_by_side.of_series, database, name, recipe=asked.recipe, only=caller.campaign)
     return await answered(caller, request, database, prefer, ask, kind)

@@ -20,8 +20,8 @@ from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side.rankings import Column, SideBySide
 from app.reports.side_by_side.tables import render
-from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
+from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
@@ -108,7 +108,7 @@ async def get_recipes_report_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, asked: Asked, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side_jobs.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
+    ask = partial(side_by_side.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
     return await answered(caller, request, database, prefer, ask, kind)
 
 
@@ -124,7 +124,7 @@ async def answered(caller: Caller, request: Request, database: Database, prefer:
 
 def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
-    return shown(request, caller, side_by_side_jobs.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
+    return shown(request, caller, side_by_side.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
 
 
 def without_raters(rankings: SideBySide) -> SideBySide:

@@ -39,8 +39,8 @@ from app.demo import (
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute
+from app.reports.ranking import report as reports
 from app.reports.stability.report import REPORT as STABILITY_REPORT
-from app.services import reports
 from app.services.access import tokens
 from app.storage.db import Database
 

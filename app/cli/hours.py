@@ -15,9 +15,9 @@ from app.cli.kit.outputs import Csv, Json, kind_of, write
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
-from app.services import hours
 from app.services.access.tokens import THE_OPERATOR
-from app.services.hours import Hours
+from app.services.people import hours
+from app.services.people.hours import Hours
 from app.stats.timing.timing import in_clock
 
 HOURS = TypeAdapter(Hours)

@@ -24,9 +24,9 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
 from app.reports.kit.render import parquet
+from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import TABLES, render, segments
 from app.reports.source.named_recipes import find
-from app.services import reports
 
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 

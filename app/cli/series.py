@@ -27,11 +27,11 @@ from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.formats.base import Input
 from app.reports.kit.table import Table
-from app.services import series_steps as steps
 from app.services.access.tokens import THE_OPERATOR
-from app.services.series_desk import DatabaseDesk
-from app.services.series_manifest import LARGEST, FilesOf, Manifest, read_manifest
-from app.services.series_steps import Desk, NewLink, Outcome
+from app.services.series import steps
+from app.services.series.database_desk import DatabaseDesk
+from app.services.series.manifest import LARGEST, FilesOf, Manifest, read_manifest
+from app.services.series.steps import Desk, NewLink, Outcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
 ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)

@@ -20,10 +20,10 @@ from app.client import remote as _remote
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
+from app.reports.side_by_side import series as all_series
 from app.reports.side_by_side.rankings import SideBySide
+from app.reports.side_by_side.report import by_recipes
 from app.reports.side_by_side.tables import render
-from app.services import series as all_series
-from app.services.side_by_side import by_recipes
 from app.storage.db import Database
 
 RECIPES = "recipes"

@@ -14,8 +14,7 @@ from app.reports.kit.report import Work
 from app.reports.kit.request import parse_options
 from app.reports.source.snapshot import snapshot
 from app.reports.stability import report as stability
-from app.services import exclusions_jobs, rankings, side_by_side_jobs
-from app.services.jobs import jobs, report_requests
+from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
 from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
@@ -39,10 +38,10 @@ OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
     {
         stability.EARLIER: _earlier_stability,
         rankings.KIND: rankings.work,
-        exclusions_jobs.KIND: exclusions_jobs.work,
+        exclusion_preview.KIND: exclusion_preview.work,
         replan_jobs.KIND: replan_jobs.work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.work),
-        **dict.fromkeys(side_by_side_jobs.KINDS, side_by_side_jobs.work),
+        **dict.fromkeys(side_by_side.KINDS, side_by_side.work),
     }
 )
 """Jobs for what the kit of reports does not compute."""

@@ -25,8 +25,8 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, from_options
 from app.formats.base import Input
 from app.formats.esa.writer import PROTOCOLS
+from app.reports.ranking import report as reports
 from app.reports.source import snapshot
-from app.services import reports
 from app.services.campaigns import exclusions
 from app.services.data import exports, imports
 from app.stats.ratings import Ratings, Role

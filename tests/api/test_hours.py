@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.services import hours as hours_service
+from app.services.people import hours as hours_service
 from app.storage import campaigns
 from app.storage.db import Database, Session
 from tests.collecting import Collecting, collect

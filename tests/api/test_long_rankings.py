@@ -12,12 +12,14 @@ import pytest
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
+from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import segments
+from app.reports.side_by_side import report as side_by_side
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
-from app.services import rankings, reports, side_by_side, side_by_side_jobs
 from app.services.access import tokens
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
+from app.services.jobs import side_by_side as side_by_side_jobs
 from app.stats.testing.pair_tests import draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient

@@ -9,10 +9,9 @@ import pytest
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_make
-from app.services import rankings
 from app.services.access import tokens
 from app.services.campaigns.campaigns import NewCampaign, create
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
 from tests.api.test_long_rankings import SHAPES, World, jobs_of, rename, shared, world
 from tests.services.data.test_imports import MQM
 from tests.working import drained

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from app.api.kit import jobs
 from app.api.kit.jobs import JobOut
 from app.domain.recipe import NAMED, Exclusion
-from app.services import exclusions_jobs, rankings
+from app.services.jobs import exclusion_preview, rankings
 from app.services.plans import expected_time
 from tests.browser.asking import Interface
 from tests.browser.conftest import changing
@@ -191,7 +191,7 @@ def look_later(page, spine, demo, monkeypatch, wanted):
 
     def later(route):
         monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-        view = exclusions_jobs.long_answer(spine.database, demo, wanted, recipe=NAMED["recommended"])
+        view = exclusion_preview.long_answer(spine.database, demo, wanted, recipe=NAMED["recommended"])
         route.fulfill(status=202, json=JobOut.of(view).model_dump(mode="json"))
 
     page.route("**/exclusions?dry_run=*", later, times=1)

@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.access import tokens
-from app.services.series_manifest import read_manifest
+from app.services.series.manifest import read_manifest
 from tests.cli.conftest import Answer, Command
 from tests.load.server import serving
 from tests.spine import opened

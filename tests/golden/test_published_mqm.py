@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.services import reports
+from app.reports.ranking import report as reports
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.stats.ranking.result import SegmentTable

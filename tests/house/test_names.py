@@ -31,8 +31,8 @@ LEFT: dict[str, dict[str, int]] = {
         "formats": 29,
         "jobs": 1,
         "protocols": 1,
-        "reports": 56,
-        "services": 82,
+        "reports": 59,
+        "services": 79,
         "stats": 44,
         "storage": 17,
         "ui": 1,
@@ -44,18 +44,15 @@ LEFT: dict[str, dict[str, int]] = {
         "design": 2,
         "domain": 1,
         "formats": 8,
-        "reports": 60,
-        "services": 95,
+        "reports": 68,
+        "services": 87,
         "simulation": 1,
         "stats": 37,
         "storage": 51,
         "ui": 8,
         "web": 11,
     },
-    "vague": {
-        "stats": 31,
-        "storage": 2,
-    },
+    "vague": {"stats": 31, "storage": 2},
 }
 
 

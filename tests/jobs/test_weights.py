@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.domain.recipe import NAMED
-from app.services import rankings
 from app.services.access.tokens import THE_OPERATOR
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import CHUNK, JobView
 from tests.jobs.conftest import Bench
 from tests.working import until, working

@@ -12,7 +12,7 @@ from app.demo.campaign import SYSTEMS, records, translate
 from app.demo.phrases import DOMAINS, POOR_TERMS
 from app.domain.recipe import NAMED
 from app.formats.base import OutputRow, SegmentRow
-from app.services import reports
+from app.reports.ranking import report as reports
 from app.storage.db import Database
 from tests.judged_demo import judgments, load_judged
 

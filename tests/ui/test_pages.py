@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from app.demo import PLANTED_ORDER
 from app.reports.registry import ALL as REPORTS
-from app.services import rankings
 from app.services.campaigns import locks, recipes
 from app.services.campaigns.campaigns import NewCampaign, create
+from app.services.jobs import rankings
 from app.ui import assets
 from app.ui.manager.ranking import address
 from tests.services.data.test_imports import MQM

@@ -15,9 +15,9 @@ from sqlalchemy import text
 from app import ui
 from app.reports import registry
 from app.reports.gate import report as gate
-from app.services import rankings
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
+from app.services.jobs import rankings
 from app.storage.db import Database
 from app.ui.pages import PageRoute
 from tests.ui.conftest import Browser, begin, buttons

@@ -19,13 +19,12 @@ from app.cli.kit import long_reports
 from app.client.remote import Remote
 from app.domain.recipe import Exclusion
 from app.main import create_app
-from app.services import rankings
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
 from app.services.campaigns import campaigns, exclusions, locks
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import bundle as bundles
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.cli.conftest import Answer, Command

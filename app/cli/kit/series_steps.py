@@ -14,8 +14,8 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import Input
 from app.services.data.import_options import usual_basis
-from app.services.series_manifest import CampaignOf, FilesOf, RaterOf
-from app.services.series_steps import Frozen, Known
+from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
+from app.services.series.steps import Frozen, Known
 
 JSON = "application/json"
 

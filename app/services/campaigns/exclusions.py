@@ -8,14 +8,14 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
+from app.reports.exclusion_preview.forecasts import Stabilities, forecasts
+from app.reports.ranking import report as reports
 from app.reports.ranking import view as ranking_view
+from app.reports.ranking.report import Wanted
 from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.flips import Flip, flips
 from app.reports.source import snapshot
-from app.services import reports
 from app.services.campaigns import audit
-from app.services.exclusions_stability import Stabilities, forecasts
-from app.services.reports import Wanted
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
 from app.storage.exclusions import ExcludedAlready

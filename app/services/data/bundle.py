@@ -20,10 +20,10 @@ from app.formats.base import Contents, RaterRow, Record, VoidRow
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
+from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import render
 from app.reports.source import snapshot
 from app.reports.source.registration import applied, registered
-from app.services import reports
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import tar

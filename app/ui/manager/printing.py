@@ -16,9 +16,9 @@ from app.reports.kit.request import ReportRequest
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.source import named_recipes
-from app.services import rankings
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
+from app.services.jobs import rankings
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader

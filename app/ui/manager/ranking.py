@@ -20,9 +20,9 @@ from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source import named_recipes
 from app.reports.source.campaign import CampaignView
-from app.services import rankings
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns, recipes
+from app.services.jobs import rankings
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Session
 from app.ui.access import Reader

@@ -11,9 +11,9 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hidden
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.rankings import SideBySide
-from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns, recipes
+from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.ui.access import Reader
 from app.ui.manager.long import start
@@ -44,7 +44,7 @@ def recipes_page(
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        outcome = side_by_side_jobs.long_answer(database, campaign, chosen, ask=under_way)
+        outcome = side_by_side.long_answer(database, campaign, chosen, ask=under_way)
     except NotBegun:
         return desk(request, "manager/recipes.html", about, caller, {**values, **start(_address(campaign, "", chosen))})
     if isinstance(outcome, JobView):

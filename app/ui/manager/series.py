@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.errors import Invalid
 from app.reports.kit.redact import hidden
 from app.reports.side_by_side import tables as side_by_side_renderings
-from app.services import side_by_side_jobs
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
+from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
@@ -54,7 +54,7 @@ def series_page(
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
-    outcome = side_by_side_jobs.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
+    outcome = side_by_side.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in outcome.columns if one.why]

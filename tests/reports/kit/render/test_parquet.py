@@ -13,8 +13,8 @@ import pytest
 from app.domain.recipe import NAMED
 from app.main import create_app
 from app.reports.kit.render import parquet
+from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import render
-from app.services import reports
 from app.services.access import tokens
 from app.services.data import exports
 from app.storage import embedded

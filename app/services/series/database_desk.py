@@ -15,8 +15,8 @@ from app.services.data import import_options, imports
 from app.services.people import links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
-from app.services.series_manifest import CampaignOf, FilesOf, RaterOf
-from app.services.series_steps import Frozen, Known
+from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
+from app.services.series.steps import Frozen, Known
 from app.services.tasks import progress
 from app.services.tasks.progress import Sight
 from app.storage.db import Database

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.errors import Invalid, NotFound
+from app.reports.ranking import report as reports
+from app.reports.ranking.report import Wanted
 from app.reports.side_by_side.rankings import Column, SideBySide, lay
+from app.reports.side_by_side.report import column
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.named_recipes import NoSuchRecipe
 from app.reports.source.snapshot import Snapshot
-from app.services import reports
-from app.services.reports import Wanted
-from app.services.side_by_side import column
 from app.storage import series
 from app.storage.db import Database, Session
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from app.domain.errors import Invalid
 from app.reports.kit import report
+from app.reports.ranking import report as reports
 from app.reports.ranking import view as ranking_view
+from app.reports.ranking.report import Wanted
 from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
-from app.services import reports
-from app.services.reports import Wanted
 from app.storage.db import Database, Session
 
 

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.reports.kit.report import StoredReport, Work, whole
+from app.reports.ranking import report as reports
+from app.reports.ranking.report import Wanted
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_make
 from app.reports.source.registration import stored_recipe
-from app.services import reports
 from app.services.jobs import jobs
 from app.services.jobs.jobs import AskedOtherwise, JobView
-from app.services.reports import Wanted
 from app.storage.db import Database, Session
 
 KIND = reports.RANKING

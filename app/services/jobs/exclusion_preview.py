@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import Exclusion, Recipe
+from app.reports.exclusion_preview.forecasts import Stabilities, Stability, forecasts
 from app.reports.kit.report import Work
 from app.reports.kit.store import key_from
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
-from app.services import rankings
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import Both, Effect
-from app.services.exclusions_stability import Stabilities, Stability, forecasts
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobView, Request
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored

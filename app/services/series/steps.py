@@ -16,7 +16,7 @@ from typing import Protocol
 from app.domain.errors import AppError, Conflict, Place
 from app.formats.base import Input
 from app.services.plans.plans import LARGEST_SEED
-from app.services.series_manifest import CampaignOf, FilesOf, Manifest, RaterOf
+from app.services.series.manifest import CampaignOf, FilesOf, Manifest, RaterOf
 
 STEPS = ("create", "plan", "open")
 COMPARED = ("protocol", "series", "basis", "source_language", "target_language")

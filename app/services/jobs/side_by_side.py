@@ -13,14 +13,15 @@ from pydantic import BaseModel, ConfigDict
 
 from app.reports.kit.report import Work
 from app.reports.kit.store import key_from
+from app.reports.ranking.report import Wanted
 from app.reports.ranking.view import RankingView
+from app.reports.side_by_side import report as side_by_side
+from app.reports.side_by_side import series
 from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.source.registration import stored_recipe
 from app.reports.source.snapshot import Snapshot
-from app.services import rankings, series, side_by_side
-from app.services.jobs import jobs
+from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobView, Request
-from app.services.reports import Wanted
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
