@@ -40,9 +40,9 @@ from app.stats.ranking.design_checks import connected_systems
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
-from app.stats.side_tables import Documents
-from app.stats.validation.designs import Design
-from app.stats.validation.found import Truth, found_in
+from app.stats.side_tables import DocumentTable
+from app.stats.validation.designs import SimulatedDesign
+from app.stats.validation.study_findings import Truth, findings_of
 from app.stats.validation.worlds import WORLDS, World, WorldName, campaign
 
 MEASURED: Final = Path(__file__).with_suffix(".json")
@@ -147,7 +147,7 @@ def _rank_once(world: World, number: int, *, recipe: Recipe) -> Trial | None:
             ranking = rank(part, recipe, topics)
         except Invalid:
             return None
-        findings = found_in(ranking, _TRUTH)
+        findings = findings_of(ranking, _TRUTH)
         for name in _NAMES.values():
             if name in findings:  # asked several times, to have claimed once is to have claimed
                 found[name] = max(found.get(name, 0.0), findings[name]) if "claim" in name else findings[name]
@@ -159,15 +159,15 @@ _EQUAL: Final = {f"S{i:02}": 0.0 for i in range(SYSTEMS)}
 _TRUTH: Final = Truth(_EQUAL, values=_EQUAL)
 
 
-def topics_of(world: World, rows: Ratings) -> Documents:
+def topics_of(world: World, rows: Ratings) -> DocumentTable:
     """What is known of the documents: their topics as domains, in worlds that have several."""
     n = len(rows.labels.documents)
     lengths = np.bincount(rows.labels.segment_document, minlength=n).astype(np.int32)
-    return Documents(_domains(world, n), ("test",) * n, lengths, np.full(n, -1, dtype=np.int32))
+    return DocumentTable(_domains(world, n), ("test",) * n, lengths, np.full(n, -1, dtype=np.int32))
 
 
 def _domains(world: World, n: int) -> tuple[str, ...]:
-    made: Design = world.design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
+    made: SimulatedDesign = world.design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
     if world.topics == 1:
         return ("all",) * n
     return tuple(f"topic-{topic}" for topic in made.topic[:n])

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from app.reports.kit.charts.rates import rates_chart
-from app.stats.validation.counted import Counted
+from app.stats.validation.proportion import Proportion
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import MEASURED, OURS, Cell, shape
 
@@ -117,7 +117,7 @@ class _Rate(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell) -> _Rate:
-        counted = Counted(cell.found, cell.n)
+        counted = Proportion(cell.found, cell.n)
         bound = "at most" if cell.kind == "size" else "at least"
         return cls(
             cell.claim.replace("`", ""), cell.nominal, bound, cell.rate, counted.low, counted.high, kept=cell.kept

@@ -20,13 +20,13 @@ from app.design.values import Codes
 from app.reports.kit.processes import in_processes
 from app.reports.kit.report import Work
 from app.reports.stability.report import Studies
-from app.stats.stability.chunks import Outcome, Simulator
+from app.stats.stability.chunks import ChunkOutcome, Simulator
 from app.stats.stability.curves import run
 from app.stats.stability.extraction import MultiplyRated
-from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 from app.stats.stability.srp import order_of, stable
 from app.stats.stability.studies import collect, document_sums
-from app.stats.stability.testing import Rule, claims, drawn_signs, p_values
+from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
 from tests.stats.stability import naive
 
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -69,7 +69,7 @@ def one_set(data: MultiplyRated) -> None:
     for grouping in ("psxs", "system_balanced", "none"):
         for method in ("none", "mean", "error", "z"):
             design = StudyDesign(Assignment(grouping), method)
-            request = Request((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
+            request = StabilityRequest((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
             simulator = Simulator(data, request.resolved(DOCUMENTS, SYSTEMS))
             simulator.run(0)
             ours, bound = [], []
@@ -83,7 +83,7 @@ def one_set(data: MultiplyRated) -> None:
 
 def against_loops(data: MultiplyRated, studies: int = 4) -> None:
     """Print how much faster a set is than the loops, study for study, and check that both find the same."""
-    request = Request((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
+    request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
     simulator = Simulator(data, request.resolved(DOCUMENTS, SYSTEMS))
     chunk, documents = simulator.chunks[0], simulator.documents(DOCUMENTS, 0)
     raters = simulator._raters(chunk, 0, 0, documents, studies)
@@ -93,7 +93,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
         found = collect(simulator.items, documents, raters)
         sums = document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
-        made = claims(signed, p_values(signed, [signs], exact=False, rule=Rule()), Rule())[:, 0]
+        made = claims(signed, p_values(signed, [signs], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
         held = stable(made, order_of(means, -1))
         pairs = list(zip(*np.triu_indices(SYSTEMS, k=1), strict=True))
@@ -116,7 +116,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
 
 def paper(data: MultiplyRated, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
-    request = Request(paper_designs(), seed=1).resolved(DOCUMENTS, SYSTEMS)
+    request = StabilityRequest(paper_designs(), seed=1).resolved(DOCUMENTS, SYSTEMS)
     simulator, started = Simulator(data, request), time.perf_counter()
 
     def shown(done: int, total: int) -> None:
@@ -125,7 +125,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     computed = in_processes(workers)(Work(len(simulator.chunks), Studies(simulator).run, list))
     parts = []
     for part in computed:
-        parts.append(Outcome.from_bytes(part))
+        parts.append(ChunkOutcome.from_bytes(part))
         shown(len(parts), len(simulator.chunks))
     curves = run(simulator, enumerate(parts))
     taken = time.perf_counter() - started

@@ -13,7 +13,7 @@ from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.simulation import Forms, Mind, key_of
 from app.simulation.answers import AnswerContext, answer
-from app.simulation.seen import SeenSegment, SeenText
+from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
 
 HERE = At("judged", 0)

@@ -112,12 +112,12 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
 
 
 def _sits(protocol: Told) -> bool:
-    """Whether the rules of a sitting can be tried with a protocol: it asks something of each segment, and no more."""
+    """Whether the rules of a session can be tried with a protocol: it asks something of each segment, and no more."""
     return protocol["level"] == "segment" and protocol["ranks"] and not protocol["requires_prefill"]
 
 
 def _session(bench: Bench, protocol: Told) -> list[CheckResult]:
-    """The rules of a sitting, by one protocol."""
+    """The rules of a session, by one protocol."""
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)

@@ -1,4 +1,4 @@
-"""A sitting by the rules: lease, look, judge, change, replay, hand in; and all that must be refused on the way."""
+"""A session by the rules: lease, look, judge, change, replay, hand in; and all that must be refused on the way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class RaterSession:
     """Where the checks are. one, other: two payloads that differ, where the protocol has two that fit the text."""
 
     managed: CampaignClient
@@ -46,13 +46,13 @@ class Sitting:
 
 
 def checks(managed: CampaignClient, fronts: Sequence[Front], first: object, second: object) -> Iterator[CheckResult]:
-    """Every rule, in the order of a sitting. fronts: of two raters, of whom the first has a task."""
+    """Every rule, in the order of a session. fronts: of two raters, of whom the first has a task."""
     front, stranger = fronts
     task = front.lease()
     yield CheckResult("a lease gives a task", ok=task is not None)
     if task is None:
         return
-    at = Sitting(managed, front, stranger, task, first, second)
+    at = RaterSession(managed, front, stranger, task, first, second)
     for rule in (_leased, _alive, _refused, _strangers, _many, _judged, _replayed, _missing, _handed_in):
         yield from rule(at)
 
@@ -67,7 +67,7 @@ def _is(name: str, answer: httpx.Response, status: int) -> CheckResult:
     return CheckResult(name, ok, f"{answer.status_code} {answer.headers.get('content-type', '')}")
 
 
-def _leased(at: Sitting) -> Iterator[CheckResult]:
+def _leased(at: RaterSession) -> Iterator[CheckResult]:
     again = at.front.lease()
     yield CheckResult(
         "leasing again gives the task that is held", ok=again is not None and again["task"] == at.task["task"]
@@ -82,7 +82,7 @@ def _leased(at: Sitting) -> Iterator[CheckResult]:
     yield CheckResult("`missing` names every address, and no other", missing == at.places(), str(missing))
 
 
-def _alive(at: Sitting) -> Iterator[CheckResult]:
+def _alive(at: RaterSession) -> Iterator[CheckResult]:
     events = [{"session": "conformance", "seq": n, "kind": "focus", "at_ms": 1000 * n} for n in range(2)]
     first = at.front.send("POST", f"{at.path}/heartbeat", {"events": events})
     yield _is("a heartbeat with events is taken", first, OK)
@@ -93,7 +93,7 @@ def _alive(at: Sitting) -> Iterator[CheckResult]:
     )
 
 
-def _refused(at: Sitting) -> Iterator[CheckResult]:
+def _refused(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is(
         "an unknown protocol is 422", at.front.judge(at.task, item, segment, {"protocol": "none~such"}), MALFORMED
@@ -105,7 +105,7 @@ def _refused(at: Sitting) -> Iterator[CheckResult]:
     yield CheckResult("what was refused left nothing", ok=not any(at.answers()))
 
 
-def _strangers(at: Sitting) -> Iterator[CheckResult]:
+def _strangers(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is("another rater's task is 404", at.stranger.send("GET", at.path), UNKNOWN)
     yield _is("judging in another rater's task is 404", at.stranger.judge(at.task, item, segment, at.one), UNKNOWN)
@@ -117,7 +117,7 @@ def _strangers(at: Sitting) -> Iterator[CheckResult]:
     yield CheckResult("what strangers tried left nothing", ok=not any(at.answers()))
 
 
-def _many(at: Sitting) -> Iterator[CheckResult]:
+def _many(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
     bad = at.front.send("POST", f"{at.path}/judgments", [good, {**good, "segment": 9999}])
@@ -131,7 +131,7 @@ def _many(at: Sitting) -> Iterator[CheckResult]:
     )
 
 
-def _judged(at: Sitting) -> Iterator[CheckResult]:
+def _judged(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     first = at.front.judge(at.task, item, segment, at.one, 0)
     yield _is('an answer with `If-Match: "0"` is stored', first, OK)
@@ -150,7 +150,7 @@ def _judged(at: Sitting) -> Iterator[CheckResult]:
     yield CheckResult("a change to the state that is seen is revision 2", _revision(changed, 2), changed.text[:200])
 
 
-def _replayed(at: Sitting) -> Iterator[CheckResult]:
+def _replayed(at: RaterSession) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
     item, segment = at.places()[0]
@@ -170,7 +170,7 @@ def _revision(answer: httpx.Response, wanted: int) -> bool:
     return told and answer.headers.get("etag") == f'"{wanted}"'
 
 
-def _missing(at: Sitting) -> Iterator[CheckResult]:
+def _missing(at: RaterSession) -> Iterator[CheckResult]:
     early = at.front.submit(at.task)
     yield _is("handing in too early is 409", early, CONFLICT)
     given = at.answers()
@@ -182,7 +182,7 @@ def _missing(at: Sitting) -> Iterator[CheckResult]:
         at.front.judge(at.task, item, segment, at.one, 0)
 
 
-def _handed_in(at: Sitting) -> Iterator[CheckResult]:
+def _handed_in(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     done = at.front.submit(at.task)
     yield _is("handing in is taken once nothing is missing", done, OK)

@@ -22,7 +22,7 @@ from app.formats.base import (
 from app.protocols.base import Span
 from app.reports.stability.options import StabilityIn, StudyDesignIn
 from app.simulation import CampaignFacts, PlantedText, RaterModel, model_of
-from app.simulation.minds import POINTS_A_WEIGHT
+from app.simulation.simulated_rater import POINTS_A_WEIGHT
 
 TITLE = "Demo: German from English, three domains"
 N_DOCUMENTS = 24

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.design.batches import Draft, Room, total
-from app.design.coming_again import PlannedRepeat, RaterHistory, among_work, place_again, too_near
 from app.design.design import Controls
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
+from app.design.repeats import PlannedRepeat, RaterHistory, among_work, place_again, too_near
 
 DRAWS = 20
 

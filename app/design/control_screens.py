@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.batches import Draft, Quota, Room, smallest_first, total
-from app.design.coming_again import PlannedRepeat, RaterHistory, place_again, too_near
 from app.design.control_items import DRAWS, Short, control_of
 from app.design.grouping import least_controls, screens_needed
 from app.design.order import Screen
+from app.design.repeats import PlannedRepeat, RaterHistory, place_again, too_near
 
 References = Mapping[str, Sequence[str]]
 

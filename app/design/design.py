@@ -55,7 +55,7 @@ class Buckets:
 
 @dataclass(frozen=True, slots=True)
 class TaskRules:
-    """What one sitting is. Limits count controls and calibration items too; None is no limit."""
+    """What one task is. Limits count controls and calibration items too; None is no limit."""
 
     max_segments: int | None = 100
     max_items: int | None = None

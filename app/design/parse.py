@@ -23,7 +23,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.reading import JsonObjectReader, read
+from app.design.json_reader import JsonObjectReader, read
 from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1

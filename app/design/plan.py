@@ -52,7 +52,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one rater does in one sitting.
+    """What one rater does in one session.
 
     number: from 1, in the order of raters' keys and of each rater's tasks. queue: place among the rater's own, from 1.
     arm: index into the plan's arms. bucket: number of the bucket, None where items of several are mixed.

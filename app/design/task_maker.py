@@ -11,7 +11,6 @@ import numpy as np
 from app.design.arms import alternating
 from app.design.batches import Draft, Room, fill, fitting_columns
 from app.design.calibration import place_calibration
-from app.design.coming_again import RaterHistory
 from app.design.control_items import Short, with_controls
 from app.design.control_screens import with_control_screens
 from app.design.design import Design, Placement
@@ -20,6 +19,7 @@ from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
 from app.design.order import Block, SystemOrders, UnplacedItem, in_rounds, screens
 from app.design.plan import Group, Unmet
+from app.design.repeats import RaterHistory
 from app.design.values import Rater, TestSet
 from app.design.workload import Allocation
 

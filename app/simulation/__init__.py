@@ -1,14 +1,13 @@
 """Simulated raters: what they think of a text, how they answer, and how they sit through a task. Pure and seeded.
 
-Nobody here does any input or output: `sitting` says what a front-end would send next, and whoever drives it sends it.
+Nobody here does any input or output: `session_acts` says what a front-end would send next, and whoever drives it
+sends it.
 """
 
 from __future__ import annotations
 
-from app.simulation.minds import Mind
 from app.simulation.model import RaterModel, RaterModelVariances, Temper, TextTruth, key_of, read_model, write_model
-from app.simulation.seen import SeenTask, read_task
-from app.simulation.sitting import (
+from app.simulation.session import (
     Act,
     Forms,
     HandIn,
@@ -17,8 +16,10 @@ from app.simulation.sitting import (
     SendHeartbeat,
     SendJudgment,
     SendPreference,
-    sitting,
+    session_acts,
 )
+from app.simulation.simulated_rater import Mind
+from app.simulation.task_view import SeenTask, read_task
 from app.simulation.template import CampaignFacts, PlantedText, model_of
 
 __all__ = [
@@ -42,6 +43,6 @@ __all__ = [
     "model_of",
     "read_model",
     "read_task",
-    "sitting",
+    "session_acts",
     "write_model",
 ]

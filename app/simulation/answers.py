@@ -20,8 +20,8 @@ from app.protocols.base import (
     Widget,
 )
 from app.simulation.draws import Draws
-from app.simulation.minds import POINTS_A_WEIGHT, WEIGHTS, Opinion
-from app.simulation.seen import SeenSegment
+from app.simulation.simulated_rater import POINTS_A_WEIGHT, WEIGHTS, Opinion
+from app.simulation.task_view import SeenSegment
 
 MAJOR = WEIGHTS["major"]
 POINTS_A_CRITICAL = 20.0  # below the middle of the scale, for each critical error that is counted

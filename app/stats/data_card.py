@@ -44,7 +44,7 @@ class RatingCounts:
     mean: float
 
 
-def test_set_ratings(rows: Ratings) -> Ratings:
+def ratings_of_test_set(rows: Ratings) -> Ratings:
     """Ratings and repeats; controls, references and calibration items say nothing of the test set."""
     return rows.where(np.isin(rows.role, [role.value for role in COUNTED]))
 

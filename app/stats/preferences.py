@@ -21,7 +21,7 @@ from app.stats import intervals
 from app.stats.inference.by_document import precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust
-from app.stats.testing.permutation import Block, flip_signs, number_of_permutations
+from app.stats.testing.permutation import PairBlock, flip_signs, number_of_permutations
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairPreference:
     """Two systems. preference: (wins − losses)/n of the first. p_value: of the sign permutation of whole documents,
     two-sided. interval: of the preference; None with fewer than two documents, or where all documents say the same."""
 
@@ -51,7 +51,7 @@ class Pair:
     p_adjusted: float
 
 
-def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust) -> tuple[Pair, ...]:
+def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust) -> tuple[PairPreference, ...]:
     """All pairs of systems that were compared, by code; the first is the one that won more, or the smaller code.
 
     method: how the p-values of all pairs are adjusted; none, holm or bh.
@@ -85,7 +85,7 @@ def smallest_p(n_documents: int) -> float:
 def _permuted(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
     """p of every pair: in how many permutations the sum of the outcomes is as far from 0, whole documents turned."""
     blocks = [
-        Block(
+        PairBlock(
             np.stack((total, np.zeros_like(total))),
             first=np.array([0]),
             second=np.array([1]),
@@ -104,7 +104,7 @@ def _permuted(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
 
 def _pair(
     systems: tuple[int, int], outcome: Codes, by_document: tuple[Floats, Floats], alpha: float, p: tuple[float, float]
-) -> Pair:
+) -> PairPreference:
     (a, b), (sums, counts) = systems, by_document
     wins, losses = int((outcome > 0).sum()), int((outcome < 0).sum())
     if losses > wins:
@@ -112,7 +112,7 @@ def _pair(
     mean = (wins - losses) / outcome.size
     held = counts > 0
     interval = _interval(mean, sums[held], counts[held], alpha)
-    return Pair(a, b, wins, losses, outcome.size - wins - losses, int(held.sum()), mean, interval, *p)
+    return PairPreference(a, b, wins, losses, outcome.size - wins - losses, int(held.sum()), mean, interval, *p)
 
 
 def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float) -> tuple[float, float] | None:
@@ -126,7 +126,7 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PreferenceStanding:
     """One system over all its comparisons. points: a win 1, a tie ½; share: of the comparisons."""
 
     system: int
@@ -136,12 +136,14 @@ class Standing:
     share: float
 
 
-def standings(found: Comparisons, *, n_systems: int) -> tuple[Standing, ...]:
+def standings(comparisons: Comparisons, *, n_systems: int) -> tuple[PreferenceStanding, ...]:
     """Systems that were compared, by share of points, then by code."""
-    made = []
+    rows = []
     for system in range(n_systems):
-        own = np.concatenate((found.outcome[found.first == system], -found.outcome[found.second == system]))
+        own = np.concatenate(
+            (comparisons.outcome[comparisons.first == system], -comparisons.outcome[comparisons.second == system])
+        )
         if own.size:
             wins, losses = int((own > 0).sum()), int((own < 0).sum())
-            made.append(Standing(system, wins, losses, own.size - wins - losses, float((own.mean() + 1) / 2)))
-    return tuple(sorted(made, key=lambda one: (-round(one.share, 10), one.system)))
+            rows.append(PreferenceStanding(system, wins, losses, own.size - wins - losses, float((own.mean() + 1) / 2)))
+    return tuple(sorted(rows, key=lambda one: (-round(one.share, 10), one.system)))

@@ -16,7 +16,7 @@ from app.stats.selection import Selection
 _ROLES = {"ratings": (Role.RATING, Role.REPEAT), "calibration": (Role.CALIBRATION,), "all": tuple(Role)}
 
 
-def normalized(selection: Selection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
+def normalize_ranked(selection: Selection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
     """The ranked rows of `selection`, normalized as `recipe` says; its normalization is settled.
 
     Raters without a row behind the moments are named and left as they are; under `z`, which needs a mean and a

@@ -136,7 +136,7 @@ def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread
     return max(0.0, _below(room - theta, spread, degrees) - _below(-room - theta, spread, degrees))
 
 
-def bootstrapped(
+def bootstrap_replication(
     sums: Floats,
     counts: Indices | Floats,
     *,

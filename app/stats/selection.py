@@ -13,7 +13,7 @@ from app.stats.ratings import Bools, Codes, Ratings, Role
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedRows:
     """Rows left out: why and how many."""
 
     reason: str
@@ -31,7 +31,7 @@ class Selection:
 
     ratings: Ratings
     ranked: Bools
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedRows, ...]
 
 
 def select(ratings: Ratings, recipe: Recipe) -> Selection:
@@ -43,15 +43,15 @@ def select(ratings: Ratings, recipe: Recipe) -> Selection:
     Raises `Invalid` where an exclusion names nothing.
     """
     rows = ratings.segments()
-    dropped = [Dropped("rating of a whole document", len(ratings) - len(rows))]
+    dropped = [DroppedRows("rating of a whole document", len(ratings) - len(rows))]
     for exclusion in recipe.exclude:
         kept = rows.where(~_matches(rows, exclusion))
-        dropped.append(Dropped(f"excluded {exclusion.what}:{exclusion.key}", len(rows) - len(kept)))
+        dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", len(rows) - len(kept)))
         rows = kept
     roles = np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
-    dropped.append(Dropped("role not ranked", int((~roles).sum())))
-    dropped.append(Dropped("task rejected by quality control", int((roles & ~accepted).sum())))
+    dropped.append(DroppedRows("role not ranked", int((~roles).sum())))
+    dropped.append(DroppedRows("task rejected by quality control", int((roles & ~accepted).sum())))
     return Selection(rows, roles & accepted, tuple(d for d in dropped if d.n))
 
 

@@ -1,6 +1,6 @@
 """What else is known beside the ratings, in the same codes. Loaded only when a report asks.
 
-`Documents`, `Raters` and `Tasks` have one entry a code of `Ratings.labels`; `Events` and `Links` one a row of
+`DocumentTable`, `Raters` and `Tasks` have one entry a code of `Ratings.labels`; `Events` and `Links` one a row of
 `Ratings`; `Errors` one an error, pointing to its row.
 """
 
@@ -18,7 +18,7 @@ Micros = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class DocumentTable:
     """One entry a document code.
 
     domain: label, None where unknown. kind: test, calibration or tutorial. segments: number of segments.

@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import text
 
 from app.domain.spans import SEVERITIES
-from app.stats.ranking.errors_without_weight import Unweighed
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Codes
 from app.stats.scoring import WeightProfile, unknown, weight
 from app.storage.db import Session
@@ -21,14 +21,16 @@ FROM judgments j CROSS JOIN LATERAL jsonb_array_elements(j.payload -> 'errors') 
 WHERE j.campaign_id = :campaign AND ({marked}) AND e ->> 'severity' = ANY(:severities) ORDER BY j.id"""
 
 
-def load(session: Session, campaign_id: int, judgments: Codes, ids: Ints, profile: WeightProfile) -> Unweighed:
+def load(
+    session: Session, campaign_id: int, judgments: Codes, ids: Ints, profile: WeightProfile
+) -> ErrorsWithoutWeight:
     """Every error that a profile does not know, marked in the judgments behind some rows.
 
     judgments: the code of each row's judgment; ids: its id in the database.
     """
     severities = unknown(profile, SEVERITIES)
     if not severities or not ids.size:
-        return Unweighed(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), ())
+        return ErrorsWithoutWeight(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), ())
     query = text(ERRORS.format(marked=" OR ".join(MARKED.format(name) for name in severities)))
     marked_errors = session.execute(query, {"campaign": campaign_id, "severities": list(severities)})
     rows = [(of, _path(*error)) for of, *error in marked_errors if not weight(profile, *error)[1]]
@@ -37,7 +39,7 @@ def load(session: Session, campaign_id: int, judgments: Codes, ids: Ints, profil
     order = np.argsort(ids, kind="stable")
     at = order[np.minimum(np.searchsorted(ids, of, sorter=order), ids.size - 1)]
     there = ids[at] == of
-    return Unweighed(
+    return ErrorsWithoutWeight(
         judgment=judgments[at[there]].astype(np.int32),
         path=np.array([code[path] for _, path in rows], dtype=np.int32)[there],
         paths=tuple(code),

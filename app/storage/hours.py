@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from app.domain.errors import NotFound
-from app.stats.timing.active_time import Log, Screens
+from app.stats.timing.active_time import EventLog, Screens
 from app.storage.db import Session, driver
 from app.storage.optional_filters import given
 from app.storage.packed_columns import column, micros, packed
@@ -99,7 +99,7 @@ class Spacing:
 class Recorded:
     """Activity in codes. raters, tasks: ids, by code."""
 
-    log: Log
+    log: EventLog
     screens: Screens
     raters: tuple[int, ...]
     tasks: tuple[int, ...]
@@ -128,7 +128,7 @@ def recorded(
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
     task_ids, task = np.unique(read["task_id"], return_inverse=True)
     _, page = np.unique(read["page"], return_inverse=True)
-    log = Log(
+    log = EventLog(
         rater=rater.ravel().astype(np.int32),
         task=task.ravel().astype(np.int32),
         session=page.ravel().astype(np.int32),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.quality.seeded import Seeded
+from app.stats.quality.seeded_errors import SeededSegment
 from app.stats.ratings import Role
 from app.storage.db import Session
 from app.storage.walking import walk
@@ -43,12 +43,12 @@ def checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, l
     return dict(checks_by_rater)
 
 
-def degraded(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[Seeded]:
+def degraded(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[SeededSegment]:
     """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""
     rows = walk(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [
-        Seeded(row.rater, [(first, last) for first, last in row.changed], _placed(row.marked))
+        SeededSegment(row.rater, [(first, last) for first, last in row.changed], _placed(row.marked))
         for row, counts in zip(rows, counted.tolist(), strict=True)
         if counts
     ]

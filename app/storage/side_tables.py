@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from psycopg.rows import dict_row
 
 from app.stats.ratings import Labels, Ratings, Role
-from app.stats.side_tables import EPOCH_UNKNOWN, Documents, Errors, Events, Links, Raters, Tasks
+from app.stats.side_tables import EPOCH_UNKNOWN, DocumentTable, Errors, Events, Links, Raters, Tasks
 from app.storage.db import Session, driver
 from app.storage.packed_columns import column, micros, packed
 from app.storage.walking import walk
@@ -61,11 +61,11 @@ FROM (SELECT '\\x00'::bytea AS zero) z, judgments j CROSS JOIN LATERAL jsonb_arr
 WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'array'"""
 
 
-def documents(session: Session, campaign_id: int, labels: Labels) -> Documents:
+def documents(session: Session, campaign_id: int, labels: Labels) -> DocumentTable:
     """What is known of each document of the labels."""
     rows = _by_key(session, DOCUMENTS, campaign_id)
     document_rows = [rows[key] for key in labels.documents]
-    return Documents(
+    return DocumentTable(
         domain=tuple(row.domain for row in document_rows),
         kind=tuple(row.kind for row in document_rows),
         segments=np.array([row.segments for row in document_rows], dtype=np.int32),

@@ -12,9 +12,9 @@ from app import protocols
 from app.design.design import Controls
 from app.protocols.base import CampaignOptions
 from app.services.access import tokens
-from app.simulation import Forms, HandIn, Mind, PlantedText, SendJudgment, model_of, read_task, sitting
-from app.simulation.seen import SeenTask
-from app.simulation.sitting import SendHeartbeat, SendPreference
+from app.simulation import Forms, HandIn, Mind, PlantedText, SendJudgment, model_of, read_task, session_acts
+from app.simulation.session import SendHeartbeat, SendPreference
+from app.simulation.task_view import SeenTask
 from app.simulation.template import CampaignFacts
 from app.storage.db import Database
 
@@ -150,7 +150,7 @@ class Rehearsed:
         return [one["task"] for one in page["items"]]
 
     def _sit(self, mind: Mind, forms: Forms, task: SeenTask, session: dict[str, str], most: int | None) -> None:
-        acts, came, here = sitting(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"
+        acts, came, here = session_acts(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"
         while most is None or mind.judged < most:
             try:
                 act = acts.send(came)

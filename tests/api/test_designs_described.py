@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from app.api.models.design import DesignDescribed, DesignJson, PlanReport, ReportJson
-from app.design import reading
+from app.design import json_reader
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
 from tests.api.live_campaign import LIVE, open_live
@@ -47,13 +47,13 @@ def fields_of(schema: Mapping[str, Any]) -> dict[Place, set[str]]:
 
 def test_what_is_read_of_a_design_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[Place, set[str]] = defaultdict(set)
-    began = reading.JsonObjectReader.__init__
+    began = json_reader.JsonObjectReader.__init__
 
     def begin(self: Any, given: object, loc: tuple[str | int, ...], places: Any) -> None:
         began(self, given, loc, places)
         self._asked = read[tuple(part for part in loc if isinstance(part, str))]
 
-    monkeypatch.setattr(reading.JsonObjectReader, "__init__", begin)
+    monkeypatch.setattr(json_reader.JsonObjectReader, "__init__", begin)
     for design in SENT:
         parse_design(design)
     described = fields_of(TypeAdapter(DesignJson).json_schema())

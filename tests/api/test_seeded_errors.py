@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from app.stats.quality.seeded import Attention, Seeded, SpanHits, attention, overlaps, span_hits
+from app.stats.quality.seeded_errors import Attention, SeededSegment, SpanHits, attention, overlaps, span_hits
 from app.stats.ratings import Role
 from app.storage.db import Database
 from tests.collecting import collect
@@ -87,7 +87,11 @@ def test_an_error_marked_where_a_segment_was_degraded_is_a_hit(
 
 
 def test_hits_and_checks_are_counted_by_rater() -> None:
-    seeded = [Seeded("a", [(0, 3)], [(2, 5)]), Seeded("a", [(0, 3)], [(3, 5)]), Seeded("b", [], [(0, 9)])]
+    seeded = [
+        SeededSegment("a", [(0, 3)], [(2, 5)]),
+        SeededSegment("a", [(0, 3)], [(3, 5)]),
+        SeededSegment("b", [], [(0, 9)]),
+    ]
     assert span_hits(seeded) == {"a": SpanHits(2, 1)}
     assert overlaps([(0, 1), (8, 9)], [(2, 9)])
     assert attention({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": Attention(1, 1)}

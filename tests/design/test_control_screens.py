@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from app.design import task_maker
 from app.design.batches import Draft, Room
-from app.design.coming_again import RaterHistory
 from app.design.control_items import Short, with_controls
 from app.design.order import Screen
 from app.design.plan import Item, Plan
+from app.design.repeats import RaterHistory
 from app.design.replan import replan
 from app.domain.errors import Invalid
 from tests.design.test_any_design import worlds

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design.batches import Draft, Room
-from app.design.coming_again import RaterHistory, place_again
 from app.design.control_items import with_controls
 from app.design.control_screens import with_control_screens
 from app.design.controls import Donors, degrade, has_no_word_spaces, span_length
@@ -21,6 +20,7 @@ from app.design.design import Controls, TaskRules
 from app.design.grouping import control_counts
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
+from app.design.repeats import RaterHistory, place_again
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world

@@ -8,7 +8,7 @@ from app.design.plan import Plan
 from app.protocols.base import JudgedTexts, ScoringOptions, options_of
 from app.simulation import Forms, Mind, RaterModel, key_of
 from app.simulation.answers import AnswerContext, answer
-from app.simulation.seen import SeenSegment, SeenText
+from app.simulation.task_view import SeenSegment, SeenText
 from app.stats.ratings import Ratings
 
 Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, position): source and text

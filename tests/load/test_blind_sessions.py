@@ -14,8 +14,8 @@ from app.client.managing import CampaignClient
 from app.main import create_app
 from app.protocols.base import CampaignOptions
 from app.services.tasks import tasks
-from app.simulation import Forms, HandIn, Mind, SendJudgment, model_of, read_task, sitting
-from app.simulation.sitting import SendHeartbeat, SendPreference
+from app.simulation import Forms, HandIn, Mind, SendJudgment, model_of, read_task, session_acts
+from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.load.server import Served, serving
@@ -158,7 +158,7 @@ def sit(eye: Eye, forms: Forms, mind: Mind, path: str) -> int:
         task = read_task(told["task"])
         here = f"/v1/tasks/{task.task}"
         assert not any(one["judgment"] for item in told["task"]["items"] for one in item["segments"])
-        acts, came = sitting(mind, task, forms, page=f"p{n}"), None
+        acts, came = session_acts(mind, task, forms, page=f"p{n}"), None
         while True:
             try:
                 act = acts.send(came)

@@ -14,7 +14,7 @@ from app.design.plan import Item, Plan
 from app.design.values import Document, Rater, System, TestSet
 from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
-from app.simulation import CampaignFacts, Forms, Mind, PlantedText, SendJudgment, Temper, model_of, sitting
+from app.simulation import CampaignFacts, Forms, Mind, PlantedText, SendJudgment, Temper, model_of, session_acts
 from app.stats.quality.report import QualityReport
 from app.stats.ratings import Role
 from tests.services.test_simulated_quality import Given, reported, shown
@@ -65,7 +65,7 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
             ]
-            for act in sitting(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
+            for act in session_acts(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
                 if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
                     score = protocol.score(payload, JudgedTexts("", "x", ()), options_of(protocol, {})).score

@@ -10,8 +10,18 @@ import pytest
 
 from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
-from app.simulation import CampaignFacts, Forms, Mind, PlantedText, RaterModel, SendJudgment, Temper, model_of, sitting
-from app.simulation.seen import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation import (
+    CampaignFacts,
+    Forms,
+    Mind,
+    PlantedText,
+    RaterModel,
+    SendJudgment,
+    Temper,
+    model_of,
+    session_acts,
+)
+from app.simulation.task_view import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import QualityReport, quality
 from app.stats.ratings import Ratings, Role, Scale
 from app.stats.side_tables import Events
@@ -105,7 +115,7 @@ def campaign(*, bad: bool, seed: int) -> QualityReport:
             mind, clock = Mind.of(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
-                for act in sitting(mind, shown(task, rng), forms, page=f"{rater}{n}"):
+                for act in session_acts(mind, shown(task, rng), forms, page=f"{rater}{n}"):
                     if isinstance(act, SendJudgment) and act.segment is not None:
                         payload = protocol.payload.model_validate(act.payload)
                         score = protocol.score(payload, JudgedTexts("", "x", ()), options).score

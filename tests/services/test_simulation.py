@@ -25,13 +25,13 @@ from app.simulation import (
     Temper,
     model_of,
     read_model,
-    sitting,
+    session_acts,
     write_model,
 )
 from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.draws import Draws
-from app.simulation.minds import Opinion
-from app.simulation.seen import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.simulated_rater import Opinion
+from app.simulation.task_view import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
 
 TEXTS = [
     PlantedText(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")
@@ -188,8 +188,8 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     forms, texts = Forms.of(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(sitting(Mind.of(model(), "r1"), task(texts), forms, page="p"))
-    rest = list(sitting(Mind.of(model(), "r1"), task(texts, (SeenMissing(1, 3),)), forms, page="p"))
+    acts = list(session_acts(Mind.of(model(), "r1"), task(texts), forms, page="p"))
+    rest = list(session_acts(Mind.of(model(), "r1"), task(texts, (SeenMissing(1, 3),)), forms, page="p"))
 
     assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
     assert isinstance(acts[-1], HandIn)
@@ -206,7 +206,7 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
     calm = model(raters={"r1": Temper(revisions=0.0)}, protocol="esa", options={"document_score": True})
 
-    acts = list(sitting(Mind.of(calm, "r1"), replace(told, items=(shown,)), Forms.of(calm), page="p"))
+    acts = list(session_acts(Mind.of(calm, "r1"), replace(told, items=(shown,)), Forms.of(calm), page="p"))
 
     assert [(one.segment, one.seen) for one in acts if isinstance(one, SendJudgment)] == [
         (2, revision),
@@ -217,14 +217,14 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
 def test_a_rater_who_drops_out_leaves_in_the_middle():
     stops = model(raters={"r1": Temper(stops_after=2, revisions=0.0)})
 
-    acts = list(sitting(Mind.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), Forms.of(stops), page="p"))
+    acts = list(session_acts(Mind.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), Forms.of(stops), page="p"))
 
     assert len([one for one in acts if isinstance(one, SendJudgment)]) == 2
     assert isinstance(acts[-1], Leave)
 
 
 def judged(raters, rater, texts):
-    acts = sitting(Mind.of(raters, rater), task(texts), Forms.of(raters), page="p")
+    acts = session_acts(Mind.of(raters, rater), task(texts), Forms.of(raters), page="p")
     return [one for one in acts if isinstance(one, SendJudgment)]
 
 
@@ -261,7 +261,7 @@ def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
 
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": Temper(revisions=1.0)})
-    acting = sitting(Mind.of(often, "r1"), task([TEXTS[0].text]), Forms.of(often), page="p")
+    acting = session_acts(Mind.of(often, "r1"), task([TEXTS[0].text]), Forms.of(often), page="p")
     seen, came = [], None
     while True:
         try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats as oracle
 
-from app.stats.preferences import Comparisons, Pair, pairs, smallest_p, standings
+from app.stats.preferences import Comparisons, PairPreference, pairs, smallest_p, standings
 from tests.stats.inference.matrices import of_documents
 
 
@@ -21,7 +21,7 @@ def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> Compa
     return Comparisons(*(column.astype(np.int32) for column in (first, second, outcome, document)))
 
 
-def of(found: Comparisons, **given: object) -> tuple[Pair, ...]:
+def of(found: Comparisons, **given: object) -> tuple[PairPreference, ...]:
     kept: dict[str, object] = {"n_systems": 4, "alpha": 0.05, "method": "holm", **given}
     return pairs(found, **kept)
 

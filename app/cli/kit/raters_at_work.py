@@ -33,7 +33,7 @@ from app.simulation import (
     SendJudgment,
     SendPreference,
     read_task,
-    sitting,
+    session_acts,
 )
 
 TRIES = 8
@@ -170,7 +170,7 @@ class _Rater:
 
     async def _sit(self, task: SeenTask) -> bool:
         """Go through a task; whether the rater left in the middle."""
-        acts = sitting(self.mind, task, self.forms, page=secrets.token_hex(8))
+        acts = session_acts(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
         for _ in itertools.count():
             try:

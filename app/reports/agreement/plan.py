@@ -9,7 +9,7 @@ import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
 from app.stats.agreement.components import UnitRaterVariances, components, expected_categories
-from app.stats.agreement.pooled import distances, pool_values
+from app.stats.agreement.pooled_values import distances, pool_values
 from app.stats.agreement.units import SLACK, Level, OfDocuments, Units
 from app.stats.ratings import Floats, Scale
 

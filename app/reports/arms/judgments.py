@@ -18,7 +18,7 @@ from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Bools, Codes, Kind, Ratings
-from app.stats.side_tables import Documents, Events
+from app.stats.side_tables import DocumentTable, Events
 from app.storage import texts
 from app.storage.arms import TaskArm, not_done, task_arms, unfinished
 from app.storage.db import Session
@@ -61,7 +61,7 @@ class Conditions:
     of: Codes
     work: TimedJudgments
     events: Events
-    documents: Documents
+    documents: DocumentTable
     dropped: dict[str, int]
     with_arms: bool
     judgment_ids: npt.NDArray[np.int64]

@@ -19,7 +19,7 @@ from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Kind
 from app.stats.side_tables import Events
-from app.stats.timing.timing import change, in_clock, revisions, trimmed, words_per_hour
+from app.stats.timing.timing import change, in_clock, revisions, trim, words_per_hour
 
 Times = Sequence[Mapping[tuple[str, str], Durations]]
 KINDS = {
@@ -128,10 +128,10 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
-        before = trimmed(base.seconds) if base else None
+        before = trim(base.seconds) if base else None
         for i, (name, times_by_unit) in enumerate(zip(names, times_by_condition, strict=True)):
             here = times_by_unit.get(key)
-            after = trimmed(here.seconds) if here else None
+            after = trim(here.seconds) if here else None
             if here is None or after is None:
                 continue
             apart = ratio(base, here) if i and base else None

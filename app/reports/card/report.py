@@ -49,7 +49,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) ->
 
 def view_of(about: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
-    rows, names, documents = stats.test_set_ratings(judged.rows), judged.rows.labels, judged.documents
+    rows, names, documents = stats.ratings_of_test_set(judged.rows), judged.rows.labels, judged.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), about.campaign.documents_known
@@ -153,7 +153,7 @@ def _buckets(rows: Ratings) -> list[BucketPart]:
 
 
 def _dropped(rows: Ratings) -> list[dict[str, object]]:
-    n = len(rows) - len(stats.test_set_ratings(rows))
+    n = len(rows) - len(stats.ratings_of_test_set(rows))
     return [{"reason": "control, reference and calibration items", "n": n}] if n else []
 
 

@@ -15,7 +15,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
-from app.stats.data_card import test_set_ratings
+from app.stats.data_card import ratings_of_test_set
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
@@ -45,7 +45,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAske
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     card = view_of(about[0], judged, kinds)
     raters = side_tables.raters(session, about[0].campaign_id, judged.rows.labels)
-    people = {raters.person[code] for code in np.unique(test_set_ratings(judged.rows).rater).tolist()}
+    people = {raters.person[code] for code in np.unique(ratings_of_test_set(judged.rows).rater).tolist()}
     known = load_facts(session, about[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(known))
 

@@ -25,12 +25,12 @@ from app.stats.components.generalizability import of_contrasts, planning_compone
 from app.stats.gate.gate import difference_by_document
 from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
 from app.stats.planning.pilot import forecast_bootstrap, pilot
-from app.stats.planning.planning import Components, Layout
+from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import comparable, unpaired
+from app.stats.ranking.design_checks import comparable, is_unpaired
 from app.stats.ratings import Bools, Floats
-from app.stats.replication import bootstrapped, replication
+from app.stats.replication import bootstrap_replication, replication
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
@@ -101,7 +101,9 @@ class Ahead:
         rows = self.data.rows
         if each is None:
             each = max(1, round(ratings_per_item(self.data.fitted))) if self.data.fitted else 1
-        layout = Layout(max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters))
+        layout = StudyLayout(
+            max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters)
+        )
         layout = replace(layout, lengths=planner.lengths)
         rng = self._rng(1 if pool == "same" else 2)
         made = [
@@ -121,8 +123,8 @@ class Ahead:
         return {**averaged(made), "studies": sum(one.worlds * one.studies for one in made)}
 
     def _worlds(
-        self, planner: Planner, components: Components, rng: np.random.Generator
-    ) -> list[tuple[Components, Floats | None, int]]:
+        self, planner: Planner, components: VarianceComponents, rng: np.random.Generator
+    ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
         fitted, means = self.data.fitted, planner.true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
@@ -141,7 +143,7 @@ class Ahead:
         if not self.data.ratings.documents_known:
             return []
         laid, sign = self.laid, self.data.ratings.better_sign
-        order, paired = np.argsort(-sign * round_scores(laid.means()), kind="stable"), not unpaired(laid)
+        order, paired = np.argsort(-sign * round_scores(laid.means()), kind="stable"), not is_unpaired(laid)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
         at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]
@@ -157,7 +159,7 @@ class Ahead:
         if swapped:  # on the documents that both have the order is the other way round
             first, second, sums = second, first, -sums
             analytic = replication(sums, counts, alpha=self.asked.alpha)
-        again = bootstrapped(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
+        again = bootstrap_replication(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
         if not self.linked[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
@@ -242,7 +244,7 @@ def _warnings(forecast: Ahead, each: float | None) -> list[str]:
         )
     if not forecast.data.ratings.documents_known:
         said.append("the documents of the segments are unknown: pairs are not forecast")
-    elif unpaired(forecast.laid):
+    elif is_unpaired(forecast.laid):
         said.append("no two systems share a segment, so pairs are forecast from each system's own documents")
     said += caveats.of_data(forecast.data.ratings, forecast.laid)
     if forecast.data.ratings.documents_known:

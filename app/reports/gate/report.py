@@ -38,7 +38,7 @@ from app.stats.ratings import Codes, Ratings
 from app.stats.replication import Replication
 from app.stats.robustness.reranking import laid_out
 from app.stats.selection import select
-from app.stats.stability.curves import Point
+from app.stats.stability.curves import StabilityPoint
 from app.stats.testing.significance import shared_data
 from app.storage.db import Session
 
@@ -244,7 +244,7 @@ def _domains(given: RecipeInput) -> Codes | None:
 
 def _again(
     given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule, apart: Apart | None, decision: Decision
-) -> tuple[Replication | None, Point | None]:
+) -> tuple[Replication | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or decision.difference is None:
         return None, None

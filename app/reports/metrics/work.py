@@ -18,7 +18,7 @@ from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import HumanAndMetricScores, OfSystems, of_pairs, of_segments, of_systems
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings
-from app.stats.robustness.changes import Change, Group, applied
+from app.stats.robustness.changes import Group, ScoreChange, apply_change
 from app.stats.robustness.reranking import Experiments, laid_out
 from app.storage import metrics as stored
 from app.storage.db import Session
@@ -93,12 +93,12 @@ class Comparison:
         panel = self.panel(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
-    def changed(self, changes: Sequence[Change]) -> bytes:
+    def changed(self, changes: Sequence[ScoreChange]) -> bytes:
         """The figures of systems after each change; a change that leaves nothing to compare is left out."""
         figures: list[Found] = []
         for change in changes:
             try:
-                rows = applied(self.experiments.rows, change, self.experiments.known.documents)
+                rows = apply_change(self.experiments.rows, change, self.experiments.known.documents)
                 panel = self.panel(rows, change.unshown)
             except Invalid:
                 continue

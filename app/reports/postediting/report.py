@@ -25,8 +25,8 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.postediting import rates
 from app.stats.postediting.closest import Closest, by_lab, closest
-from app.stats.postediting.compare import EXTERNAL, Compared
-from app.stats.postediting.curve import Curve, curve
+from app.stats.postediting.compare import EXTERNAL, SegmentEdits
+from app.stats.postediting.curve import ReferenceCurve, curve
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
 
@@ -43,7 +43,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: EditsAsked) -
     return Work(given.n_chunks, given.chunk, lambda done: _view(given, asked, unpacked(done)))
 
 
-def _view(given: PostEdits, asked: EditsAsked, segments: Sequence[Compared]) -> PosteditingView:
+def _view(given: PostEdits, asked: EditsAsked, segments: Sequence[SegmentEdits]) -> PosteditingView:
     edited = sorted({one.system for one in given.edits})
     codes = [given.systems.index(key) for key in edited]
     judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in segments for c in at.systems})]
@@ -71,7 +71,7 @@ def _view(given: PostEdits, asked: EditsAsked, segments: Sequence[Compared]) -> 
     )
 
 
-def _system(given: PostEdits, segments: Sequence[Compared], code: int, level: float) -> EditedSystem:
+def _system(given: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
     key = given.systems[code]
     edits = [one for one in given.edits if one.system == key]
     own = [one for _, one in rates.own(segments, code)]
@@ -108,7 +108,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(given: PostEdits, segments: Sequence[Compared], code: int) -> OperationLine:
+def _operations(given: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
     own = [one.operations for _, one in rates.own(segments, code)]
     return OperationLine(
         system=given.systems[code],
@@ -145,7 +145,7 @@ def _labs(given: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
     ]
 
 
-def _points(drawn: Curve) -> list[CurvePoint]:
+def _points(drawn: ReferenceCurve) -> list[CurvePoint]:
     others = len(drawn.systems) - 1
     return [
         CurvePoint(
@@ -158,7 +158,7 @@ def _points(drawn: Curve) -> list[CurvePoint]:
     ]
 
 
-def _enough(given: PostEdits, drawn: Curve) -> list[SystemEnough]:
+def _enough(given: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
     others = len(drawn.systems) - 1
     return [
         SystemEnough(system=given.systems[one.system], hter=one.single[others], enough=one.enough)
@@ -166,7 +166,7 @@ def _enough(given: PostEdits, drawn: Curve) -> list[SystemEnough]:
     ]
 
 
-def _warnings(given: PostEdits, segments: Sequence[Compared], drawn: Curve | None) -> Sequence[str]:
+def _warnings(given: PostEdits, segments: Sequence[SegmentEdits], drawn: ReferenceCurve | None) -> Sequence[str]:
     if not segments:
         return []
     said = []

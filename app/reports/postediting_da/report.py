@@ -32,7 +32,7 @@ from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.postediting import relation
-from app.stats.postediting.compare import Compared
+from app.stats.postediting.compare import SegmentEdits
 from app.stats.postediting.operations import Tokens
 from app.stats.postediting.relation import Rule
 from app.storage import post_edits
@@ -106,7 +106,7 @@ def _view(
     others: Sequence[work.Scored],
     sources: Mapping[tuple[str, int], str],
     asked: PosteditingDAAsked,
-    segments: Sequence[Compared],
+    segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
     lines = {one.about.campaign.key: work.joined(given, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]

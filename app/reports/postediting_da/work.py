@@ -15,7 +15,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import segment_scores
 from app.stats.plain import number
 from app.stats.postediting import rates, relation
-from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokens, operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
@@ -105,13 +105,13 @@ class Joined:
     n: Sequence[int]
 
 
-def joined(given: PostEdits, segments: Sequence[Compared], scores: Scored) -> list[Joined]:
+def joined(given: PostEdits, segments: Sequence[SegmentEdits], scores: Scored) -> list[Joined]:
     """System by system what both say."""
     lines = (_joined(given, segments, scores, key) for key in given.systems)
     return [line for line in lines if line.at]
 
 
-def _joined(given: PostEdits, segments: Sequence[Compared], scores: Scored, key: str) -> Joined:
+def _joined(given: PostEdits, segments: Sequence[SegmentEdits], scores: Scored, key: str) -> Joined:
     code = given.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
     for place, (address, at) in enumerate(zip(given.addresses, segments, strict=True)):
@@ -136,7 +136,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
     return float("nan") if pair is None or not pair[1] else 100.0 * pair[0] / pair[1]
 
 
-def _hter(at: Compared, code: int) -> float:
+def _hter(at: SegmentEdits, code: int) -> float:
     own = [one.operations for _, one in rates.own([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
@@ -177,7 +177,9 @@ def findings(lines: Sequence[Joined], rule: Rule) -> list[Finding]:
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def conflict(given: PostEdits, segments: Sequence[Compared], sources: Mapping[Any, str], finding: Finding) -> Conflict:
+def conflict(
+    given: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Finding
+) -> Conflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
     address, at = given.addresses[place], segments[place]

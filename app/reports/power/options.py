@@ -13,7 +13,7 @@ from app.reports.source.model_ratings import MOST_DRAWS
 from app.reports.source.recipe_input import RecipeOptions
 from app.stats.components.generalizability import planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning.planning import GROUPINGS, Components, Grouping
+from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
 from app.stats.planning.scores import Scores
 
 MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
@@ -82,7 +82,7 @@ class PowerAsked(RecipeOptions):
         sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
-    def given(self) -> Components | None:
+    def given(self) -> VarianceComponents | None:
         """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
         if self.components is None:
             return None

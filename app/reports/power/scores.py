@@ -10,9 +10,9 @@ import numpy as np
 from app.reports.power.options import PowerAsked
 from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.drawn_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
-from app.stats.planning.planning import Components, Layout
-from app.stats.planning.scores import Drawn, Marginal, NoSuchScores, drawn, marginal
-from app.stats.planning.studies import TooLarge, simulated_power
+from app.stats.planning.planning import StudyLayout, VarianceComponents
+from app.stats.planning.scores import Marginal, NoSuchScores, ScoreSampler, marginal, score_sampler
+from app.stats.planning.studies import StudyTooLarge, simulated_power
 from app.stats.ratings import Floats
 
 Shares = dict[str, float | None]
@@ -22,9 +22,9 @@ Shares = dict[str, float | None]
 class Shaped:
     """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
 
-    components: Components
+    components: VarianceComponents
     shape: Marginal | None = None
-    scores: Drawn | None = None
+    scores: ScoreSampler | None = None
     why: str | None = None
 
     @property
@@ -40,7 +40,7 @@ class Shaped:
         return said
 
     def power(
-        self, layout: Layout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
+        self, layout: StudyLayout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
     ) -> Shares:
         """Simulated power and its error; nothing where it cannot be drawn. Raises TooLarge."""
         if self.why is not None:
@@ -54,7 +54,7 @@ class Shaped:
         share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
-    def size(self, layout: Layout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
+    def size(self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
         """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
         if self.why is not None or layout.documents < 2:
             return {}
@@ -66,7 +66,7 @@ class Shaped:
     def clusters(
         self,
         asked: PowerAsked,
-        layout: Layout,
+        layout: StudyLayout,
         *,
         means: Floats | None,
         between: float,
@@ -89,19 +89,19 @@ class Shaped:
                 studies=asked.studies,
                 rng=rng,
             )
-        except TooLarge:
+        except StudyTooLarge:
             return {}
         return {"clusters": expected.mean, "clusters_error": expected.error}
 
 
-def shaped(asked: PowerAsked, components: Components, judged: RatingsModel, difference: float) -> Shaped:
+def shaped(asked: PowerAsked, components: VarianceComponents, judged: RatingsModel, difference: float) -> Shaped:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
     if asked.scores == "normal":
         return Shaped(components)
     ratings = judged.ratings
     try:
         shape = marginal(asked.scores, ratings.score)
-        scores = drawn(components, shape, better_sign=ratings.better_sign, fixed_panel=asked.fixed_panel)
+        scores = score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=asked.fixed_panel)
         scores.apart(difference)
     except NoSuchScores as error:
         return Shaped(components, why=error.detail)

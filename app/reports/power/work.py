@@ -19,9 +19,9 @@ from app.reports.source.model_ratings import Draw, drawn
 from app.stats.components.generalizability import components_of, of_contrasts, planning_components, system_variance
 from app.stats.planning import planning
 from app.stats.planning.pilot import Pilot, pilot, resampled_power
-from app.stats.planning.planning import Components, Grouping, Layout, NoComponents
+from app.stats.planning.planning import Grouping, NoComponents, StudyLayout, VarianceComponents
 from app.stats.planning.raters import raters_at_least, raters_needed
-from app.stats.planning.studies import ByRecipe, TooLarge, forecast_srp
+from app.stats.planning.studies import RecipeTest, StudyTooLarge, forecast_srp
 from app.stats.ratings import Floats
 
 FEWEST_FOR_SIZE = 1_000
@@ -43,7 +43,7 @@ class Planner(Sized):
     """A question about a campaign, with all that follows from both without drawing."""
 
     @cached_property
-    def components(self) -> Components | str:
+    def components(self) -> VarianceComponents | str:
         """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
         given = self.asked.given()
         if given is not None:
@@ -88,16 +88,16 @@ class Planner(Sized):
         """The campaign's own, else the middle one of the numbers asked for."""
         return self.own_documents or self.sizes[len(self.sizes) // 2]
 
-    def layout(self, design: tuple[Grouping, int], documents: int) -> Layout:
+    def layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """One size of one design."""
         grouping, each = design
-        return Layout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
+        return StudyLayout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
 
     @property
-    def rule(self) -> ByRecipe:
+    def rule(self) -> RecipeTest:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
         recipe = self.data.given.recipe
-        return ByRecipe(self.asked.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
+        return RecipeTest(self.asked.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
 
     @property
     def fewest(self) -> int:
@@ -160,13 +160,13 @@ class Planner(Sized):
             **self._clusters(layout, np.random.default_rng([seed, 4, design, documents])),
         }
 
-    def _clusters(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+    def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
         return self.shaped.clusters(
             self.asked, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
         )
 
-    def _simulated(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+    def _simulated(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         components, n = self.components, self.asked.studies
         if isinstance(components, str) or layout.documents < 2:
             return {}
@@ -186,7 +186,7 @@ class Planner(Sized):
                 worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
             )
-        except TooLarge:
+        except StudyTooLarge:
             return {}
         return {
             **power,
@@ -196,7 +196,7 @@ class Planner(Sized):
             "significant_pairs": ahead.mean_significant_pairs,
         }
 
-    def _resampled(self, layout: Layout, rng: np.random.Generator) -> Drawing:
+    def _resampled(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         source = self.source(layout)
         if source is None or layout.documents < 2:
             return {}
@@ -219,7 +219,7 @@ class Planner(Sized):
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
-    def source(self, layout: Layout) -> Pilot | None:
+    def source(self, layout: StudyLayout) -> Pilot | None:
         """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
         if not self.measured or layout.ratings_per_item > self.most:
             return None
@@ -265,7 +265,11 @@ class Planner(Sized):
         return [self._design(i, self.components, draws, by_point) for i in range(len(self.designs))]
 
     def _design(
-        self, i: int, components: Components, draws: Sequence[Components], made: dict[tuple[int, int], Drawing]
+        self,
+        i: int,
+        components: VarianceComponents,
+        draws: Sequence[VarianceComponents],
+        made: dict[tuple[int, int], Drawing],
     ) -> DesignLine:
         design = self.designs[i]
         base = self.layout(design, 1)
@@ -286,7 +290,7 @@ class Planner(Sized):
             points=[self._point(components, draws, self.layout(design, d), made[i, d]) for d in self.sizes],
         )
 
-    def _needed(self, components: Components, base: Layout) -> int | None:
+    def _needed(self, components: VarianceComponents, base: StudyLayout) -> int | None:
         documents = planning.documents_needed(components, base, **self._aim)
         return None if documents is None else max(documents, self.fewest)
 
@@ -296,17 +300,21 @@ class Planner(Sized):
         alpha = self.alpha_each * self.pairs
         return {"difference": self.difference, "systems": self.systems, "alpha": alpha, "power": self.asked.power}
 
-    def _needed_interval(self, draws: Sequence[Components], base: Layout) -> tuple[int | None, int | None] | None:
+    def _needed_interval(
+        self, draws: Sequence[VarianceComponents], base: StudyLayout
+    ) -> tuple[int | None, int | None] | None:
         if not draws:
             return None
         documents = sorted(n if (n := self._needed(draw, base)) is not None else np.inf for draw in draws)
         low, high = (documents[round(at * (len(documents) - 1))] for at in (0.025, 0.975))
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 
-    def _cost(self, layout: Layout) -> planning.Cost:
+    def _cost(self, layout: StudyLayout) -> planning.Cost:
         return planning.cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
 
-    def _point(self, components: Components, draws: Sequence[Components], layout: Layout, made: Drawing) -> PointLine:
+    def _point(
+        self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, made: Drawing
+    ) -> PointLine:
         variance = planning.contrast_variance(components, layout)
         powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
         bill = self._cost(layout)
@@ -323,7 +331,7 @@ class Planner(Sized):
             **drawn_here,
         )
 
-    def _power(self, layout: Layout, variance: float) -> float:
+    def _power(self, layout: StudyLayout, variance: float) -> float:
         if layout.documents < self.fewest:
             return 0.0
         return planning.power(self.difference, variance, alpha=self.alpha_each)

@@ -126,18 +126,18 @@ def _columns(comparisons: Sequence[_Compared], systems: Sequence[str]) -> stats.
     return stats.Comparisons(*np.array(columns, dtype=np.int32).reshape(-1, 4).T)
 
 
-def _best_first(pairs: Sequence[stats.Pair]) -> list[stats.Pair]:
+def _best_first(pairs: Sequence[stats.PairPreference]) -> list[stats.PairPreference]:
     return sorted(pairs, key=lambda one: (-round(one.preference, 10), one.first, one.second))
 
 
-def _system(standing: stats.Standing, systems: Sequence[str]) -> SystemPreferred:
+def _system(standing: stats.PreferenceStanding, systems: Sequence[str]) -> SystemPreferred:
     key = systems[standing.system]
     return SystemPreferred(
         system=key, wins=standing.wins, losses=standing.losses, ties=standing.ties, share=standing.share
     )
 
 
-def _pair(pair: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferred:
+def _pair(pair: stats.PairPreference, systems: Sequence[str], alpha: float) -> PairPreferred:
     return PairPreferred(
         better=systems[pair.first],
         worse=systems[pair.second],
@@ -154,7 +154,7 @@ def _pair(pair: stats.Pair, systems: Sequence[str], alpha: float) -> PairPreferr
 
 
 def _warnings(
-    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.Pair], asked: PreferencesAsked
+    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.PairPreference], asked: PreferencesAsked
 ) -> Iterator[str]:
     if not rows:
         yield NOTHING if mode in ("best", "ranking") else NOT_ASKED

@@ -47,7 +47,7 @@ from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
-from app.stats.timing.timing import trimmed
+from app.stats.timing.timing import trim
 from app.storage.db import Session
 
 MOST_POINTS = 101
@@ -169,7 +169,7 @@ def _view(protocols: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView
 
 
 def _protocol(protocol: Measured, asked: ProtocolsAsked) -> ProtocolView:
-    gaps, spent = _gaps(protocol, asked), trimmed(protocol.seconds["segment"])
+    gaps, spent = _gaps(protocol, asked), trim(protocol.seconds["segment"])
     paired = protocol.units.paired()
     agreed = _alpha(paired, asked)
     verdicts = [g.found for g in gaps if g.found is not None]
@@ -204,7 +204,7 @@ def _protocol(protocol: Measured, asked: ProtocolsAsked) -> ProtocolView:
 
 
 def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
-    trimmed_times = trimmed(seconds)
+    trimmed_times = trim(seconds)
     if trimmed_times is not None:
         yield TimeView(what=what, **asdict(trimmed_times))
 

@@ -22,7 +22,7 @@ from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.report import RaterQuality, quality
 from app.stats.quality.runs import Habits
-from app.stats.quality.seeded import Attention, SpanHits, attention, span_hits
+from app.stats.quality.seeded_errors import Attention, SpanHits, attention, span_hits
 from app.stats.quality.speed import Speed
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import seeded

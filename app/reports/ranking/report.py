@@ -17,12 +17,12 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load_marked
 from app.reports.source.registration import Registration, against_lock, applied, as_asked, registered
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.stats.ranking.errors_without_weight import Unweighed
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.ratings import Ratings
 from app.stats.selection import without
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, side_tables, texts
 from app.storage.db import Database, Session
@@ -52,10 +52,10 @@ class Material:
     recipe: Recipe
     rows: Ratings
     words: Mapping[str, texts.SystemWords]
-    documents: Documents
+    documents: DocumentTable
     names: str
     stands: Registration
-    unweighed: Unweighed | None = None
+    unweighed: ErrorsWithoutWeight | None = None
 
     @property
     def key(self) -> reports.ReportKey:
@@ -157,7 +157,9 @@ def read(session: Session, about: Snapshot, recipe: Recipe) -> Material:
     return Material(about, recipe, loaded.rows, words, documents, names, stands, loaded.unweighed)
 
 
-def _named(session: Session, campaign_id: int, rows: Ratings) -> tuple[Mapping[str, texts.SystemWords], Documents, str]:
+def _named(
+    session: Session, campaign_id: int, rows: Ratings
+) -> tuple[Mapping[str, texts.SystemWords], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read anew where somebody changed them in between."""
     before, names = "", texts.names_digest(session, campaign_id)
     while before != names:

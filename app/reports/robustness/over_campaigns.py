@@ -18,7 +18,7 @@ from app.reports.robustness.shapes import ChangeBar, change_bars
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.robustness.changes import Change
+from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import Experiments
 from app.storage.db import Session
 
@@ -74,7 +74,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked
     groups = groups_of(asked.changes)
     given = [recipe_input(session, one, asked) for one in about]
     named = humans_of(asked.humans, *given) if asked.humans else None
-    made: list[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]] = []
+    made: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
     for campaign in given:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
@@ -89,13 +89,13 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked
     return Work(len(made), chunk, lambda parts: _view(made, parts, asked.recipe))
 
 
-def _chunk(work: Sequence[tuple[Experiments | None, Sequence[Change]]], number: int) -> bytes:
+def _chunk(work: Sequence[tuple[Experiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
     return b"[]" if experiments is None else chunk_of(experiments, changes)
 
 
 def _view(
-    made: Sequence[tuple[RecipeInput, Experiments | None, tuple[Change, ...], str | None]],
+    made: Sequence[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:

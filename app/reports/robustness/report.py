@@ -15,7 +15,7 @@ from app.reports.robustness.charts import changes_picture, degraded_picture, inf
 from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv, tables, totals
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.robustness.changes import GROUPS, Change, Group
+from app.stats.robustness.changes import GROUPS, Group, ScoreChange
 from app.stats.robustness.reranking import Experiments
 from app.storage.db import Session
 
@@ -78,11 +78,11 @@ def humans_of(text: str, *given: RecipeInput) -> frozenset[str]:
     return keys
 
 
-def _chunk(experiments: Experiments, parts: Sequence[Sequence[Change]], number: int) -> bytes:
+def _chunk(experiments: Experiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
     return chunk_of(experiments, parts[number])
 
 
-def chunk_of(experiments: Experiments, changes: Sequence[Change]) -> bytes:
+def chunk_of(experiments: Experiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
     return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.run(changes)])
 

@@ -10,8 +10,8 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
-from app.stats.robustness.places import Places
-from app.stats.robustness.reranking import Effect
+from app.stats.robustness.places import SystemPlaces
+from app.stats.robustness.reranking import ChangeEffect
 
 IN_WORDS: dict[Group, str] = {
     "references": "without human systems and references",
@@ -57,7 +57,7 @@ class ChangeView(BaseModel):
     why: str | None = Field(None, description="Why there is no ranking to compare.")
 
     @classmethod
-    def of(cls, effect: Effect) -> ChangeView:
+    def of(cls, effect: ChangeEffect) -> ChangeView:
         """From the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED
@@ -76,7 +76,7 @@ class ChangeView(BaseModel):
         )
 
 
-def _places(places: Places | None) -> PlacesView | None:
+def _places(places: SystemPlaces | None) -> PlacesView | None:
     if places is None:
         return None
     clusters = None if places.clusters is None else list(places.clusters)

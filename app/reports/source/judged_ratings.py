@@ -17,7 +17,7 @@ from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.side_tables import Documents, Events
+from app.stats.side_tables import DocumentTable, Events
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
 from app.storage.walking import walking
@@ -47,7 +47,7 @@ class JudgedRatings:
     head: Head
     rows: Ratings
     events: Events
-    documents: Documents
+    documents: DocumentTable
     words: Floats
     judgment_ids: npt.NDArray[np.int64]
 
@@ -107,7 +107,7 @@ def _counted(rows: Ratings) -> Ratings:
     return replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
 
 
-def _words(rows: Ratings, documents: Documents) -> Floats:
+def _words(rows: Ratings, documents: DocumentTable) -> Floats:
     known = (documents.words >= 0) & (documents.segments > 0)
     mean = np.where(known, documents.words / np.maximum(documents.segments, 1), np.nan)
     return np.asarray(mean[rows.document], dtype=np.float64)

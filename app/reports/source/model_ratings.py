@@ -17,7 +17,7 @@ from app.stats.components.generalizability import confounded_terms
 from app.stats.components.observations import Observations, observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
-from app.stats.selection import Dropped, select
+from app.stats.selection import DroppedRows, select
 from app.storage.db import Session
 
 DRAWS_OF_A_CHUNK = 10
@@ -34,7 +34,7 @@ class RatingsModel:
 
     given: RecipeInput
     ratings: Ratings
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedRows, ...]
     draws: int
 
     @cached_property

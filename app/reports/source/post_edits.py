@@ -18,7 +18,7 @@ from app.reports.source.campaign import options_of, protocol_of
 from app.reports.source.registration import Standing, registered
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.postediting.compare import Compared, Own, Texts, compare
+from app.stats.postediting.compare import Own, SegmentEdits, SegmentTexts, compare
 from app.stats.postediting.operations import Operations, Tokens
 from app.stats.ratings import Ratings, Role
 from app.storage import back_translations, post_edits, ratings
@@ -74,7 +74,7 @@ class PostEdits:
     labs: tuple[str | None, ...]
     edits: tuple[Edit, ...]
     addresses: tuple[Address, ...]
-    texts: tuple[Texts, ...]
+    texts: tuple[SegmentTexts, ...]
     outputs: dict[tuple[str, str, int], str]
     reference: str | None
     references: tuple[str, ...]
@@ -229,7 +229,7 @@ def _texts(
     outputs: dict[tuple[str, str, int], str],
     systems: Sequence[str],
     external: dict[Address, str],
-) -> tuple[tuple[Address, ...], tuple[Texts, ...]]:
+) -> tuple[tuple[Address, ...], tuple[SegmentTexts, ...]]:
     """Segments that somebody post-edited, with every output of them."""
     code = {key: n for n, key in enumerate(systems)}
     edited: dict[Address, list[Edit]] = {}
@@ -242,7 +242,7 @@ def _texts(
     addresses = tuple(sorted(edited))
     number = {key: n for n, key in enumerate(sorted({address[0] for address in addresses}))}
     texts = tuple(
-        Texts(
+        SegmentTexts(
             number[at[0]],
             tuple(shown[at]),
             tuple((code[one.system], one.text) for one in edited[at]),
@@ -253,7 +253,9 @@ def _texts(
     return addresses, texts
 
 
-def _hash(texts: Sequence[Texts], addresses: Sequence[Address], systems: Sequence[str], edits: Sequence[Edit]) -> str:
+def _hash(
+    texts: Sequence[SegmentTexts], addresses: Sequence[Address], systems: Sequence[str], edits: Sequence[Edit]
+) -> str:
     digest = hashlib.sha256(json.dumps([list(systems), [one.critical for one in edits]]).encode())
     for at, segment in zip(addresses, texts, strict=True):
         said = [*at, segment.outputs, segment.post_edits, segment.external]
@@ -261,7 +263,7 @@ def _hash(texts: Sequence[Texts], addresses: Sequence[Address], systems: Sequenc
     return "sha256:" + digest.hexdigest()
 
 
-def _packed(segment: Compared) -> _Row:
+def _packed(segment: SegmentEdits) -> _Row:
     own = [[o.system, *_counts(o.operations), o.words, o.characters, o.n_characters] for o in segment.own]
     return (
         segment.document,
@@ -277,14 +279,14 @@ def _counts(o: Operations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
-def unpacked(done: Sequence[bytes]) -> list[Compared]:
+def unpacked(done: Sequence[bytes]) -> list[SegmentEdits]:
     """What the chunks wrote, segment by segment."""
     return [one for part in done for one in _unpacked(part)]
 
 
-def _unpacked(part: bytes) -> Iterator[Compared]:
+def _unpacked(part: bytes) -> Iterator[SegmentEdits]:
     for document, systems, origin, edits, length, own in _ROWS.validate_json(part):
-        yield Compared(
+        yield SegmentEdits(
             document,
             np.array(systems, dtype=np.int32),
             np.array(origin, dtype=np.int32),

@@ -19,7 +19,7 @@ from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import Repeated, segment_units
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
-from app.stats.side_tables import Documents, Errors
+from app.stats.side_tables import DocumentTable, Errors
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
 
@@ -74,7 +74,7 @@ class RawRatings:
     read: Reading
     rows: Ratings
     ids: side_tables.Ids
-    documents: Documents
+    documents: DocumentTable
     scale: Scale | None
     data_hash: str
     dropped: tuple[dict[str, Any], ...]

@@ -16,10 +16,10 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import MarkedRatings, load_marked
 from app.reports.source.registration import applied, registered
 from app.reports.source.snapshot import Snapshot
-from app.stats.ranking.errors_without_weight import Unweighed
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Ratings
-from app.stats.selection import Dropped, without
-from app.stats.side_tables import Documents
+from app.stats.selection import DroppedRows, without
+from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
@@ -51,12 +51,12 @@ class RecipeInput:
     about: Snapshot
     recipe: Recipe
     rows: Ratings
-    documents: Documents
+    documents: DocumentTable
     humans: frozenset[str]
     names: dict[str, str]
     data_hash: str
     own: tuple[Exclusion, ...]
-    unweighed: Unweighed | None = None
+    unweighed: ErrorsWithoutWeight | None = None
     marked: MarkedRatings | None = None
 
     def hash_of(self, recipe: Recipe) -> str:
@@ -68,7 +68,7 @@ class RecipeInput:
         """The campaign with the data version that was read."""
         return {self.about.campaign.key: self.about.version}
 
-    def head(self, dropped: Iterable[Dropped], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
+    def head(self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
         """What every report says of itself, as fields of a `ReportHead`.
 
         data_hash: of the rows that were used, where these are others than the recipe's.

@@ -10,7 +10,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.ranking.errors_without_weight import Unweighed
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Kind, Ratings
 from app.storage import errors_without_weight as unweighed
 from app.storage import ratings
@@ -57,7 +57,7 @@ class MarkedRatings:
     rows: Ratings
     ids: Ints
     read: Reading
-    unweighed: Unweighed | None
+    unweighed: ErrorsWithoutWeight | None
 
 
 def load_marked(session: Session, about: Snapshot, recipe: Recipe) -> MarkedRatings:

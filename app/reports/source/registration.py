@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.recipe import Exclusion, Recipe, from_json
 from app.stats.ranking.result import Ranking
-from app.stats.selection import Dropped
+from app.stats.selection import DroppedRows
 from app.storage import exclusions, locks
 from app.storage.db import Session
 
@@ -93,7 +93,7 @@ def as_asked(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
         ranking,
         recipe=replace(ranking.recipe, exclude=recipe.exclude),
         requested=recipe,
-        dropped=tuple(Dropped(reason, n) for reason, n in counts.items()),
+        dropped=tuple(DroppedRows(reason, n) for reason, n in counts.items()),
         warnings=(*ranking.warnings, *_withdrawn(withdrawn)),
     )
 

@@ -10,8 +10,8 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.normalize import Method, normalize, per_rater
 from app.stats.ratings import Ratings
-from app.stats.selection import Dropped, matching, select, without
-from app.stats.side_tables import Documents
+from app.stats.selection import DroppedRows, matching, select, without
+from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -24,8 +24,8 @@ class SegmentScores:
     """Segment scores, and what is known of them. dropped: what was left out; data_hash: of what was not."""
 
     rows: Ratings
-    documents: Documents
-    dropped: tuple[Dropped, ...]
+    documents: DocumentTable
+    dropped: tuple[DroppedRows, ...]
     warnings: tuple[str, ...]
     data_hash: str
 
@@ -54,7 +54,7 @@ def metric_scores(session: Session, given: RecipeInput, metric: str) -> SegmentS
     rows, dropped = every, []
     for exclusion in named:
         out = matching(rows, exclusion)
-        dropped.append(Dropped(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
+        dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.documents(session, about.campaign_id, every.labels)
     digest = data_hash(without(every, named), documents, texts.system_words(session, about.campaign_id))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe_choices import LARGEST_SEED
 from app.stats.stability import request as limits
-from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -66,10 +66,10 @@ class StabilityIn(_Strict):
     )
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
-    def request(self) -> Request:
+    def request(self) -> StabilityRequest:
         """The value behind it, without the recipe; it leaves open what follows from the data."""
         paper = self.designs == "paper"
-        return Request(
+        return StabilityRequest(
             designs=paper_designs() if self.designs == "paper" else tuple(each.design() for each in self.designs),
             documents=None if self.documents is None else tuple(self.documents),
             studies=self.studies,

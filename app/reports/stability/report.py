@@ -33,17 +33,17 @@ from app.stats.normalize import normalize, per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import select, without
 from app.stats.stability import curves
-from app.stats.stability.chunks import METHOD_VERSION, Outcome, Simulator
-from app.stats.stability.curves import FIXED_POOL, Curve, is_fatal, misfit
+from app.stats.stability.chunks import METHOD_VERSION, ChunkOutcome, Simulator
+from app.stats.stability.curves import FIXED_POOL, StabilityCurve, is_fatal, misfit
 from app.stats.stability.extraction import multiply_rated
 from app.stats.stability.pairs import reach_of
-from app.stats.stability.request import Request, StudyDesign
+from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
 EARLIER = "stability"
 """The name of jobs for this report that were begun before the report had a name like others."""
-_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+_REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
 _OF_RATERS = "the raters of each bucket are the same people in every study"
 
 
@@ -57,7 +57,7 @@ def earlier_work(session: Session, about: Snapshot, given: Mapping[str, Any]) ->
     return _work(session, about, stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
-def _work(session: Session, about: Snapshot, recipe: Recipe, request: Request) -> Work[StabilityView]:
+def _work(session: Session, about: Snapshot, recipe: Recipe, request: StabilityRequest) -> Work[StabilityView]:
     """Read what a request needs; its chunks are those of the simulator.
 
     Raises Invalid where the request does not fit the data.
@@ -96,7 +96,7 @@ class _Origin:
     about: Snapshot
     recipe: Recipe
     data_hash: str
-    misfits: tuple[Curve, ...]
+    misfits: tuple[StabilityCurve, ...]
     notes: tuple[str, ...]
 
 
@@ -111,7 +111,7 @@ def _of_ratings(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _of_pairs(request: Request, systems: int) -> tuple[str, ...]:
+def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     """Whether some pairs of systems are left out, so that the report does not become too long."""
     reach = reach_of(request, systems)
     if reach == systems - 1:
@@ -128,7 +128,7 @@ def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
 
 
 def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:
-    drawn = curves.run(simulator, enumerate(map(Outcome.from_bytes, parts)))
+    drawn = curves.run(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
     data, request = simulator.data, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(
@@ -149,7 +149,7 @@ def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> St
     )
 
 
-def _request(request: Request, recipe: Recipe) -> RequestView:
+def _request(request: StabilityRequest, recipe: Recipe) -> RequestView:
     return RequestView(
         designs=[_design(design) for design in request.designs],
         documents=list(request.counts),
@@ -166,7 +166,7 @@ def _request(request: Request, recipe: Recipe) -> RequestView:
     )
 
 
-def _curve(curve: Curve) -> CurveView:
+def _curve(curve: StabilityCurve) -> CurveView:
     points = [PointView.model_validate(point) for point in curve.points]
     return CurveView(design=_design(curve.design), points=points, why=curve.why, pairs=list(curve.pairs))
 
@@ -181,7 +181,7 @@ def _design(design: StudyDesign) -> DesignView:
     )
 
 
-def _checked(request: Request, used: Ratings) -> tuple[Request, tuple[Curve, ...]]:
+def _checked(request: StabilityRequest, used: Ratings) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
     """The request without designs whose normalization these scores cannot have, and those with the reason.
 
     Raises Invalid where there are any and the request is not lenient.
@@ -197,7 +197,7 @@ def _checked(request: Request, used: Ratings) -> tuple[Request, tuple[Curve, ...
     if refused and not (request.lenient and fitting):
         places = tuple(Place(("body", "designs"), f"{method}: {why}") for method, why in refused.items())
         raise Invalid("a design does not fit the data", places=places)
-    out = tuple(Curve(d, (), refused[d.normalize]) for d in request.designs if d.normalize in refused)
+    out = tuple(StabilityCurve(d, (), refused[d.normalize]) for d in request.designs if d.normalize in refused)
     return replace(request, designs=fitting), out
 
 

@@ -21,7 +21,7 @@ from app.stats.quality.report import of_rows
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Kind, Ratings
 from app.stats.side_tables import Events
-from app.stats.timing.timing import Trimmed, in_clock, pace_slope, trimmed, words_per_hour
+from app.stats.timing.timing import Trimmed, in_clock, pace_slope, trim, words_per_hour
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
@@ -84,7 +84,7 @@ def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: 
         rater=rows.labels.raters[code],
         n=mine.size,
         hours=float(spent.sum()) / 3600,
-        times=trimmed(spent),
+        times=trim(spent),
         words_per_hour=words_per_hour(shown, spent),
         slope=None if slope is None else number(slope[0]),
         slope_p=None if slope is None else number(slope[1]),
@@ -104,7 +104,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
         (f"document of at least {LONG} segments", shown[size >= LONG]),
         ("task", task),
     )
-    return [Duration(what, trimmed(values)) for what, values in samples if values.size]
+    return [Duration(what, trim(values)) for what, values in samples if values.size]
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:

@@ -15,7 +15,7 @@ from app.stats.agreement.document_scores import PARTS, both, correlations
 from app.stats.agreement.kappa import chance_within, tolerance_kappa
 from app.stats.agreement.pairs import MOST_PAIRS, kendall, n_value_pairs, pearson, value_pairs
 from app.stats.agreement.units import LEVELS, Level, Units, averaged_units, document_units, segment_units
-from app.stats.arms.spread import SETS, spreads
+from app.stats.arms.score_spread import SETS, spreads
 from app.stats.arms.times import LONG, within
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings, Scale

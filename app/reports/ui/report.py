@@ -23,12 +23,12 @@ from app.reports.ui.matching import Match, Matched, Outputs, Places, Side, match
 from app.reports.ui.sentences import conclusions
 from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
 from app.stats.agreement.distributions import bins
-from app.stats.arms.spread import compared_rows
+from app.stats.arms.score_spread import compared_rows
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import of_rows
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents, Events
+from app.stats.side_tables import DocumentTable, Events
 from app.storage.arms import output_digests
 from app.storage.db import Session
 from app.storage.segment_words import source_digests
@@ -62,7 +62,7 @@ class One:
     condition: Condition
     work: TimedJudgments
     events: Events
-    documents: Documents
+    documents: DocumentTable
     scored: Ratings
 
 
@@ -114,7 +114,11 @@ def _view(
 
 
 def _one(
-    condition: Condition, part: tuple[TimedJudgments, Events], documents: Documents, keep: np.ndarray, asked: UiAsked
+    condition: Condition,
+    part: tuple[TimedJudgments, Events],
+    documents: DocumentTable,
+    keep: np.ndarray,
+    asked: UiAsked,
 ) -> One:
     work, events = part
     scored = work.rows.where(compared_rows(work.rows, controls=asked.controls == "keep") & keep)

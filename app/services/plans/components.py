@@ -16,7 +16,7 @@ from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.components.fit import NothingToModel, fit
 from app.stats.components.generalizability import components_of, planning_components, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning.planning import BETWEEN, Components, NoComponents, default_components
+from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
 from app.stats.ratings import Ratings
 from app.stats.selection import select
 from app.storage import profiles
@@ -37,7 +37,7 @@ class Known:
     pilot: the judgments of the pilot that was named, whose documents can be drawn again. told: what a plan says of it.
     """
 
-    components: Components | None
+    components: VarianceComponents | None
     between: float | None = None
     why: str | None = None
     notes: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ def kept(report: Mapping[str, Any]) -> Known | None:
     if not told or not forecast or "components" not in forecast:
         return None
     again = {**told, "resampled": None, "why_not_resampled": "a replan does not read the pilot again"}
-    return Known(Components(**forecast["components"]), told["between_systems"], told=again)
+    return Known(VarianceComponents(**forecast["components"]), told["between_systems"], told=again)
 
 
 def _of_pilot(session: Session, view: CampaignView, about: Snapshot) -> Known:

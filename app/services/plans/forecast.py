@@ -13,8 +13,8 @@ from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plans.components import Known
 from app.stats.planning.pilot import pilot, resampled_power
-from app.stats.planning.planning import Forecast, Layout, fewest_documents, forecast
-from app.stats.planning.studies import ByRecipe, Panel, StudyForecast, forecast_srp, raters_of
+from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents, forecast
+from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, raters_of
 
 ALPHA = 0.05
 WORLDS = 6
@@ -77,7 +77,7 @@ def impossible(plan: Plan) -> list[str]:
     return [f"no pair can be significant: {smallest} after adjustment; {floor.needed} documents would be needed"]
 
 
-def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[str, object]:
+def _piloted(plan: Plan, layout: StudyLayout, known: Known, made: PowerForecast) -> dict[str, object]:
     """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
 
     Unlike the power of the forecast nothing is assumed of the scores' distribution.
@@ -102,12 +102,12 @@ def _piloted(plan: Plan, layout: Layout, known: Known, made: Forecast) -> dict[s
     return {**told, "resampled": power, "resampled_error": error_of_it}
 
 
-def _layout(plan: Plan, checks: Checks, lengths: Mapping[str, int]) -> Layout | None:
+def _layout(plan: Plan, checks: Checks, lengths: Mapping[str, int]) -> StudyLayout | None:
     documents = [document.key for document in plan.documents if document.bucket is not None]
     if len(plan.systems) < 2 or len(documents) < 2:
         return None
     used = sum(load.groups > 0 for load in checks.loads)
-    return Layout(
+    return StudyLayout(
         documents=len(documents),
         segments=sum(lengths[key] for key in documents) / len(documents),
         lengths=tuple(lengths[key] for key in documents),
@@ -117,7 +117,7 @@ def _layout(plan: Plan, checks: Checks, lengths: Mapping[str, int]) -> Layout | 
     )
 
 
-def _srp(plan: Plan, layout: Layout, known: Known) -> dict[str, object]:
+def _srp(plan: Plan, layout: StudyLayout, known: Known) -> dict[str, object]:
     """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
     if known.components is None or known.between is None:
         return {"value": None, "reason": UNSPREAD}
@@ -128,7 +128,7 @@ def _srp(plan: Plan, layout: Layout, known: Known) -> dict[str, object]:
             between=known.between,
             systems=len(plan.systems),
             panel=_panel(plan),
-            rule=ByRecipe(),
+            rule=RecipeTest(),
             worlds=WORLDS,
             rng=np.random.default_rng([plan.seed, zlib.crc32(b"srp")]),
         )
@@ -156,7 +156,7 @@ def _told(made: StudyForecast, known: Known, systems: int) -> dict[str, object]:
     }
 
 
-def _panel(plan: Plan) -> Panel:
+def _panel(plan: Plan) -> RaterPools:
     """The plan's buckets, raters numbered by key."""
     number = {rater: i for i, rater in enumerate(sorted({r for bucket in plan.buckets for r in bucket.raters}))}
     pools = [[number[rater] for rater in bucket.raters] for bucket in plan.buckets]

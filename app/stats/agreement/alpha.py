@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from app.stats.agreement.pooled import PooledValues, agreeing, pool_values
+from app.stats.agreement.pooled_values import PooledValues, agreeing, pool_values
 from app.stats.agreement.units import OfDocuments, Units
 from app.stats.ratings import Floats
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.agreement.pooled import PooledValues, agreeing, pool_values
+from app.stats.agreement.pooled_values import PooledValues, agreeing, pool_values
 from app.stats.agreement.units import SLACK, OfDocuments, Units
 from app.stats.ratings import Floats
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.stats.components.fit import Fit
 from app.stats.components.terms import RESIDUAL, OmittedTerm
-from app.stats.planning.planning import Components, Layout, contrast_variance
+from app.stats.planning.planning import StudyLayout, VarianceComponents, contrast_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class DecisionStudy:
     dependability: float | None
 
 
-def components_of(fitted: Fit, *, source: str) -> Components:
+def components_of(fitted: Fit, *, source: str) -> VarianceComponents:
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
@@ -72,10 +72,10 @@ def confounded_terms(fitted: Fit) -> tuple[OmittedTerm, ...]:
     return tuple(terms)
 
 
-def planning_components(components: Mapping[str, float], *, source: str = "given") -> Components:
+def planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
     """Components by the names of the model's terms as the planner takes them."""
     get = components.get
-    return Components(
+    return VarianceComponents(
         doc_system=get("doc_system", 0.0),
         segment_system=get("segment_system", 0.0),
         rater=get("rater", 0.0),
@@ -122,7 +122,7 @@ def decide(
     (0.9, 4.2, 0.847)
     """
     get = components.get
-    relative = contrast_variance(planning_components(components), Layout(documents, segments, raters, ratings)) / 2
+    relative = contrast_variance(planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
     absolute = relative + of_documents + get("rater", 0.0) / raters + of_raters

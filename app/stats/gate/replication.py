@@ -16,9 +16,9 @@ from app.stats.normalize import Method
 from app.stats.ratings import Ratings
 from app.stats.replication import Replication, replication
 from app.stats.stability.chunks import Simulator
-from app.stats.stability.curves import Point, run
+from app.stats.stability.curves import StabilityPoint, run
 from app.stats.stability.extraction import MultiplyRated, multiply_rated
-from app.stats.stability.request import Assignment, Request, StudyDesign
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign
 from app.stats.stability.studies import ItemSums, collect, document_sums, item_sums
 
 STUDIES = 250
@@ -41,10 +41,10 @@ def rated_several_times(ratings: Ratings, documents: int) -> MultiplyRated | Non
     return data if n >= FEWEST and n >= ENOUGH * documents else None
 
 
-def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> Point:
+def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
     design = StudyDesign(Assignment("psxs"), method)
-    asked = Request((design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed)
+    asked = StabilityRequest((design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed)
     request = asked.resolved(len(data.documents), len(data.systems))
     return run(Simulator(data, request))[0].points[0]
 

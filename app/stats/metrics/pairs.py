@@ -12,7 +12,7 @@ from scipy import sparse
 
 from app.stats.aggregate import Indices
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import Block, flip_signs
+from app.stats.testing.permutation import PairBlock, flip_signs
 
 PERMUTATIONS = 1_000
 
@@ -54,7 +54,7 @@ def pair_values(
     place = np.arange(first.size)
     held = (shared @ onto) > 0
     blocks = [
-        Block(
+        PairBlock(
             np.stack((sums[pair], np.zeros(n_units))),
             np.array([0]),
             np.array([1]),

@@ -18,7 +18,7 @@ from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import laid_out
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, compare_pairs
-from app.stats.testing.significance import Shared, pairs_of, shared_data
+from app.stats.testing.significance import CommonSegments, pairs_of, shared_data
 from app.stats.testing.verdict import decide
 
 Marks = npt.NDArray[np.int8]
@@ -131,7 +131,7 @@ class _Universes:
         self.sign = scored.rows.better_sign
         self.place, self.turned = _pairs_among(scored.rows, laid, systems)
         self.n_pairs = len(systems) * (len(systems) - 1) // 2
-        self.shared: dict[str, Shared] = {}
+        self.shared: dict[str, CommonSegments] = {}
 
     def all(
         self, given: Mapping[str, str]
@@ -159,7 +159,7 @@ class _Universes:
         """The test of all pairs, or why it is impossible."""
         if test.unit == "document" and not self.rows.documents_known:
             return "documents are unknown"
-        if test.test in PAIRED_TESTS and design_checks.unpaired(self.laid):
+        if test.test in PAIRED_TESTS and design_checks.is_unpaired(self.laid):
             return "unpaired design: no two systems share a segment"
         if test.test in STRATIFIED_TESTS and self.domains is None:
             return "the domains of the documents are unknown"

@@ -14,15 +14,15 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.domain.recipe import ClusterRule
-from app.stats.planning.planning import Components, Layout
-from app.stats.planning.scores import Drawn
+from app.stats.planning.planning import StudyLayout, VarianceComponents
+from app.stats.planning.scores import ScoreSampler
 from app.stats.planning.studies import (
     MOST_DRAWN,
     MOST_HELD,
-    Panel,
-    TooLarge,
+    RaterPools,
+    StudyTooLarge,
+    assign_raters,
     contrasts,
-    dealt,
     degrees_of,
     document_means,
     lengths_of,
@@ -39,15 +39,15 @@ Draw = Callable[[int, Floats, np.random.Generator], tuple[Floats, Floats | None]
 segments behind them, (studies, D); None where all documents are as long, and sums are means."""
 
 
-def most_segments(layout: Layout) -> int:
+def most_segments(layout: StudyLayout) -> int:
     """Of a document where they are drawn one by one: of the longest, or of every one the mean, rounded, at least 1."""
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
 
 def drawn_means(
-    scores: Drawn,
-    layout: Layout,
-    panel: Panel,
+    scores: ScoreSampler,
+    layout: StudyLayout,
+    panel: RaterPools,
     *,
     shifts: Floats,
     studies: int,
@@ -61,7 +61,7 @@ def drawn_means(
     """
     d, m, s = layout.documents, most_segments(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
-    raters = dealt(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
+    raters = assign_raters(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
     n, document, segment = np.ogrid[:studies, :d, :m]
     n, document, segment = (one[..., None, None] for one in (n, document, segment))
     system = np.arange(s)[:, None]
@@ -86,16 +86,22 @@ def drawn_means(
 
 
 def drawn_power(
-    scores: Drawn, layout: Layout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
+    scores: ScoreSampler,
+    layout: StudyLayout,
+    *,
+    difference: float,
+    alpha: float,
+    studies: int,
+    rng: np.random.Generator,
 ) -> tuple[int, int]:
     """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulated_power`.
 
-    Raises NoSuchScores where no two systems can be so far apart, TooLarge.
+    Raises NoSuchScores where no two systems can be so far apart, StudyTooLarge.
     """
     shifts = scores.apart(difference)
     if layout.documents < 2:
         return 0, studies
-    panel, hits, wanted = Panel.one(layout), 0, 0
+    panel, hits, wanted = RaterPools.one(layout), 0, 0
     for n in _batches(layout, 2, studies):
         counts = lengths_of(layout, n, rng) if layout.lengths else None
         means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
@@ -116,7 +122,7 @@ class Clusters:
 
 def expected_clusters(
     draw: Draw,
-    layout: Layout,
+    layout: StudyLayout,
     *,
     means: Floats | None = None,
     between: float = 0.0,
@@ -137,7 +143,7 @@ def expected_clusters(
 
     Raises
     ------
-    TooLarge
+    StudyTooLarge
         A study is too large to be drawn.
     Invalid
         Fewer than two systems, or no rule.
@@ -147,18 +153,18 @@ def expected_clusters(
         raise Invalid("clusters take two systems and a rule")
     if layout.documents < 2:
         return Clusters(1.0, 0.0, studies)
-    found: list[int] = []
+    numbers: list[int] = []
     for n in _batches(layout, n_systems, studies):
         for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
-            found += _counted(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
-    counts = np.array(found, dtype=np.float64)
+            numbers += _counted(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
+    counts = np.array(numbers, dtype=np.float64)
     error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
     return Clusters(float(counts.mean()), error, counts.size)
 
 
-def normal_draw(components: Components, layout: Layout) -> Draw:
+def normal_draw(components: VarianceComponents, layout: StudyLayout) -> Draw:
     """Normal scores, as `simulated_power` draws them."""
-    panel = Panel.one(layout)
+    panel = RaterPools.one(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts = lengths_of(layout, n, rng) if layout.lengths else None
@@ -168,9 +174,9 @@ def normal_draw(components: Components, layout: Layout) -> Draw:
     return draw
 
 
-def shaped_draw(scores: Drawn, layout: Layout) -> Draw:
+def shaped_draw(scores: ScoreSampler, layout: StudyLayout) -> Draw:
     """Scores of a marginal of their own; means beyond its ends are at the ends."""
-    panel = Panel.one(layout)
+    panel = RaterPools.one(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts, shifts = lengths_of(layout, n, rng) if layout.lengths else None, scores.around(means)
@@ -193,18 +199,18 @@ def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: floa
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
     wins[:, first, second], wins[:, second, first] = told & (apart > 0), told & (apart < 0)
     order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
-    found = []
+    totals = []
     for won, place in zip(wins, order, strict=True):
         numbers = clusters(won[np.ix_(place, place)], rule)
-        found.append(max(numbers or (1,)))
-    return found
+        totals.append(max(numbers or (1,)))
+    return totals
 
 
-def _batches(layout: Layout, systems: int, studies: int) -> list[int]:
+def _batches(layout: StudyLayout, systems: int, studies: int) -> list[int]:
     """Sizes of batches of studies that are held at once; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
     each = layout.documents * most_segments(layout) * (layout.raters + ratings)
     if each > MOST_HELD:
-        raise TooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
+        raise StudyTooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
     wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)
     return [min(step, wanted - start) for start in range(0, wanted, step)]

@@ -25,7 +25,7 @@ class NoComponents(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class VarianceComponents:
     """Variance components of single segment ratings, in squares of the protocol's unit; at least 0.
 
     doc_system, segment_system: of a system on a document and on a segment. rater, rater_system, rater_doc,
@@ -52,21 +52,21 @@ class Components:
 
 
 # PB-1: REML on the public side-by-side MQM of WMT23, weights wmt24.
-ZH_EN = Components(1.284, 4.803, 6.375, 0.680, 2.144, 5.771, 0.960, 8.028, "MQM, WMT23 zh-en, weights wmt24")
-EN_DE = Components(0.112, 9.811, 7.854, 0.153, 0.370, 7.365, 1.511, 10.340, "MQM, WMT23 en-de, weights wmt24")
+ZH_EN = VarianceComponents(1.284, 4.803, 6.375, 0.680, 2.144, 5.771, 0.960, 8.028, "MQM, WMT23 zh-en, weights wmt24")
+EN_DE = VarianceComponents(0.112, 9.811, 7.854, 0.153, 0.370, 7.365, 1.511, 10.340, "MQM, WMT23 en-de, weights wmt24")
 
 
-def _mean(first: Components, second: Components, source: str) -> Components:
+def _mean(first: VarianceComponents, second: VarianceComponents, source: str) -> VarianceComponents:
     a, b = first._values(), second._values()
     ds, gs, r, rs, rd, rg, rds, e = ((x + y) / 2 for x, y in zip(a, b, strict=True))
-    return Components(ds, gs, r, rs, rd, rg, rds, e, source)
+    return VarianceComponents(ds, gs, r, rs, rd, rg, rds, e, source)
 
 
-DEFAULTS: Mapping[str, Components] = MappingProxyType(
+DEFAULTS: Mapping[str, VarianceComponents] = MappingProxyType(
     {
         "mqm": _mean(ZH_EN, EN_DE, "MQM, mean of WMT23 zh-en and en-de, weights wmt24"),
         # decisions §7
-        "esa": Components(19.2, 64.7, 45.9, 6.2, 4.5, 19.5, 39.9, 116.5, "ESA 0–100"),
+        "esa": VarianceComponents(19.2, 64.7, 45.9, 6.2, 4.5, 19.5, 39.9, 116.5, "ESA 0–100"),
     }
 )
 
@@ -83,7 +83,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class StudyLayout:
     """What would be bought. documents, segments: documents and mean segments in each. ratings_per_item, raters.
 
     fixed_panel: claims are about these raters only, so that rater × system counts nothing. lengths: segments of the
@@ -114,7 +114,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class PowerForecast:
     """What a layout can prove.
 
     standard_error: of a contrast of two systems. detectable: the difference found with the power asked for, alpha
@@ -130,7 +130,7 @@ class Forecast:
     source: str
 
 
-def default_components(protocol: str) -> Components:
+def default_components(protocol: str) -> VarianceComponents:
     """Components of a protocol's scale.
 
     Raises NoComponents for scales that none are known of (XSTS, DA, SQM …); those of another scale are never borrowed.
@@ -141,7 +141,7 @@ def default_components(protocol: str) -> Components:
     return components
 
 
-def contrast_variance(components: Components, layout: Layout) -> float:
+def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> float:
     """Variance of the difference of two systems' means, new documents; new raters unless the panel is fixed.
 
     V = 2[σ²_SD/D + σ²_rs/R + σ²_rds/(DK) + σ²_e/(DKm)], σ²_SD = σ²_ds + σ²_gs/m; system-balanced adds
@@ -151,8 +151,8 @@ def contrast_variance(components: Components, layout: Layout) -> float:
 
     Source: PB-4; F17; Kish 1965, §11.7 (uneven weights).
 
-    >>> c = Components(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
-    >>> [round(contrast_variance(c, Layout(60, 5, 6, grouping=g)), 5) for g in GROUPINGS]
+    >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
+    >>> [round(contrast_variance(c, StudyLayout(60, 5, 6, grouping=g)), 5) for g in GROUPINGS]
     [0.05693, 0.06388, 0.08416]
     """
     c, d, m, r = components, layout.documents, layout.segments, layout.raters
@@ -197,8 +197,8 @@ def detectable(variance: float, *, alpha: float = 0.05, power: float = 0.8) -> f
 
 
 def forecast(
-    components: Components, layout: Layout, *, systems: int, alpha: float = 0.05, power: float = 0.8
-) -> Forecast:
+    components: VarianceComponents, layout: StudyLayout, *, systems: int, alpha: float = 0.05, power: float = 0.8
+) -> PowerForecast:
     """What a layout can prove of any pair; alpha is split over all pairs, a conservative bound for Holm.
 
     Raises Invalid below two systems, or where alpha or power are no probabilities.
@@ -209,7 +209,7 @@ def forecast(
         raise Invalid("alpha and power must lie between 0 and 1")
     pairs = systems * (systems - 1) // 2
     variance = contrast_variance(components, layout)
-    return Forecast(
+    return PowerForecast(
         standard_error=sqrt(variance),
         detectable=detectable(variance, alpha=alpha / pairs, power=power),
         power=power,
@@ -220,13 +220,19 @@ def forecast(
     )
 
 
-def floor(components: Components, layout: Layout) -> float:
+def floor(components: VarianceComponents, layout: StudyLayout) -> float:
     """Standard error of a contrast with documents without end: √(2σ²_rs/R), 0 for a fixed panel."""
     return 0.0 if layout.fixed_panel else sqrt(2 * components.rater_system / layout.raters)
 
 
 def documents_needed(
-    components: Components, layout: Layout, *, difference: float, systems: int, alpha: float = 0.05, power: float = 0.8
+    components: VarianceComponents,
+    layout: StudyLayout,
+    *,
+    difference: float,
+    systems: int,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int | None:
     """Documents for which the detectable difference is at most `difference`; None where no number up to a billion is.
 
@@ -277,12 +283,12 @@ class Cost:
     price: float | None
 
 
-def cost(layout: Layout, prices: Prices, *, systems: int, words_per_segment: float) -> Cost:
+def cost(layout: StudyLayout, prices: Prices, *, systems: int, words_per_segment: float) -> Cost:
     """Hours and price of a layout: seconds/word × words × systems × ratings, and overhead and onboarding.
 
     words_per_segment: of the source and one output together. Source: PB-4.
 
-    >>> cost(Layout(30, 10, 5), Prices(hourly=20.0), systems=6, words_per_segment=40).price
+    >>> cost(StudyLayout(30, 10, 5), Prices(hourly=20.0), systems=6, words_per_segment=40).price
     452.0
     """
     shown = layout.documents * layout.segments * layout.ratings_per_item * systems * words_per_segment

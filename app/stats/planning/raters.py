@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
-from app.stats.planning.planning import ROUNDING, Components, Grouping, Layout, contrast_variance, detectable
+from app.stats.planning.planning import (
+    ROUNDING,
+    Grouping,
+    StudyLayout,
+    VarianceComponents,
+    contrast_variance,
+    detectable,
+)
 
 MOST_RATERS = 1_000_000
 """No number of raters beyond these is named."""
@@ -17,7 +24,7 @@ _SHARED: dict[Grouping, str] = {"psxs": "documents", "system_balanced": "outputs
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class RatersNeeded:
     """least: fewest raters that are enough, None where no number is. told: why, or what to know of the number."""
 
     least: int | None
@@ -25,8 +32,14 @@ class Panel:
 
 
 def raters_needed(
-    components: Components, layout: Layout, *, difference: float, systems: int, alpha: float = 0.05, power: float = 0.8
-) -> Panel:
+    components: VarianceComponents,
+    layout: StudyLayout,
+    *,
+    difference: float,
+    systems: int,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> RatersNeeded:
     """Fewest raters with whom the detectable difference is at most `difference`; alpha is split over all pairs.
 
     V = a + b/R in every grouping, a with raters without end, b/R rater × system less what a grouping adds by 1 − 1/R;
@@ -34,8 +47,8 @@ def raters_needed(
     the work: documents × ratings an item, and that many for each system where its outputs are dealt apart.
     `layout.raters` does not matter.
 
-    >>> c = Components(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
-    >>> raters_needed(c, Layout(60, 5, 6), difference=0.7, systems=2).least
+    >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
+    >>> raters_needed(c, StudyLayout(60, 5, 6), difference=0.7, systems=2).least
     6
     """
     unit = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
@@ -44,21 +57,27 @@ def raters_needed(
     falling = contrast_variance(components, replace(layout, raters=1)) - endless
     if falling <= 0:
         if endless + falling / fewest > wanted:
-            return Panel(None, "more raters do not lower the standard error here")
-        return Panel(fewest, "more raters raise the standard error here" if falling else None)
+            return RatersNeeded(None, "more raters do not lower the standard error here")
+        return RatersNeeded(fewest, "more raters raise the standard error here" if falling else None)
     rest = wanted - endless
     if rest <= 0:
         limit = f"differences up to {unit * sqrt(endless):.3g} are not found"
-        return Panel(None, f"with {layout.documents:,} documents no number of raters is enough: {limit}")
+        return RatersNeeded(None, f"with {layout.documents:,} documents no number of raters is enough: {limit}")
     shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else systems)
     falling *= 1 - ROUNDING
     if falling > shares * rest:
-        return Panel(None, f"this requires more raters than there are {_SHARED[layout.grouping]} to share out")
-    return Panel(max(fewest, ceil(falling / rest)))
+        return RatersNeeded(None, f"this requires more raters than there are {_SHARED[layout.grouping]} to share out")
+    return RatersNeeded(max(fewest, ceil(falling / rest)))
 
 
 def raters_at_least(
-    components: Components, layout: Layout, *, difference: float, systems: int, alpha: float = 0.05, power: float = 0.8
+    components: VarianceComponents,
+    layout: StudyLayout,
+    *,
+    difference: float,
+    systems: int,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int | None:
     """Fewest raters with whom some number of documents is enough: 2σ²_rs/R below the variance wanted, as the floor.
 

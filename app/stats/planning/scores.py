@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from app.domain.errors import Invalid
-from app.stats.planning.planning import Components
+from app.stats.planning.planning import VarianceComponents
 from app.stats.ratings import Floats
 
 Scores = Literal["normal", "zero_inflated_gamma", "ordinal"]
@@ -114,7 +114,7 @@ class Latent:
     """
 
     shared: float
-    parts: Components
+    parts: VarianceComponents
     fits: bool
 
     def spread(self, fixed_panel: bool) -> float:
@@ -122,7 +122,7 @@ class Latent:
         return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
 
 
-def latent(components: Components, shape: Marginal) -> Latent:
+def latent(components: VarianceComponents, shape: Marginal) -> Latent:
     """Latent variances such that the scores of one rater for two systems on one segment covary as the components say.
 
     What the marginal varies beyond the components is common to all systems of a segment. A map that is not straight
@@ -137,7 +137,7 @@ def latent(components: Components, shape: Marginal) -> Latent:
     asked = np.minimum(np.cumsum([whole - total, *order]) / whole, 1.0)
     needed = np.interp(asked, _correlation(shape), _RHO)
     shared, r, rd, rg, rs, ds, gs, rds = (max(0.0, float(one)) for one in np.diff(needed, prepend=0.0))
-    parts = Components(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
+    parts = VarianceComponents(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
     return Latent(shared, parts, fits=total <= shape.variance * (1 + 1e-9))
 
 
@@ -163,7 +163,7 @@ def _correlation(shape: Marginal) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class ScoreSampler:
     """Scores ready to be drawn: the marginal, the latent variances, and mean scores of shifts, larger is better."""
 
     shape: Marginal
@@ -190,10 +190,12 @@ class Drawn:
         return np.asarray(np.interp(means - means.mean() + middle, self.means, _SHIFTS), dtype=np.float64)
 
 
-def drawn(components: Components, shape: Marginal, *, better_sign: int, fixed_panel: bool = False) -> Drawn:
+def score_sampler(
+    components: VarianceComponents, shape: Marginal, *, better_sign: int, fixed_panel: bool = False
+) -> ScoreSampler:
     """Make scores ready to be drawn. better_sign : −1 for penalties."""
     scores = latent(components, shape)
     spread, weight = scores.spread(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
     means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
-    return Drawn(shape, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))
+    return ScoreSampler(shape, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))

@@ -21,9 +21,9 @@ from app.design.simulate import simulate
 from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import degrees_of_freedom
-from app.stats.planning.planning import FEWEST_DOCUMENTS, Components, Layout
+from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.srp import Group, compare, monte_carlo_error, order_of, srp_of
+from app.stats.stability.srp import StudyGroup, compare, monte_carlo_error, order_of, srp_of
 from app.stats.stability.testing import Claims
 
 STUDIES, WORLDS = 50, 10
@@ -37,12 +37,12 @@ _AT_ONCE = 1_000_000
 Pool = Literal["same", "new"]
 
 
-class TooLarge(Invalid):
+class StudyTooLarge(Invalid):
     """This plan is too large to be simulated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class RaterPools:
     """Who may judge which documents. bucket: of each document, shape (D,). pools: rater codes of each bucket."""
 
     bucket: Codes
@@ -50,7 +50,7 @@ class Panel:
     n_raters: int
 
     @classmethod
-    def one(cls, layout: Layout) -> Panel:
+    def one(cls, layout: StudyLayout) -> RaterPools:
         """All raters may judge all documents."""
         raters = np.arange(layout.raters, dtype=np.int64)
         return cls(np.zeros(layout.documents, dtype=np.int64), (raters,), layout.raters)
@@ -78,7 +78,7 @@ class StudyForecast:
     studies: int
 
 
-def lengths_of(layout: Layout, studies: int, rng: np.random.Generator) -> Floats:
+def lengths_of(layout: StudyLayout, studies: int, rng: np.random.Generator) -> Floats:
     """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or all the mean."""
     own = np.asarray(layout.lengths, dtype=np.float64)
     if not own.size:
@@ -89,9 +89,9 @@ def lengths_of(layout: Layout, studies: int, rng: np.random.Generator) -> Floats
 
 
 def document_means(
-    components: Components,
-    layout: Layout,
-    panel: Panel,
+    components: VarianceComponents,
+    layout: StudyLayout,
+    panel: RaterPools,
     *,
     means: Floats,
     studies: int,
@@ -105,7 +105,7 @@ def document_means(
     c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
     m = np.full((1, layout.documents), layout.segments) if lengths is None else lengths
-    raters = dealt(layout, panel, n_systems, studies, rng)
+    raters = assign_raters(layout, panel, n_systems, studies, rng)
     n, documents = np.arange(studies)[:, None, None, None], np.arange(layout.documents)[:, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
     by_document = rng.normal(size=(studies, layout.documents, panel.n_raters))
@@ -121,16 +121,16 @@ def document_means(
 
 
 def forecast_srp(
-    components: Components,
-    layout: Layout,
+    components: VarianceComponents,
+    layout: StudyLayout,
     *,
     means: Floats | None = None,
     between: float = 0.0,
     systems: int = 2,
-    panel: Panel | None = None,
+    panel: RaterPools | None = None,
     pool: Pool = "same",
     alpha: float = 0.05,
-    rule: ByRecipe | None = None,
+    rule: RecipeTest | None = None,
     worlds: int = WORLDS,
     studies: int = STUDIES,
     rng: np.random.Generator,
@@ -151,7 +151,7 @@ def forecast_srp(
 
     Raises
     ------
-    TooLarge
+    StudyTooLarge
         A world would hold more than MOST_HELD ratings of items.
     Invalid
         Fewer than two systems or documents, or a bucket with too few raters.
@@ -159,7 +159,7 @@ def forecast_srp(
     n_systems = systems if means is None else len(means)
     if n_systems < 2 or layout.documents < 2:
         raise Invalid("a forecast takes two systems and two documents")
-    panel = panel or Panel.one(layout)
+    panel = panel or RaterPools.one(layout)
     _check(layout.documents * n_systems * max(panel.n_raters, studies))
     groups, made, wrong = [], [], 0
     for _ in range(worlds):
@@ -175,7 +175,7 @@ def forecast_srp(
     return _summed(groups, np.concatenate(made), wrong, pool)
 
 
-def _summed(groups: list[Group], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
+def _summed(groups: list[StudyGroup], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
     """Figures over all worlds; made: claims of each study, wrong: those against the true order."""
     error = monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
@@ -193,7 +193,7 @@ def _summed(groups: list[Group], made: Codes, wrong: int, pool: Pool) -> StudyFo
     )
 
 
-def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: ByRecipe | None = None) -> Claims:
+def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: RecipeTest | None = None) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
     sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); 1 each by
@@ -209,7 +209,7 @@ def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: ByR
 
 
 @dataclass(frozen=True, slots=True)
-class ByRecipe:
+class RecipeTest:
     """How the ranking will claim. holm: over all pairs. flips: by sign flips of documents, which have a smallest p."""
 
     holm: bool = True
@@ -233,9 +233,9 @@ def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
     order = np.argsort(p, axis=1, kind="stable")
     ranked = np.take_along_axis(p, order, axis=1)
     kept = np.logical_and.accumulate(ranked <= alpha / np.arange(p.shape[1], 0, -1), axis=1)
-    found = np.zeros(p.shape, dtype=np.bool_)
-    np.put_along_axis(found, order, kept, axis=1)
-    return found
+    is_significant = np.zeros(p.shape, dtype=np.bool_)
+    np.put_along_axis(is_significant, order, kept, axis=1)
+    return is_significant
 
 
 def degrees_of(sums: Floats, counts: Floats | None) -> Floats:
@@ -278,7 +278,7 @@ def contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Float
 
 def _check(held: int) -> None:
     if held > MOST_HELD:
-        raise TooLarge(f"{held:,} ratings of items by the whole pool; at most {MOST_HELD:,} are simulated")
+        raise StudyTooLarge(f"{held:,} ratings of items by the whole pool; at most {MOST_HELD:,} are simulated")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +288,7 @@ class _Outputs:
     effect: Floats
 
     @classmethod
-    def drawn(cls, components: Components, counts: Floats, systems: int, rng: np.random.Generator) -> _Outputs:
+    def drawn(cls, components: VarianceComponents, counts: Floats, systems: int, rng: np.random.Generator) -> _Outputs:
         spread = np.sqrt(components.doc_system + components.segment_system / counts)
         return cls(rng.normal(size=(systems, counts.size)) * spread)
 
@@ -301,7 +301,13 @@ class _Ratings:
 
     @classmethod
     def drawn(
-        cls, c: Components, layout: Layout, panel: Panel, counts: Floats, systems: int, rng: np.random.Generator
+        cls,
+        c: VarianceComponents,
+        layout: StudyLayout,
+        panel: RaterPools,
+        counts: Floats,
+        systems: int,
+        rng: np.random.Generator,
     ) -> _Ratings:
         """By components c, on documents of so many segments."""
         m, r = counts[:, None, None], panel.n_raters
@@ -313,7 +319,9 @@ class _Ratings:
         return cls(effect)
 
 
-def dealt(layout: Layout, panel: Panel, systems: int, studies: int, rng: np.random.Generator) -> Codes:
+def assign_raters(
+    layout: StudyLayout, panel: RaterPools, systems: int, studies: int, rng: np.random.Generator
+) -> Codes:
     """Raters of every item, shape (studies, D, S, K)."""
     return simulate(
         rng,
@@ -334,9 +342,9 @@ def _scores(own: _Outputs, given: _Ratings, raters: Codes) -> Floats:
 
 
 def _world(
-    components: Components,
-    layout: Layout,
-    panel: Panel,
+    components: VarianceComponents,
+    layout: StudyLayout,
+    panel: RaterPools,
     true: Floats,
     studies: int,
     pool: Pool,
@@ -352,19 +360,19 @@ def _world(
     for start in range(0, studies, step):
         if pool == "new" and start:
             given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
-        parts.append(_scores(own, given, dealt(layout, panel, len(true), min(step, studies - start), rng)))
+        parts.append(_scores(own, given, assign_raters(layout, panel, len(true), min(step, studies - start), rng)))
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 
 def simulated_power(
-    components: Components,
-    layout: Layout,
+    components: VarianceComponents,
+    layout: StudyLayout,
     *,
     difference: float,
     alpha: float,
     studies: int,
     rng: np.random.Generator,
-    panel: Panel | None = None,
+    panel: RaterPools | None = None,
 ) -> tuple[int, int]:
     """How many of so many studies find two systems `difference` apart, by the paired t-test over documents.
 
@@ -373,7 +381,7 @@ def simulated_power(
     """
     if layout.documents < 2:
         return 0, studies
-    means, panel = np.array([difference, 0.0]), panel or Panel.one(layout)
+    means, panel = np.array([difference, 0.0]), panel or RaterPools.one(layout)
     each = layout.documents * (panel.n_raters + 6 * layout.ratings_per_item)
     hits, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
     step = max(1, _AT_ONCE // each)
@@ -385,7 +393,7 @@ def simulated_power(
     return hits, wanted
 
 
-def raters_of(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> Panel:
+def raters_of(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
     """The panel of a plan: rater codes of each bucket, and the bucket of each document."""
     codes = tuple(np.asarray(sorted(pool), dtype=np.int64) for pool in pools)
-    return Panel(np.asarray(buckets, dtype=np.int64), codes, n_raters)
+    return RaterPools(np.asarray(buckets, dtype=np.int64), codes, n_raters)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Labs:
     n_other: int
 
 
-def closest(found: Sequence[Compared], systems: Sequence[int]) -> list[Closest]:
+def closest(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[Closest]:
     """Of each system, how often the references of each origin are the closest, alone or with others."""
-    origins = sorted({int(code) for at in found for code in at.origin})
-    tables = {system: _counts(found, system, origins) for system in systems}
+    origins = sorted({int(code) for at in segments for code in at.origin})
+    tables = {system: _counts(segments, system, origins) for system in systems}
     return [
         Closest(system, origin, *(int(x) for x in row))
         for system, table in tables.items()
@@ -55,10 +55,10 @@ def closest(found: Sequence[Compared], systems: Sequence[int]) -> list[Closest]:
     ]
 
 
-def _counts(found: Sequence[Compared], system: int, origins: Sequence[int]) -> npt.NDArray[np.int64]:
+def _counts(segments: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> npt.NDArray[np.int64]:
     place = {origin: n for n, origin in enumerate(origins)}
     table = np.zeros((len(origins), 3), dtype=np.int64)
-    for at in found:
+    for at in segments:
         row = np.flatnonzero(at.systems == system)
         if not row.size or not at.origin.size:
             continue

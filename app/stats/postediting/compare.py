@@ -16,7 +16,7 @@ EXTERNAL = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class SegmentTexts:
     """What is known of one segment.
 
     outputs: (code of the system, text). post_edits: (code of the system whose output was edited, text). external: an
@@ -41,7 +41,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class SegmentEdits:
     """One segment: edits of each output against each reference, in tokens.
 
     systems: codes, shape (s,). origin: of each reference, the system whose output was edited, or EXTERNAL; shape (r,).
@@ -71,7 +71,7 @@ class Compared:
         return int(self.edits[row[0], wanted].min()), float(self.length[wanted].mean())
 
 
-def compare(texts: Texts, tokens: Tokens) -> Compared:
+def compare(texts: SegmentTexts, tokens: Tokens) -> SegmentEdits:
     """Count the edits of every output to every reference; equal texts are compared once."""
     references = [*texts.post_edits, *([] if texts.external is None else [(EXTERNAL, texts.external)])]
     split = {text: tokens.of(text) for _, text in (*texts.outputs, *references)}
@@ -81,7 +81,7 @@ def compare(texts: Texts, tokens: Tokens) -> Compared:
             if (output, reference) not in known:
                 known[output, reference] = operations(split[output], split[reference])
     edits = [[known[output, reference].edits for _, reference in references] for _, output in texts.outputs]
-    return Compared(
+    return SegmentEdits(
         document=texts.document,
         systems=np.array([system for system, _ in texts.outputs], dtype=np.int32),
         origin=np.array([origin for origin, _ in references], dtype=np.int32),
@@ -91,7 +91,9 @@ def compare(texts: Texts, tokens: Tokens) -> Compared:
     )
 
 
-def _own(texts: Texts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], Operations]) -> Sequence[Own]:
+def _own(
+    texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], Operations]
+) -> Sequence[Own]:
     outputs = dict(texts.outputs)
     edits = []
     for system, edited in texts.post_edits:

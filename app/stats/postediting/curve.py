@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.postediting.compare import EXTERNAL, Compared
+from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 
 CLOSE = 1e-9
 
@@ -31,7 +31,7 @@ class SystemCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class ReferenceCurve:
     """Means over the systems, position by position, and the systems. n_segments: those that every origin edited."""
 
     n_segments: int
@@ -41,13 +41,13 @@ class Curve:
     enough: int | None
 
 
-def curve(found: Sequence[Compared], systems: Sequence[int]) -> Curve | None:
+def curve(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> ReferenceCurve | None:
     """The curve of these post-edited systems over segments with an output and a post-edit of each.
 
     None with fewer than two systems, without such a segment, or where these hold no token.
     """
     wanted = set(systems)
-    held = [at for at in found if wanted <= set(at.systems.tolist()) and wanted <= set(at.origin.tolist())]
+    held = [at for at in segments if wanted <= set(at.systems.tolist()) and wanted <= set(at.origin.tolist())]
     if len(systems) < 2 or not held or not sum(int(at.length.sum()) for at in held):
         return None
     external = all(EXTERNAL in at.origin for at in held)
@@ -56,10 +56,10 @@ def curve(found: Sequence[Compared], systems: Sequence[int]) -> Curve | None:
     single = tuple(float(x) for x in np.mean([line.single for line in lines], axis=0))
     growing = tuple(float(x) for x in np.mean([line.growing for line in lines], axis=0))
     others = len(systems) - 1
-    return Curve(len(held), tuple(lines), single, growing, _enough(growing[:others], single[others]))
+    return ReferenceCurve(len(held), tuple(lines), single, growing, _enough(growing[:others], single[others]))
 
 
-def _of_system(held: Sequence[Compared], system: int, others: Sequence[int], *, external: bool) -> SystemCurve:
+def _of_system(held: Sequence[SegmentEdits], system: int, others: Sequence[int], *, external: bool) -> SystemCurve:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
     origins = (*order, system, *((EXTERNAL,) if external else ()))
@@ -72,14 +72,14 @@ def _enough(growing: Sequence[float], targeted: float) -> int | None:
     return next((n for n, value in enumerate(growing, 1) if value <= targeted + CLOSE), None)
 
 
-def _ter(held: Sequence[Compared], system: int, origin: int) -> float:
+def _ter(held: Sequence[SegmentEdits], system: int, origin: int) -> float:
     rows = [(at, at.systems == system, at.origin == origin) for at in held]
     edits = sum(int(at.edits[np.ix_(row, wanted)].sum()) for at, row, wanted in rows)
     length = sum(int(at.length[wanted].sum()) for at, _, wanted in rows)
     return 100.0 * edits / length if length else 0.0
 
 
-def _mter(held: Sequence[Compared], system: int, origins: Sequence[int]) -> float:
+def _mter(held: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> float:
     pairs = [at.against(system, np.isin(at.origin, origins)) for at in held]
     length = sum(pair[1] for pair in pairs if pair is not None)
     edits = sum(pair[0] for pair in pairs if pair is not None)

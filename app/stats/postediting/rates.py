@@ -10,14 +10,14 @@ import numpy as np
 from app.stats.inference.by_document import precision
 from app.stats.intervals import half_widths
 from app.stats.plain import Interval
-from app.stats.postediting.compare import EXTERNAL, Compared, Own
+from app.stats.postediting.compare import EXTERNAL, Own, SegmentEdits
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class EditRate:
     """Edits for each 100 tokens of the references. value: None where these have no token. n: texts.
 
     interval: over documents, None with one.
@@ -36,13 +36,13 @@ class Sums:
     length: Floats
     document: Floats
 
-    def rate(self, level: float) -> Rate:
+    def rate(self, level: float) -> EditRate:
         """Σ edits / Σ length × 100."""
         total = float(self.length.sum())
         if total <= 0:
-            return Rate(None, None, self.edits.size)
+            return EditRate(None, None, self.edits.size)
         interval = ratio_interval(self.edits, self.length, self.document, level)
-        return Rate(100.0 * float(self.edits.sum()) / total, interval, self.edits.size)
+        return EditRate(100.0 * float(self.edits.sum()) / total, interval, self.edits.size)
 
 
 def sums(rows: Iterator[tuple[float, float, int]]) -> Sums:
@@ -51,35 +51,35 @@ def sums(rows: Iterator[tuple[float, float, int]]) -> Sums:
     return Sums(*columns)
 
 
-def hter(found: Sequence[Compared], system: int) -> Sums:
+def hter(segments: Sequence[SegmentEdits], system: int) -> Sums:
     """An output against its own post-edits, one entry a post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
-    return sums((one.operations.edits, one.operations.length, at.document) for at, one in own(found, system))
+    return sums((one.operations.edits, one.operations.length, at.document) for at, one in own(segments, system))
 
 
-def mter(found: Sequence[Compared], system: int) -> Sums:
+def mter(segments: Sequence[SegmentEdits], system: int) -> Sums:
     """An output against the closest of all post-edits of its segment, over their mean length; one entry a segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
     """
-    return _against(found, system, external=False)
+    return _against(segments, system, external=False)
 
 
-def external_ter(found: Sequence[Compared], system: int) -> Sums:
+def external_ter(segments: Sequence[SegmentEdits], system: int) -> Sums:
     """An output against the external reference."""
-    return _against(found, system, external=True)
+    return _against(segments, system, external=True)
 
 
-def _against(found: Sequence[Compared], system: int, *, external: bool) -> Sums:
-    pairs = ((at.document, at.against(system, (at.origin == EXTERNAL) == external)) for at in found)
+def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> Sums:
+    pairs = ((at.document, at.against(system, (at.origin == EXTERNAL) == external)) for at in segments)
     return sums((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
-def own(found: Sequence[Compared], system: int) -> Iterator[tuple[Compared, Own]]:
+def own(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, Own]]:
     """The outputs of a system against their own post-edits."""
-    return ((at, one) for at in found for one in at.own if one.system == system)
+    return ((at, one) for at in segments for one in at.own if one.system == system)
 
 
 def ratio_interval(above: Floats, below: Floats, document: Floats, level: float) -> Interval | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.quality.levels import meetings
-from app.stats.quality.panel import Cells
-from app.stats.quality.simulated import Tally, refined
+from app.stats.quality.panel import RaterItemMeans
+from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import bh
 
@@ -40,7 +40,7 @@ class Alike:
     q_value: float
 
 
-def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
+def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
     """Every pair of raters with 20 outputs of 3 documents in common.
 
     What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
@@ -85,7 +85,7 @@ def alike(cells: Cells, document: Codes) -> tuple[Alike, ...]:
     )
 
 
-def _met(cells: Cells) -> tuple[Codes, Codes]:
+def _met(cells: RaterItemMeans) -> tuple[Codes, Codes]:
     """Cells of one output by two raters, the lower code first."""
     meets = [(a, b) for a, b in meetings(cells.item)[1:]]
     first = np.concatenate([a for a, _ in meets]) if meets else np.zeros(0, dtype=np.intp)
@@ -106,7 +106,7 @@ def _by_chance(x: Floats, y: Floats) -> float:
 def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floats:
     """By pair, given its sums of distances and its cells by document."""
     most = DRAWS[-1][0]
-    chances = refined(
+    chances = refine_chances(
         {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
         lambda i, part: _closer(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
         most,
@@ -114,10 +114,10 @@ def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floa
     return np.array(list(chances.values()))
 
 
-def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> Tally:
-    tally = Tally(0, 0)
+def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> DrawTally:
+    tally = DrawTally(0, 0)
     for draws, further in DRAWS:
-        tally = Tally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
+        tally = DrawTally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
         if tally.chance > further:
             break
     return tally

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
 from app.stats.plain import number
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
-from app.stats.quality.pairing import Pairs, pairs_of
+from app.stats.quality.pairing import OriginalPairs, pairs_of
 from app.stats.ratings import Floats, Ratings, Role
 from app.stats.side_tables import Links
 from app.stats.testing.adjust import adjust as adjusted
@@ -103,20 +103,20 @@ def control_tests(
     q_values = dict(zip(testable, adjusted(family, adjust).tolist(), strict=True))
     passed = [rater for rater, q in q_values.items() if q < alpha]
     tests = {}
-    for rater, one in tested.items():
+    for rater, outcome in tested.items():
         if only is not None and rater != only:
             continue
         q = q_values.get(rater)
         missed = None
-        if isinstance(one, _One) and q is not None and q >= alpha:
-            limit = alpha * one.p_value / q
+        if isinstance(outcome, _One) and q is not None and q >= alpha:
+            limit = alpha * outcome.p_value / q
             missed = _missed(pairs, rater, passed, sign, test, limit)
-        tests[rater] = _verdict(pairs, rater, one, q, sign, alpha, missed)
+        tests[rater] = _verdict(pairs, rater, outcome, q, sign, alpha, missed)
     return tests
 
 
 def _missed(
-    pairs: Pairs, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
+    pairs: OriginalPairs, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
 ) -> float | None:
     """Share of draws of as many pairs, from those of the raters who passed, whose p does not fall below a limit."""
     n = pairs.of(rater)[0].size
@@ -129,7 +129,13 @@ def _missed(
 
 
 def _verdict(
-    pairs: Pairs, rater: int, one: _One | str, q: float | None, sign: int, alpha: float, missed: float | None
+    pairs: OriginalPairs,
+    rater: int,
+    outcome: _One | str,
+    q: float | None,
+    sign: int,
+    alpha: float,
+    missed: float | None,
 ) -> ControlTest:
     changed, original = pairs.of(rater)
     difference = round_scores(changed - original)
@@ -143,13 +149,13 @@ def _verdict(
     return ControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),
-        statistic=number(one.statistic) if isinstance(one, _One) else None,
-        p_value=one.p_value if isinstance(one, _One) else None,
+        statistic=number(outcome.statistic) if isinstance(outcome, _One) else None,
+        p_value=outcome.p_value if isinstance(outcome, _One) else None,
         q_value=q,
         mean_difference=float(difference.mean()) if difference.size else None,
         share_worse=float((sign * difference < 0).mean()) if difference.size else None,
         verdict=verdict,
-        why=why if isinstance(one, _One) else str(one),
+        why=why if isinstance(outcome, _One) else str(outcome),
         missed=missed,
     )
 

@@ -10,7 +10,7 @@ from scipy import special
 from app.stats.plain import number
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import levels
-from app.stats.quality.panel import Cells
+from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import bh
 
@@ -64,7 +64,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CellPositions:
     """Where in the work of its rater each cell stands, and which document it is of; both of shape (cells,)."""
 
     place: Floats
@@ -163,8 +163,8 @@ def _rarity(values: Floats) -> Floats:
 
 
 def drifts(
-    cells: Cells,
-    course: Course,
+    cells: RaterItemMeans,
+    course: CellPositions,
     n_raters: int,
     trusted: Bools | None = None,
     *,
@@ -214,7 +214,7 @@ class _Blocks:
     weight: Floats
 
 
-def _blocks(cells: Cells, course: Course, residual: Floats) -> _Blocks:
+def _blocks(cells: RaterItemMeans, course: CellPositions, residual: Floats) -> _Blocks:
     at = np.flatnonzero(~np.isnan(residual))
     both = np.stack((cells.rater[at], course.document[at]), axis=1)
     keys, block = np.unique(both, axis=0, return_inverse=True)
@@ -246,7 +246,7 @@ def _adjusted(by_rater: dict[int, Drift]) -> dict[int, Drift]:
     return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 
 
-def _met(cells: Cells, rater: int, beside: Bools) -> set[int]:
+def _met(cells: RaterItemMeans, rater: int, beside: Bools) -> set[int]:
     """Who is still compared and shares an item with a rater."""
     shared = np.isin(cells.item, cells.item[cells.rater == rater])
     return {r for r in np.unique(cells.rater[shared]).tolist() if beside[r]}

@@ -34,17 +34,17 @@ class Evidence:
     pairs: tuple[Alike, ...]
 
 
-def flagged(limits: Limits, found: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
+def flags_of(limits: Limits, evidence: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
-    flags: dict[int, list[Flag]] = {r: [] for r in found.ways}
+    flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
     told: dict[Check, Told] = {
-        "habits": _of_habits(limits, found.ways),
-        "speed": _of_speed(limits, found.speeds),
-        "panel": _of_panel(limits, found.panel),
-        "repeats": _of_repeats(limits, found.again),
-        "drift": _of_drift(limits, found.drifts),
-        "within_tasks": _of_tasks(limits, found.within),
-        "alike": _of_pairs(limits, found.pairs, names),
+        "habits": _of_habits(limits, evidence.ways),
+        "speed": _of_speed(limits, evidence.speeds),
+        "panel": _of_panel(limits, evidence.panel),
+        "repeats": _of_repeats(limits, evidence.again),
+        "drift": _of_drift(limits, evidence.drifts),
+        "within_tasks": _of_tasks(limits, evidence.within),
+        "alike": _of_pairs(limits, evidence.pairs, names),
     }
     for check, part in told.items():
         for rater, text in part:
@@ -79,12 +79,12 @@ def _of_speed(limits: Limits, speeds: dict[int, Speed]) -> Told:
 def _of_panel(limits: Limits, panel: dict[int, Against]) -> Told:
     known = [one.correlation for one in panel.values() if one.correlation is not None]
     usual = float(np.median(known)) if known else 0.0
-    for r, one in panel.items():
-        rank = one.correlation
-        if rank is not None and rank < limits.correlation * usual and _rare(limits, one.correlation_q):
+    for r, comparison in panel.items():
+        rank = comparison.correlation
+        if rank is not None and rank < limits.correlation * usual and _rare(limits, comparison.correlation_q):
             yield r, f"rank correlation with the others {rank:.2f}, where {usual:.2f} is usual"
-        if one.sds is not None and one.sds > limits.offset and _rare(limits, one.offset_q):
-            yield r, f"{'lenient' if one.lenient > 0 else 'severe'}: {one.sds:.1f} SDs from the others"
+        if comparison.sds is not None and comparison.sds > limits.offset and _rare(limits, comparison.offset_q):
+            yield r, f"{'lenient' if comparison.lenient > 0 else 'severe'}: {comparison.sds:.1f} SDs from the others"
 
 
 def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> Told:
@@ -101,10 +101,13 @@ def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
 
 
 def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> Told:
-    for r, one in within.items():
-        if _rare(limits, one.q_value):
-            times = one.late / max(one.early, 1e-9)
-            yield r, f"after {one.cut:.0%} of a task scores lie {times:.1f} times as far from the usual ones as before"
+    for r, effect in within.items():
+        if _rare(limits, effect.q_value):
+            times = effect.late / max(effect.early, 1e-9)
+            yield (
+                r,
+                f"after {effect.cut:.0%} of a task scores lie {times:.1f} times as far from the usual ones as before",
+            )
 
 
 def _of_pairs(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> Told:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.panel import Cells
+from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Floats
 
 RIDGE = 1e-9
@@ -24,7 +24,7 @@ class Levels:
     others: Floats
 
 
-def levels(cells: Cells, n_raters: int, beside: Bools | None = None) -> Levels:
+def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> Levels:
     """Least squares of score = item + rater, so that nobody's residual holds the level of those they are compared with.
 
     Parameters
@@ -62,7 +62,7 @@ def levels(cells: Cells, n_raters: int, beside: Bools | None = None) -> Levels:
     return Levels(of_rater, residual, others)
 
 
-def _solved(cells: Cells, inside: Bools, n_items: int, n_raters: int) -> Floats:
+def _solved(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:
     """Normal equations with the items swept out: a Laplacian of raters who meet at items."""
     item, rater, score = cells.item[inside], cells.rater[inside], cells.score[inside]
     count = np.bincount(item, minlength=n_items)

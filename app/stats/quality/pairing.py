@@ -14,7 +14,7 @@ NO_ROW = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class OriginalPairs:
     """Pairs of ratings by one rater of one output, ordered by rater.
 
     rater: code. changed: mean score of the rows of a role that go back to one original; original: its own; both of
@@ -52,7 +52,7 @@ def originals(ratings: Ratings, roles: tuple[Role, ...] = (Role.REPEAT, Role.DEG
     return Links(original)
 
 
-def pairs_of(ratings: Ratings, links: Links, role: Role, *, with_repeats: bool = False) -> Pairs:
+def pairs_of(ratings: Ratings, links: Links, role: Role, *, with_repeats: bool = False) -> OriginalPairs:
     """The pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
     with_repeats: the original's score is the mean of it and its repeats (Appraise), not its own alone.
@@ -69,7 +69,7 @@ def pairs_of(ratings: Ratings, links: Links, role: Role, *, with_repeats: bool =
     order = np.argsort(ratings.rater[targets], kind="stable")
     targets = targets[order]
     original = _with_repeats(ratings, links, once) if with_repeats else ratings.score
-    return Pairs(ratings.rater[targets], changed[order], original[targets], unmatched)
+    return OriginalPairs(ratings.rater[targets], changed[order], original[targets], unmatched)
 
 
 def _with_repeats(ratings: Ratings, links: Links, once: Bools) -> Floats:

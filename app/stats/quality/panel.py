@@ -16,7 +16,7 @@ MIN_ITEMS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class RaterItemMeans:
     """One entry a (item, rater), ordered by item and rater: the mean of that rater's scores of the item.
 
     others: mean over the other raters of the item, NaN where there are none. others_square: Σ of the squares of their
@@ -100,7 +100,7 @@ def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd
     return Against(basis, own.size, offset, -offset + 0.0, lenient, number(ratio), number(rank))
 
 
-def cells_of(ratings: Ratings) -> Cells:
+def cells_of(ratings: Ratings) -> RaterItemMeans:
     """Scores by (item, rater), each with what the other raters of the item gave."""
     address = np.stack((ratings.system, ratings.document, ratings.segment, ratings.rater), axis=1)
     keys, cell = np.unique(address, axis=0, return_inverse=True)
@@ -114,7 +114,7 @@ def cells_of(ratings: Ratings) -> Cells:
     others_n = n[item] - 1
     with np.errstate(invalid="ignore", divide="ignore"):
         others = np.where(others_n > 0, (total[item] - score) / others_n, np.nan)
-    return Cells(
+    return RaterItemMeans(
         item=item.astype(np.int32),
         rater=keys[:, 3].astype(np.int32),
         score=score,
@@ -124,7 +124,7 @@ def cells_of(ratings: Ratings) -> Cells:
     )
 
 
-def _pooled_sd(cells: Cells, mine: np.ndarray[tuple[int], np.dtype[np.intp]]) -> float:
+def _pooled_sd(cells: RaterItemMeans, mine: np.ndarray[tuple[int], np.dtype[np.intp]]) -> float:
     """SD of all scores that the others gave to these items."""
     n = int(cells.others_n[mine].sum())
     total = float((cells.others[mine] * cells.others_n[mine]).sum())

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.quality.levels import Levels
 from app.stats.quality.outlying import MIN_RATERS, NORMAL, TINY, outlying
-from app.stats.quality.panel import MIN_ITEMS, Against, Cells, spearman
+from app.stats.quality.panel import MIN_ITEMS, Against, RaterItemMeans, spearman
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.ratings import Bools, Floats, Ratings
@@ -45,7 +45,7 @@ def of_paces(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
 
 
-def of_panel(panel: dict[int, Against], cells: Cells, beside: Levels) -> dict[int, Against]:
+def of_panel(panel: dict[int, Against], cells: RaterItemMeans, beside: Levels) -> dict[int, Against]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.stats.plain import number
-from app.stats.quality.pairing import Pairs, pairs_of
-from app.stats.quality.simulated import Tally, refined
+from app.stats.quality.pairing import OriginalPairs, pairs_of
+from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import Links
 from app.stats.testing.adjust import bh
@@ -53,8 +53,8 @@ def repeats(ratings: Ratings, links: Links, *, tolerance: float | None = None) -
     return {int(rater): _agreement(*pairs.of(int(rater)), within) for rater in np.unique(pairs.rater)}
 
 
-def compared(
-    found: dict[int, Repeats], pairs: Pairs, trusted: Bools, *, margin: float = MARGIN, least: int = 5
+def compare_repeats(
+    by_rater: dict[int, Repeats], pairs: OriginalPairs, trusted: Bools, *, margin: float = MARGIN, least: int = 5
 ) -> dict[int, Repeats]:
     """The same with a test of each rater who has at least `least` repeats against the repeats of the other raters.
 
@@ -71,26 +71,26 @@ def compared(
     """
     distance = np.abs(pairs.changed - pairs.original)
     tested = {}
-    for rater, one in found.items():
+    for rater, agreement in by_rater.items():
         others = distance[(pairs.rater != rater) & trusted[pairs.rater]]
-        if one.n >= least and others.size >= MIN_OTHERS:
+        if agreement.n >= least and others.size >= MIN_OTHERS:
             tested[rater] = (distance[pairs.rater == rater], others)
-    chances = refined(
+    chances = refine_chances(
         {r: _tally(own, margin * others, r) for r, (own, others) in tested.items()},
         lambda r, part: _reached(tested[r][0], margin * tested[r][1], (SEED, r, part)),
         DRAWS,
     )
     q_values = bh(np.array(list(chances.values()))).tolist()
-    told = {
-        r: replace(found[r], usual=float(others.mean()), q_value=q)
+    compared = {
+        r: replace(by_rater[r], usual=float(others.mean()), q_value=q)
         for (r, (_, others)), q in zip(tested.items(), q_values, strict=True)
     }
-    return found | told
+    return by_rater | compared
 
 
-def _tally(own: Floats, others: Floats, rater: int) -> Tally:
+def _tally(own: Floats, others: Floats, rater: int) -> DrawTally:
     near = own.mean() <= others.mean()
-    return Tally(DRAWS if near else _reached(own, others, (SEED, rater)), DRAWS)
+    return DrawTally(DRAWS if near else _reached(own, others, (SEED, rater)), DRAWS)
 
 
 def _reached(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:

@@ -12,16 +12,16 @@ from app.stats.quality import panel_tests
 from app.stats.quality.alike import Alike, alike
 from app.stats.quality.choices import CHECKS, Check, Choices
 from app.stats.quality.controls import ControlTest, Verdict, control_tests
-from app.stats.quality.drift import Course, Drift, drifts
-from app.stats.quality.flags import Evidence, Flag, flagged
+from app.stats.quality.drift import CellPositions, Drift, drifts
+from app.stats.quality.flags import Evidence, Flag, flags_of
 from app.stats.quality.levels import Levels, levels
 from app.stats.quality.pairing import first_rows, originals, pairs_of
-from app.stats.quality.panel import Against, Cells, against_panel, cells_of
+from app.stats.quality.panel import Against, RaterItemMeans, against_panel, cells_of
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import References, references
-from app.stats.quality.repeats import Repeats, compared, repeats
+from app.stats.quality.repeats import Repeats, compare_repeats, repeats
 from app.stats.quality.runs import Habits, habits
-from app.stats.quality.seeded import Attention, SpanHits
+from app.stats.quality.seeded_errors import Attention, SpanHits
 from app.stats.quality.speed import Speed, paces
 from app.stats.quality.within import Steps, WithinTasks, within_tasks
 from app.stats.ratings import Bools, Floats, Ratings, Role
@@ -109,7 +109,7 @@ def quality(
     rows, controls = work.rows, work.controls
     shown = references(rows)
     evidence = _evidence(work, chosen)
-    flags = flagged(chosen.limits, evidence, rows.labels.raters)
+    flags = flags_of(chosen.limits, evidence, rows.labels.raters)
     made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
     by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in by_rater) for verdict in ("pass", "fail", "not_testable")}
@@ -141,7 +141,7 @@ def quality_of(
     if code not in work.order:
         return None
     evidence = _evidence(work, chosen, checks, only=code)
-    flags = flagged(chosen.limits, evidence, names)[code]
+    flags = flags_of(chosen.limits, evidence, names)[code]
     wanted = tuple((check, text) for check, text in flags if check in checks)
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
@@ -231,7 +231,7 @@ def _evidence(
     none = Evidence(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
-    trusted = _trusted(work, flagged(limits, none, rows.labels.raters))
+    trusted = _trusted(work, flags_of(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
     beside = levels(cells, trusted.size, trusted)
     evidence = none
@@ -239,7 +239,7 @@ def _evidence(
         evidence = replace(evidence, panel=panel_tests.of_panel(against_panel(rows), cells, beside))
     if "repeats" in checks:
         again, pairs = repeats(rows, work.links, tolerance=chosen.tolerance), pairs_of(rows, work.links, Role.REPEAT)
-        again = compared(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+        again = compare_repeats(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
         evidence = replace(evidence, again=again)
     if "drift" in checks:
         drifting = drifts(
@@ -280,7 +280,7 @@ def _within(steps: dict[int, Steps], chance: float, only: int | None) -> dict[in
     return within_tasks(steps)
 
 
-def _cells(rows: Ratings, order: Orders) -> tuple[Cells, Course]:
+def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]:
     """Ratings by output and rater, with the place of each in the work of its rater, and its document."""
     ranked = np.isin(rows.role, (Role.RATING, Role.CALIBRATION))
     cells = cells_of(rows.where(ranked))
@@ -295,7 +295,7 @@ def _cells(rows: Ratings, order: Orders) -> tuple[Cells, Course]:
     units = rows.document if rows.documents_known else rows.segment
     document = np.zeros(size, dtype=np.int32)
     document[of] = units[ranked]
-    return cells, Course(total / np.maximum(n, 1), document)
+    return cells, CellPositions(total / np.maximum(n, 1), document)
 
 
 def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict[int, Steps]:
@@ -317,25 +317,25 @@ def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict
 
 
 def _rater(
-    rows: Ratings, rater: int, control: ControlTest | None, found: Evidence, flags: tuple[Flag, ...]
+    rows: Ratings, rater: int, control: ControlTest | None, evidence: Evidence, flags: tuple[Flag, ...]
 ) -> RaterQuality:
     verdict: Verdict = control.verdict if control else "not_testable"
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())
     return RaterQuality(
         rater=rows.labels.raters[rater],
-        n_judgments=found.ways[rater].n,
+        n_judgments=evidence.ways[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
         completion=completion(verdict),
         control=control,
-        repeats=found.again.get(rater),
-        panel=found.panel.get(rater),
-        habits=found.ways[rater],
-        speed=found.speeds.get(rater),
-        drift=found.drifts.get(rater),
+        repeats=evidence.again.get(rater),
+        panel=evidence.panel.get(rater),
+        habits=evidence.ways[rater],
+        speed=evidence.speeds.get(rater),
+        drift=evidence.drifts.get(rater),
         flags=tuple(text for _, text in flags),
         beyond=tuple(check for check in CHECKS if check in failed),
-        within_tasks=found.within.get(rater),
+        within_tasks=evidence.within.get(rater),
     )
 
 

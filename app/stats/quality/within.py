@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.simulated import Tally, refined
+from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import bh
 
@@ -57,7 +57,7 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
     Source: the cumulative sum for a change at an unknown place (Page 1954), with chances from drawn orders.
     """
     able = {r: steps for r, steps in raters.items() if steps.beside.size >= MIN_JUDGMENTS}
-    chances = refined(
+    chances = refine_chances(
         {r: _tally(steps, r) for r, steps in able.items()},
         lambda r, part: _reached(able[r], DRAWS, (SEED, r, part)),
         DRAWS,
@@ -68,9 +68,9 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
     }
 
 
-def _tally(steps: Steps, rater: int) -> Tally:
-    tally = Tally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
-    return tally if tally.chance > DOUBT else Tally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
+def _tally(steps: Steps, rater: int) -> DrawTally:
+    tally = DrawTally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
+    return tally if tally.chance > DOUBT else DrawTally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
 def _reached(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:

@@ -16,11 +16,16 @@ from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
-from app.stats.testing.verdict import Verdict
+from app.stats.testing.verdict import AdjustedTests
 
 
 def system_rows(
-    ratings: Ratings, panel: ScoreMatrix, raw: ScoreMatrix, verdict: Verdict, sets: RankSets | None, recipe: Recipe
+    ratings: Ratings,
+    panel: ScoreMatrix,
+    raw: ScoreMatrix,
+    verdict: AdjustedTests,
+    sets: RankSets | None,
+    recipe: Recipe,
 ) -> tuple[SystemRow, ...]:
     """One row a system, in ranking order."""
     if not panel.systems.size:

@@ -18,7 +18,7 @@ from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
-from app.stats.testing.significance import Shared
+from app.stats.testing.significance import CommonSegments
 
 _MOST_NAMES = 8
 FEW_EFFECTIVE = 15
@@ -83,7 +83,7 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
 
 
 def find(
-    ratings: Ratings, panel: ScoreMatrix, shared: Shared, tests: PairTests, limit: Floor, recipe: Recipe
+    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, tests: PairTests, limit: Floor, recipe: Recipe
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
@@ -203,7 +203,7 @@ def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     return warnings
 
 
-def _few_to_draw(shared: Shared, tests: PairTests, recipe: Recipe) -> list[str]:
+def _few_to_draw(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> list[str]:
     """Where documents are drawn again, how often so few claim what is not there."""
     if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
         return []
@@ -237,7 +237,7 @@ def _reached(p_value: float, recipe: Recipe) -> bool:
     return p_value <= recipe.alpha if recipe.inclusive else p_value < recipe.alpha
 
 
-def _overlap(shared: Shared) -> list[str]:
+def _overlap(shared: CommonSegments) -> list[str]:
     if not shared.segments.any():
         return ["unpaired segments: no two systems share a segment, so systems are compared on different texts"]
     few = int((shared.share < 0.5).sum())
@@ -246,7 +246,7 @@ def _overlap(shared: Shared) -> list[str]:
     return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
 
 
-def _untested(tests: PairTests, shared: Shared, recipe: Recipe) -> list[str]:
+def _untested(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[str]:
     """Pairs without a p-value, by reason: too little data in common, or data without variation."""
     untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
     by_document = recipe.unit == "document"

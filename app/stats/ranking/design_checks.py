@@ -10,7 +10,7 @@ from app.stats.ratings import Bools, Codes, Ratings
 COMPARABLE_SHARE = 0.95
 
 
-def unpaired(panel: ScoreMatrix) -> bool:
+def is_unpaired(panel: ScoreMatrix) -> bool:
     """Whether no two systems share a segment."""
     return len(panel.systems) > 1 and int(panel.present.sum(axis=0).max(initial=0)) <= 1
 

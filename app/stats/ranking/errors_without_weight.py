@@ -17,7 +17,7 @@ LONGEST_PATH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Unweighed:
+class ErrorsWithoutWeight:
     """One entry an error. judgment: int32 code of the ratings; path: int32 code of `paths` (`severity/category`)."""
 
     judgment: Codes
@@ -25,10 +25,10 @@ class Unweighed:
     paths: tuple[str, ...]
 
 
-def of_unweighed(errors: Unweighed | None, counted: Ratings) -> tuple[str, ...]:
+def of_unweighed(errors: ErrorsWithoutWeight | None, counted: Ratings) -> tuple[str, ...]:
     """Warnings about the errors of the rows that count, one a path, by path; an error of several systems is one.
 
-    >>> found = Unweighed(np.array([0, 0, 1]), np.array([0, 0, 0]), ("critical/Other",))
+    >>> found = ErrorsWithoutWeight(np.array([0, 0, 1]), np.array([0, 0, 0]), ("critical/Other",))
     >>> one = Ratings.from_columns(
     ...     system=["A"], document=["d"], position=[1], rater=["r"], score=[0.0], higher_is_better=False
     ... )

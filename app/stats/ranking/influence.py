@@ -24,7 +24,7 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeaveOneOut:
     """Differences of all pairs without each unit of one kind.
 
     what: `rater`, `document` or `domain`. keys: of the units. without: shape (units, pairs), positive where the first
@@ -37,7 +37,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LargestChange:
     """The unit whose absence changes a difference most, and by how much (without it minus with it)."""
 
     what: str
@@ -49,7 +49,7 @@ class Change:
 class Influence:
     """Of one pair: the largest change of each kind; units without which the better is not ahead, and their number."""
 
-    largest: tuple[Change, ...]
+    largest: tuple[LargestChange, ...]
     flips_without: tuple[str, ...]
     n_flips: int
 
@@ -65,26 +65,26 @@ class _Contrast:
     n_strata: int
 
 
-def by_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeftOut:
+def by_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
     """Leave one document out; `keys` are those of the panel's documents, shape (D,)."""
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
-    return LeftOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
+    return LeaveOneOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
 
 
-def by_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeftOut:
+def by_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
     """Leave one domain out; `names` are the labels of the domain codes."""
     if panel.domain is None:
         raise ValueError("domains are unknown")
     contrast = _contrast(panel, sign, paired=paired)
     used, unit = np.unique(panel.domain[panel.starts], return_inverse=True)
     strata = used if panel.macro else np.zeros(used.size, dtype=np.intp)
-    return LeftOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
+    return LeaveOneOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
 
 
 def by_rater(
     panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
-) -> LeftOut:
+) -> LeaveOneOut:
     """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
 
     Parameters
@@ -106,24 +106,24 @@ def by_rater(
         without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))
     n_pairs = pairs_of(len(panel.systems))[0].size
     keys = tuple(ratings.labels.raters[rater] for rater in raters)
-    return LeftOut("rater", keys, np.array(without).reshape(len(keys), n_pairs))
+    return LeaveOneOut("rater", keys, np.array(without).reshape(len(keys), n_pairs))
 
 
-def summarize(difference: Floats, kinds: Sequence[LeftOut]) -> tuple[Influence, ...]:
+def summarize(difference: Floats, kinds: Sequence[LeaveOneOut]) -> tuple[Influence, ...]:
     """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
     return tuple(_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
 
-def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeftOut]) -> Influence:
-    largest: list[Change] = []
+def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> Influence:
+    largest: list[LargestChange] = []
     flips: list[tuple[float, str]] = []
     for kind in kinds:
         change = kind.without[:, pair] - difference
         if not np.isfinite(change).any():
             continue
         most = int(np.nanargmax(np.abs(round_scores(change))))
-        largest.append(Change(kind.what, kind.keys[most], float(change[most])))
+        largest.append(LargestChange(kind.what, kind.keys[most], float(change[most])))
         left = round_scores(np.where(np.isfinite(change), kind.without[:, pair], np.inf * side if side else 0.0))
         turned = np.flatnonzero(left * side <= 0) if side else ()
         flips.extend((-abs(float(change[unit])), f"{kind.what}:{kind.keys[unit]}") for unit in turned)

@@ -13,17 +13,17 @@ from app.stats.inference.by_document import Precision, of_difference, stack_prec
 from app.stats.inference.by_rater import of_new_raters
 from app.stats.plain import between, number
 from app.stats.ranking import effects
-from app.stats.ranking.influence import LeftOut, summarize
+from app.stats.ranking.influence import LeaveOneOut, summarize
 from app.stats.ranking.result import PairRow
 from app.stats.ranking.whole_domains import of_new_domains
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import Shared, differences_of, pairs_of, shared_data
-from app.stats.testing.verdict import Verdict
+from app.stats.testing.significance import CommonSegments, differences_of, pairs_of, shared_data
+from app.stats.testing.verdict import AdjustedTests
 
 
-def on_common_segments(recipe: Recipe, shared: Shared) -> bool:
+def on_common_segments(recipe: Recipe, shared: CommonSegments) -> bool:
     """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only
     return paired or (recipe.test == "none" and bool(shared.segments.all()))
@@ -32,9 +32,9 @@ def on_common_segments(recipe: Recipe, shared: Shared) -> bool:
 def pair_rows(
     ratings: Ratings,
     panels: tuple[ScoreMatrix, ScoreMatrix],
-    shared: Shared,
-    verdict: Verdict,
-    left_out: Sequence[LeftOut],
+    shared: CommonSegments,
+    verdict: AdjustedTests,
+    left_out: Sequence[LeaveOneOut],
     recipe: Recipe,
     scored: Ratings,
 ) -> tuple[PairRow, ...]:
@@ -96,7 +96,9 @@ def pair_rows(
     )
 
 
-def _differences(ratings: Ratings, panel: ScoreMatrix, shared: Shared, *, paired: bool) -> tuple[Floats, Precision]:
+def _differences(
+    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, *, paired: bool
+) -> tuple[Floats, Precision]:
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
         return shared.difference, shared.known
@@ -125,7 +127,9 @@ def _wider(difference: Floats, precise: Precision | None, recipe: Recipe) -> tup
     return difference - width, difference + width
 
 
-def _ends(difference: Floats, precise: Precision, shared: Shared | None, recipe: Recipe) -> tuple[Floats, Floats]:
+def _ends(
+    difference: Floats, precise: Precision, shared: CommonSegments | None, recipe: Recipe
+) -> tuple[Floats, Floats]:
     """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
     widths = intervals.half_widths(precise, recipe.alpha)
     low, high = difference - widths, difference + widths

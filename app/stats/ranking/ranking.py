@@ -12,21 +12,24 @@ from app.stats import rater_moments
 from app.stats.aggregate import Indices, ScoreMatrix, apart, panel, round_scores, segment_scores
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
-from app.stats.ranking.errors_without_weight import Unweighed, of_unweighed
-from app.stats.ranking.influence import LeftOut
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, of_unweighed
+from app.stats.ranking.influence import LeaveOneOut
 from app.stats.ranking.pair_rows import on_common_segments, pair_rows
 from app.stats.ranking.rank_sets import RankSets, rank_sets
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Bools, Codes, Ratings
-from app.stats.selection import Dropped, select
-from app.stats.side_tables import Documents
+from app.stats.selection import DroppedRows, select
+from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import pairs_of, shared_data
 from app.stats.testing.verdict import judge
 
 
 def rank(
-    ratings: Ratings, recipe: Recipe, documents: Documents | None = None, unweighed: Unweighed | None = None
+    ratings: Ratings,
+    recipe: Recipe,
+    documents: DocumentTable | None = None,
+    unweighed: ErrorsWithoutWeight | None = None,
 ) -> Ranking:
     """Rank the systems of one campaign as `recipe` says.
 
@@ -49,7 +52,7 @@ def rank(
     selection = select(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = _resolve_normalization(ranked, recipe)
-    normalized = rater_moments.normalized(selection, ranked, resolved)
+    normalized = rater_moments.normalize_ranked(selection, ranked, resolved)
     scored, unscaled = _separated(normalized, resolved)
     median = resolved.aggregate == "median"
     scores = segment_scores(scored, repeats=resolved.repeats, median=median)
@@ -81,7 +84,7 @@ def rank(
         population=_population(rows, resolved),
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
-        dropped=(*selection.dropped, Dropped("constant rater", normalized.dropped)),
+        dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
         systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
         pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
@@ -104,8 +107,8 @@ def _rank_sets(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: 
 
 
 def _left_out(
-    laid: ScoreMatrix, scored: Ratings, documents: Documents | None, recipe: Recipe, *, paired: bool
-) -> list[LeftOut]:
+    laid: ScoreMatrix, scored: Ratings, documents: DocumentTable | None, recipe: Recipe, *, paired: bool
+) -> list[LeaveOneOut]:
     """Differences without each rater, document and domain, as far as these are known."""
     if not recipe.influence or len(laid.systems) < 2:
         return []
@@ -148,7 +151,7 @@ def _population(ratings: Ratings, recipe: Recipe) -> str:
     return by_document
 
 
-def _domains(ratings: Ratings, recipe: Recipe, documents: Documents | None) -> Codes | None:
+def _domains(ratings: Ratings, recipe: Recipe, documents: DocumentTable | None) -> Codes | None:
     """Domain of each document label; refuses a recipe that needs domains where no rated document has one."""
     if documents is not None and ratings.documents_known:
         rated = np.flatnonzero(np.bincount(ratings.document))
@@ -207,7 +210,7 @@ def _resolve_test(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _instead(recipe, instead, "documents are unknown", "a document-level test")
-    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.unpaired(laid):
+    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(laid):
         instead = replace(recipe, test="welch", unit="document")
         return _instead(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
     return recipe, ()

@@ -8,7 +8,7 @@ from app.domain.recipe import Recipe
 from app.stats.plain import Interval
 from app.stats.ranking.influence import Influence
 from app.stats.ratings import Codes, Floats
-from app.stats.selection import Dropped
+from app.stats.selection import DroppedRows
 
 METHOD_VERSION = "3"
 
@@ -183,7 +183,7 @@ class Ranking:
     population: str
     interval_kind: str
     interval_level: float
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedRows, ...]
     systems: tuple[SystemRow, ...]
     pairs: tuple[PairRow, ...]
     warnings: tuple[str, ...]

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.stats.ratings import Bools, Floats, Ratings, Role
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 
 Group = Literal[
     "references",
@@ -31,7 +31,7 @@ MOST_UNITS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScoreChange:
     """One change. group: which experiment it belongs to.
 
     what: `WHAT:KEY` of the unit left out, or the factor d. left_out: rows of these systems go from everything.
@@ -50,20 +50,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RankingFacts:
     """What decides which changes there are. order: systems, best first. humans: keys of human translations."""
 
     order: tuple[str, ...]
     humans: frozenset[str]
-    documents: Documents | None = None
+    documents: DocumentTable | None = None
 
 
-def changes(rows: Ratings, known: Known, groups: Sequence[Group]) -> tuple[Change, ...]:
+def changes(rows: Ratings, known: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
     """Every change of the groups asked for that these data can have, in a fixed order."""
     return tuple(change for group in GROUPS if group in groups for change in _of_group(rows, known, group))
 
 
-def why_none(rows: Ratings, known: Known, group: Group) -> str | None:
+def why_none(rows: Ratings, known: RankingFacts, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
     if next(_of_group(rows, known, group), None) is not None:
         return None
@@ -78,7 +78,7 @@ def why_none(rows: Ratings, known: Known, group: Group) -> str | None:
     return f"it takes 2 to {MOST_UNITS:,} {group}s"
 
 
-def _of_group(rows: Ratings, known: Known, group: Group) -> Iterator[Change]:
+def _of_group(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     if group in {"references", "degraded", "degraded_reference_rows"}:
         return _of_references(rows, known, group)
     return (
@@ -88,7 +88,7 @@ def _of_group(rows: Ratings, known: Known, group: Group) -> Iterator[Change]:
     )
 
 
-def _of_references(rows: Ratings, known: Known, group: Group) -> Iterator[Change]:
+def _of_references(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
     humans = known.humans & frozenset(known.order)
     reference_rows = bool((rows.role == Role.REFERENCE).any())
@@ -96,35 +96,35 @@ def _of_references(rows: Ratings, known: Known, group: Group) -> Iterator[Change
     if not reference_rows and (only_rows or not humans):
         return
     if group == "references":
-        yield Change(group, "references", left_out=humans, references=True, unshown=humans)
+        yield ScoreChange(group, "references", left_out=humans, references=True, unshown=humans)
         return
     scaled: frozenset[str] = frozenset() if only_rows else humans
     for d in FACTORS:
-        yield Change(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
+        yield ScoreChange(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
 
 
-def _of_ranks(known: Known, group: Group) -> Iterator[Change]:
+def _of_ranks(known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Systems by their rank: the last, the first, the last made better, each."""
     if not 2 < len(known.order) <= MOST_UNITS:
         return
     if group == "inflated":
         last = frozenset({known.order[-1]})
-        yield from (Change(group, f"{d:g}", scaled=last, factor=d, unshown=last) for d in FACTORS)
+        yield from (ScoreChange(group, f"{d:g}", scaled=last, factor=d, unshown=last) for d in FACTORS)
         return
     chosen = {"lowest": known.order[-1:], "highest": known.order[:1]}.get(group, known.order)
     for system in chosen:
         gone = frozenset({system})
-        yield Change(group, f"system:{system}", left_out=gone, unshown=gone)
+        yield ScoreChange(group, f"system:{system}", left_out=gone, unshown=gone)
 
 
-def _of_units(rows: Ratings, known: Known, group: Group) -> Iterator[Change]:
+def _of_units(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Raters, documents and domains, each in turn."""
     names = _domains(rows, known) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
-        yield from (Change(group, f"{group}:{name}") for name in names)
+        yield from (ScoreChange(group, f"{group}:{name}") for name in names)
 
 
-def _domains(rows: Ratings, known: Known) -> list[str]:
+def _domains(rows: Ratings, known: RankingFacts) -> list[str]:
     if known.documents is None or not rows.documents_known:
         return []
     return sorted({known.documents.domain[code] or "unknown" for code in np.unique(rows.document)})
@@ -136,7 +136,7 @@ def _units(rows: Ratings, group: Group) -> list[str]:
     return [rows.labels.documents[code] for code in np.unique(rows.document)] if rows.documents_known else []
 
 
-def applied(rows: Ratings, change: Change, documents: Documents | None = None) -> Ratings:
+def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | None = None) -> Ratings:
     """The ratings with the change made in their raw scores.
 
     Raises Invalid where the scale has no end to degrade or inflate towards.
@@ -145,7 +145,7 @@ def applied(rows: Ratings, change: Change, documents: Documents | None = None) -
     if change.references:
         touched = touched | (rows.role == Role.REFERENCE)
     if change.factor is not None:
-        pull = inflated if change.group == "inflated" else degraded
+        pull = inflate if change.group == "inflated" else degrade
         score = np.where(touched, pull(rows, change.factor), rows.score)
         return replace(rows, score=score).canonical()
     what, _, key = change.what.partition(":")
@@ -159,7 +159,7 @@ def _of_systems(rows: Ratings, systems: frozenset[str]) -> Bools:
     return np.asarray(np.isin(rows.system, codes), dtype=np.bool_)
 
 
-def _of_unit(rows: Ratings, what: str, key: str, documents: Documents | None) -> Bools:
+def _of_unit(rows: Ratings, what: str, key: str, documents: DocumentTable | None) -> Bools:
     if what == "domain":
         if documents is None:
             raise ValueError("domains are needed")
@@ -169,7 +169,7 @@ def _of_unit(rows: Ratings, what: str, key: str, documents: Documents | None) ->
     return np.asarray(codes == labels.index(key), dtype=np.bool_)
 
 
-def degraded(rows: Ratings, d: float) -> Floats:
+def degrade(rows: Ratings, d: float) -> Floats:
     """Every score made worse by d: min + (x − min)/d where higher is better, x·d for a penalty.
 
     Raises Invalid where the scale has no lower end.
@@ -182,7 +182,7 @@ def degraded(rows: Ratings, d: float) -> Floats:
     return np.asarray(low + (rows.score - low) / d, dtype=np.float64)
 
 
-def inflated(rows: Ratings, d: float) -> Floats:
+def inflate(rows: Ratings, d: float) -> Floats:
     """Every score made better by d: max − (max − x)/d where higher is better, x/d for a penalty.
 
     Raises Invalid where the scale has no upper end.

@@ -12,23 +12,23 @@ from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, apart, panel, round_scores, segment_scores
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
-from app.stats.rater_moments import normalized
+from app.stats.rater_moments import normalize_ranked
 from app.stats.ratings import Codes, Ratings, Role
-from app.stats.robustness.changes import Change, Group, Known, applied, changes, why_none
-from app.stats.robustness.places import Difference, Places, difference, places_of
-from app.stats.selection import Dropped, Selection, select
-from app.stats.side_tables import Documents
+from app.stats.robustness.changes import Group, RankingFacts, ScoreChange, apply_change, changes, why_none
+from app.stats.robustness.places import Difference, SystemPlaces, difference, places_of
+from app.stats.selection import DroppedRows, Selection, select
+from app.stats.side_tables import DocumentTable
 
 EVERY_ROLE = tuple(role.name.lower() for role in Role)
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ChangeEffect:
     """What one change did. before, after: None where there is no such ranking; why: the reason then."""
 
-    change: Change
-    before: Places | None
-    after: Places | None
+    change: ScoreChange
+    before: SystemPlaces | None
+    after: SystemPlaces | None
     difference: Difference | None
     why: str | None = None
 
@@ -42,21 +42,21 @@ class Experiments:
 
     rows: Ratings
     recipe: Recipe
-    known: Known
+    known: RankingFacts
     warnings: tuple[str, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedRows, ...] = ()
 
     @classmethod
     def of(
-        cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: Documents | None = None
+        cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
     ) -> Experiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         base = rank(rows, _plain(recipe), documents)
         order = tuple(row.system for row in base.systems)
         dropped = tuple(one for one in base.dropped if one.n)
-        return cls(rows, base.recipe, Known(order, humans, documents), tuple(base.warnings), dropped)
+        return cls(rows, base.recipe, RankingFacts(order, humans, documents), tuple(base.warnings), dropped)
 
-    def changes(self, groups: Sequence[Group]) -> tuple[tuple[Change, ...], dict[Group, str]]:
+    def changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
         ranked = self._ranked
         none = {group: why for group in groups if (why := why_none(ranked, self.known, group)) is not None}
@@ -68,9 +68,9 @@ class Experiments:
         selection = select(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == Role.REFERENCE))
 
-    def run(self, some: Sequence[Change]) -> tuple[Effect, ...]:
+    def run(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
-        before: dict[frozenset[str], Places | str] = {}
+        before: dict[frozenset[str], SystemPlaces | str] = {}
         rankings = []
         for change in some:
             if change.unshown not in before:
@@ -78,25 +78,25 @@ class Experiments:
             rankings.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
         return tuple(rankings)
 
-    def _places(self, change: Change | None, unshown: frozenset[str]) -> Places | str:
+    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> SystemPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
-            rows = self.rows if change is None else applied(self.rows, change, self.known.documents)
-            return places_of(reranked(rows, self.recipe, unshown, self.known))
+            rows = self.rows if change is None else apply_change(self.rows, change, self.known.documents)
+            return places_of(rerank(rows, self.recipe, unshown, self.known))
         except Invalid as error:
             return error.detail or error.title()
 
 
-def _effect(change: Change, before: Places | str, after: Places | str) -> Effect:
+def _effect(change: ScoreChange, before: SystemPlaces | str, after: SystemPlaces | str) -> ChangeEffect:
     if isinstance(before, str) or isinstance(after, str):
         why = before if isinstance(before, str) else str(after)
-        return Effect(change, None, None, None, why)
+        return ChangeEffect(change, None, None, None, why)
     if len(set(before.order) & set(after.order)) < 2:
-        return Effect(change, before, after, None, "fewer than two systems are left to compare")
-    return Effect(change, before, after, difference(before, after))
+        return ChangeEffect(change, before, after, None, "fewer than two systems are left to compare")
+    return ChangeEffect(change, before, after, difference(before, after))
 
 
-def reranked(rows: Ratings, recipe: Recipe, unshown: frozenset[str], known: Known) -> Ranking:
+def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], known: RankingFacts) -> Ranking:
     """Normalize by all rows, take the systems that are not shown away, and rank the others.
 
     Raises Invalid where the recipe does not fit the rows.
@@ -116,7 +116,7 @@ def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, Selection]:
     """
     selection = select(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
-    return normalized(selection, ranked, recipe).scored, selection
+    return normalize_ranked(selection, ranked, recipe).scored, selection
 
 
 def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:

@@ -22,10 +22,18 @@ from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
 from app.stats.stability.extraction import MultiplyRated
-from app.stats.stability.request import Assignment, Request
+from app.stats.stability.request import Assignment, StabilityRequest
 from app.stats.stability.srp import Order, order_of
 from app.stats.stability.studies import ItemSums, collect, document_sums, everybody, item_sums
-from app.stats.stability.testing import Claims, Rule, all_signs, claims, drawn_signs, is_enumerated, p_values
+from app.stats.stability.testing import (
+    Claims,
+    SignificanceRule,
+    all_signs,
+    claims,
+    drawn_signs,
+    is_enumerated,
+    p_values,
+)
 
 METHOD_VERSION = "stability-2"
 """Of a report. 2 tells the claims of each pair; chunks are those of 1, so that a job begun before goes on."""
@@ -36,7 +44,7 @@ _MOST_RATINGS = 2_000_000  # item ratings held at once
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class StudyChunk:
     """Studies of one assignment on one number of documents: those of the document sets from `first` to `last` − 1."""
 
     index: int
@@ -48,7 +56,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class ChunkOutcome:
     """What the studies of a chunk found.
 
     means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape
@@ -67,7 +75,7 @@ class Outcome:
         return out.getvalue()
 
     @classmethod
-    def from_bytes(cls, body: bytes) -> Outcome:
+    def from_bytes(cls, body: bytes) -> ChunkOutcome:
         """What `to_bytes` wrote."""
         given = io.BytesIO(body)
         means, claimed, why = (np.load(given, allow_pickle=False) for _ in range(3))
@@ -82,15 +90,15 @@ class FullData:
     claims: Claims
 
 
-def chunks_of(request: Request) -> tuple[Chunk, ...]:
+def chunks_of(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     """The chunks of a resolved request, those of a point beside each other."""
-    chunks: list[Chunk] = []
+    chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.assignments().items():
         for documents in request.counts:
             for first in range(0, request.n_sets, at_once):
                 last = min(first + at_once, request.n_sets)
-                chunks.append(Chunk(len(chunks), assignment, methods, documents, first, last))
+                chunks.append(StudyChunk(len(chunks), assignment, methods, documents, first, last))
     return tuple(chunks)
 
 
@@ -99,7 +107,7 @@ class Simulator:
     """A data set and a resolved request, made ready once for any number of chunks."""
 
     data: MultiplyRated
-    request: Request
+    request: StabilityRequest
 
     @cached_property
     def items(self) -> ItemSums:
@@ -107,11 +115,11 @@ class Simulator:
         return item_sums(self.data)
 
     @cached_property
-    def chunks(self) -> tuple[Chunk, ...]:
+    def chunks(self) -> tuple[StudyChunk, ...]:
         """All the work there is."""
         return chunks_of(self.request)
 
-    def run(self, index: int) -> Outcome:
+    def run(self, index: int) -> ChunkOutcome:
         """Compute a chunk.
 
         Raises Invalid where a bucket has too few raters for the ratings per item.
@@ -124,14 +132,16 @@ class Simulator:
             except Invalid as error:
                 return self._nothing(chunk, error.detail or error.title())
         means, claimed = zip(*pieces, strict=True)
-        return Outcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
+        return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
-    def _nothing(self, chunk: Chunk, why: str) -> Outcome:
+    def _nothing(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
         n_systems = len(self.data.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
-        return Outcome(means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why)
+        return ChunkOutcome(
+            means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
+        )
 
-    def _set(self, chunk: Chunk, number: int) -> Iterator[tuple[Floats, Claims]]:
+    def _set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
         """Studies of one document set, some at a time."""
         request = self.request
         documents = self.documents(chunk.documents, number)
@@ -142,7 +152,7 @@ class Simulator:
             n = min(step, studies - start)
             yield self._piece(chunk, number, piece, documents, n)
 
-    def _piece(self, chunk: Chunk, number: int, piece: int, documents: Codes, n: int) -> tuple[Floats, Claims]:
+    def _piece(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
         studies = collect(self.items, documents, raters)
         sums = np.stack([document_sums(studies, method) for method in chunk.methods], axis=1)
@@ -175,9 +185,9 @@ class Simulator:
         return {method: FullData(order[i], claimed[i]) for i, method in enumerate(methods)}
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> SignificanceRule:
         """When a difference is significant."""
-        return Rule(self.request.alpha, self.request.two_sided, self.request.plus_one)
+        return SignificanceRule(self.request.alpha, self.request.two_sided, self.request.plus_one)
 
     def _better(self, sums: Floats) -> Floats:
         """Sums with larger as better, documents last: (n, V, D, S) to (n, V, S, D)."""
@@ -191,7 +201,7 @@ class Simulator:
         (drawn,) = draw_documents(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
 
-    def _raters(self, chunk: Chunk, number: int, piece: int, documents: Codes, n: int) -> Codes:
+    def _raters(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> Codes:
         assignment = chunk.assignment
         entropy = "even" if assignment.entropy is None else f"{assignment.entropy:.6f}"
         rng = self._rng(f"{assignment.grouping}/{entropy}/{assignment.ratings}", chunk.documents, number, piece)

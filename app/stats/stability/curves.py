@@ -10,10 +10,10 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.chunks import Chunk, Outcome, Simulator
+from app.stats.stability.chunks import ChunkOutcome, Simulator, StudyChunk
 from app.stats.stability.extraction import Indices
-from app.stats.stability.pairs import Told, reach_of
-from app.stats.stability.request import Assignment, Request, StudyDesign
+from app.stats.stability.pairs import ReportedPairs, reach_of
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign
 from app.stats.stability.srp import Order, compare, monte_carlo_error, order_of, srp_of
 from app.stats.stability.testing import Claims
 
@@ -24,7 +24,7 @@ FIXED_POOL = "a fixed rater pool cannot show rater × system variance"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StabilityPoint:
     """What studies of one design on one number of documents would find.
 
     srp: Stable Ranking Probability; mc_error: its standard error from simulating finitely many studies. n_pairs:
@@ -57,19 +57,19 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class StabilityCurve:
     """Points of one design by number of documents; or the reason why there are none.
 
     pairs: whose claims are told of each point, as codes of the systems, the better by the full data first.
     """
 
     design: StudyDesign
-    points: tuple[Point, ...]
+    points: tuple[StabilityPoint, ...]
     why: str | None = None
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def run(simulator: Simulator, outcomes: Iterable[tuple[int, Outcome]] | None = None) -> tuple[Curve, ...]:
+def run(simulator: Simulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None) -> tuple[StabilityCurve, ...]:
     """Compute every curve of a request.
 
     outcomes: of every chunk with its number, in any order; by default they are computed here. Only those of unfinished
@@ -78,8 +78,8 @@ def run(simulator: Simulator, outcomes: Iterable[tuple[int, Outcome]] | None = N
     Raises Invalid where a design does not fit the data, unless the request is lenient; where it left the document
     counts open, for a design that fits with none of them.
     """
-    fitting, points, why = _Fit(simulator), dict[tuple[StudyDesign, int], Point](), _Why(simulator.request)
-    waiting: dict[tuple[object, int], list[tuple[Chunk, Outcome]]] = {}
+    fitting, points, why = _Fit(simulator), dict[tuple[StudyDesign, int], StabilityPoint](), _Why(simulator.request)
+    waiting: dict[tuple[object, int], list[tuple[StudyChunk, ChunkOutcome]]] = {}
     chunks = simulator.chunks
     if outcomes is None:
         outcomes = ((n, simulator.run(n)) for n in range(len(chunks)))
@@ -104,11 +104,11 @@ def misfit(documents: int, why: str) -> Invalid:
 class _Why:
     """The reasons of an assignment by number of documents: of the first chunk that has one, whichever came first."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: StabilityRequest) -> None:
         self._request = request
         self._found: dict[tuple[Assignment, int], tuple[int, str]] = {}
 
-    def note(self, chunk: Chunk, why: str | None) -> None:
+    def note(self, chunk: StudyChunk, why: str | None) -> None:
         """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
         if why is None:
             return
@@ -124,7 +124,7 @@ class _Why:
         more = ", ".join(map(str, counts[MOST_REASONS:]))
         return "; ".join([*told, *([f"nor can studies of {more} documents be assigned"] if more else [])]) or None
 
-    def refuse_without_points(self, curves: tuple[Curve, ...]) -> None:
+    def refuse_without_points(self, curves: tuple[StabilityCurve, ...]) -> None:
         """Raise Invalid for the first curve without a point, unless the request is lenient."""
         for curve in curves:
             if not (curve.points or self._request.lenient):
@@ -132,21 +132,21 @@ class _Why:
                 raise misfit(count, self._found[curve.design.assignment, count][1])
 
 
-def is_fatal(request: Request) -> bool:
+def is_fatal(request: StabilityRequest) -> bool:
     """Whether one point that cannot be had refuses a resolved request."""
     return not (request.lenient or request.open_counts)
 
 
 def _curve(
     design: StudyDesign,
-    request: Request,
-    points: Mapping[tuple[StudyDesign, int], Point],
+    request: StabilityRequest,
+    points: Mapping[tuple[StudyDesign, int], StabilityPoint],
     why: _Why,
     fitting: _Fit,
-) -> Curve:
+) -> StabilityCurve:
     curve_points = tuple(points[design, count] for count in request.counts if (design, count) in points)
     pairs = fitting.told[design.normalize].pairs if curve_points else ()
-    return Curve(design, curve_points, why.of(design.assignment), pairs)
+    return StabilityCurve(design, curve_points, why.of(design.assignment), pairs)
 
 
 class _Fit:
@@ -158,9 +158,11 @@ class _Fit:
         self.truth = simulator.full_data()
         systems = len(simulator.data.systems)
         reach = reach_of(self.request, systems)
-        self.told = {method: Told.of(full.order, systems, reach) for method, full in self.truth.items()}
+        self.told = {method: ReportedPairs.of(full.order, systems, reach) for method, full in self.truth.items()}
 
-    def points(self, held: list[tuple[Chunk, Outcome]]) -> Iterator[tuple[tuple[StudyDesign, int], Point]]:
+    def points(
+        self, held: list[tuple[StudyChunk, ChunkOutcome]]
+    ) -> Iterator[tuple[tuple[StudyDesign, int], StabilityPoint]]:
         """The points of all normalizations of an assignment on one number of documents."""
         held.sort(key=lambda one: one[0].first)
         if any(outcome.why is not None for _, outcome in held):
@@ -173,7 +175,7 @@ class _Fit:
             point = self.point(chunk.documents, means[row], claimed[row], method)
             yield (design, chunk.documents), point
 
-    def point(self, documents: int, means: Floats, claimed: Claims, method: Method) -> Point:
+    def point(self, documents: int, means: Floats, claimed: Claims, method: Method) -> StabilityPoint:
         """Figures of n studies: means of shape (n, S), claims of shape (n, pairs)."""
         truth, (as_ordered, turned) = self.truth[method], self.told[method].shares(claimed)
         order = order_of(means, self.sign)
@@ -187,7 +189,7 @@ class _Fit:
         wrong = int(((claimed * truth.order) < 0).sum())
         error = monte_carlo_error(groups)
         sets = 1 if documents == self.available else self.request.n_sets
-        return Point(
+        return StabilityPoint(
             documents=documents,
             studies=len(means),
             document_sets=sets,
@@ -228,7 +230,7 @@ def _tau_with(order: Order, truth: Order) -> float | None:
     return _mean_of([(float((agree[known] / untied[known]).sum()), int(known.sum()))])
 
 
-def _warnings(documents: int, made: Indices, request: Request) -> tuple[str, ...]:
+def _warnings(documents: int, made: Indices, request: StabilityRequest) -> tuple[str, ...]:
     warnings = []
     silent = float((made == 0).mean())
     if silent >= VACUOUS_SHARE:

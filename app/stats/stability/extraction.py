@@ -10,7 +10,7 @@ import numpy.typing as npt
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
 from app.stats.ratings import Floats, Ratings
-from app.stats.selection import Dropped
+from app.stats.selection import DroppedRows
 
 Indices = npt.NDArray[np.int64]
 FEWEST_RATERS = 2
@@ -36,7 +36,7 @@ class MultiplyRated:
     score: Floats
     errors: Floats | None
     higher_is_better: bool
-    left_out: tuple[Dropped, ...]
+    left_out: tuple[DroppedRows, ...]
 
     @property
     def n_segments(self) -> Codes:
@@ -86,7 +86,7 @@ def multiply_rated(ratings: Ratings) -> MultiplyRated:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
+class _RatingCells:
     """One row a (segment, system, rater) with dense codes of those that occur; rated: shape (documents, raters)."""
 
     segment: Indices
@@ -106,7 +106,7 @@ class _Cells:
         return int(self.systems.size)
 
 
-def _cells(ratings: Ratings) -> _Cells:
+def _cells(ratings: Ratings) -> _RatingCells:
     """Average what one rater gave one output several times; number what occurs."""
     n_raters = max(len(ratings.labels.raters), 1)
     key = (ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system) * n_raters + ratings.rater
@@ -124,12 +124,12 @@ def _cells(ratings: Ratings) -> _Cells:
     document = document_of_segment[segment]
     rated = np.zeros((documents.size, raters.size), dtype=np.bool_)
     rated[document, rater] = True
-    return _Cells(
+    return _RatingCells(
         segment, system, rater, document, score, errors, systems, raters, documents, document_of_segment, rated
     )
 
 
-def _usable(cells: _Cells) -> tuple[Bools, tuple[Dropped, ...]]:
+def _usable(cells: _RatingCells) -> tuple[Bools, tuple[DroppedRows, ...]]:
     """Which documents can be used, shape (documents,), and why the others cannot."""
     n = cells.documents.size
     raters = cells.rated.sum(axis=1)
@@ -145,11 +145,11 @@ def _usable(cells: _Cells) -> tuple[Bools, tuple[Dropped, ...]]:
         ("not every system was rated", partial),
         ("not every output was rated by the same raters", uneven),
     )
-    left_out = tuple(Dropped(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
+    left_out = tuple(DroppedRows(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
     return ~(few | partial | uneven), left_out
 
 
-def _laid(ratings: Ratings, cells: _Cells, usable: Bools, left_out: tuple[Dropped, ...]) -> MultiplyRated:
+def _laid(ratings: Ratings, cells: _RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]) -> MultiplyRated:
     rated = cells.rated[usable]
     used = rated.any(axis=0)
     sets, bucket = np.unique(rated[:, used], axis=0, return_inverse=True)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from app.design.values import Bools, Codes
-from app.stats.stability.request import Request
+from app.stats.stability.request import StabilityRequest
 from app.stats.stability.srp import Order
 from app.stats.stability.testing import Claims
 
@@ -18,14 +18,14 @@ DECIMALS = 6
 """Of shares: enough to tell any two of at most 10,000 studies apart, and few enough to be short."""
 
 
-def reach_of(request: Request, systems: int) -> int:
+def reach_of(request: StabilityRequest, systems: int) -> int:
     """How many places apart in the ranking by all ratings the systems of a pair may be for its claims to be told.
 
     request : resolved. Returns systems − 1 where all pairs fit, 0 where not even the neighbours do.
 
     Examples
     --------
-    >>> many = Request((), documents=tuple(range(1, 101)), studies=2)
+    >>> many = StabilityRequest((), documents=tuple(range(1, 101)), studies=2)
     >>> reach_of(many, 3)
     2
     """
@@ -44,7 +44,7 @@ def _pairs(reach: int, systems: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class ReportedPairs:
     """The pairs whose claims are told under a normalization.
 
     pairs: codes of the systems of each, the better by all ratings first, in the order of that ranking; of equal ones

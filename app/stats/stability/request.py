@@ -40,7 +40,7 @@ class StudyDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class StabilityRequest:
     """Curves over document counts for several designs; the defaults are the paper's.
 
     documents: how many each study has, over all buckets; None for steps of 20 up to what there is, of 5 below 60.

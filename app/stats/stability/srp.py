@@ -52,7 +52,7 @@ def _broken(held: npt.NDArray[np.float32], kept: npt.NDArray[np.float32]) -> npt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class StudyGroup:
     """Sums over the ordered pairs of different studies of one group.
 
     n: studies. pairs: n(n−1). stable, both: pairs with SR = 1, and with every claim of the first significant in the
@@ -74,7 +74,7 @@ class Group:
         return self.n * (self.n - 1)
 
 
-def compare(means: Floats, claims: Claims, order: Order) -> Group:
+def compare(means: Floats, claims: Claims, order: Order) -> StudyGroup:
     """Compare every study of a group with every other one.
 
     Parameters
@@ -96,7 +96,7 @@ def compare(means: Floats, claims: Claims, order: Order) -> Group:
         both += int(again.sum())
     retained = float(held.sum(axis=0, dtype=np.float64) @ better.sum(axis=0, dtype=np.float64) - (held * better).sum())
     unit = _unit_rows(order.astype(np.float64))
-    return Group(
+    return StudyGroup(
         n, int(stable_of.sum()), both, stable_of + stable_to, retained, _pairwise(unit), _pairwise(_standardised(means))
     )
 
@@ -121,7 +121,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
     return float(whole @ whole - (known * known).sum()) / 2.0, len(known) * (len(known) - 1) // 2
 
 
-def srp_of(groups: list[Group]) -> float:
+def srp_of(groups: list[StudyGroup]) -> float:
     """SRP with the pairs of all groups pooled."""
     return sum(group.stable for group in groups) / sum(group.pairs for group in groups)
 
@@ -129,7 +129,7 @@ def srp_of(groups: list[Group]) -> float:
 ENOUGH_SETS = 10
 
 
-def monte_carlo_error(groups: list[Group]) -> float:
+def monte_carlo_error(groups: list[StudyGroup]) -> float:
     """Standard error of SRP from the number of simulated studies.
 
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the SRP of each
@@ -144,7 +144,7 @@ def monte_carlo_error(groups: list[Group]) -> float:
     return between if len(groups) >= ENOUGH_SETS else max(between, _jackknife(groups))
 
 
-def _jackknife(groups: list[Group]) -> float:
+def _jackknife(groups: list[StudyGroup]) -> float:
     total, pairs = sum(group.stable for group in groups), sum(group.pairs for group in groups)
     without = [(total - group.each) / (pairs - 2 * (group.n - 1)) for group in groups if pairs > 2 * (group.n - 1)]
     if not without:

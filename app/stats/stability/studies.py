@@ -75,7 +75,7 @@ def _by_document(data: MultiplyRated, values: Floats, how: np.ufunc = np.add, em
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Studies:
+class StudyRatings:
     """Ratings of n studies of the same documents.
 
     total: centred sums of each rating of each item, shape (n, D, S, k). who: index of (study, rater) of each, into
@@ -96,7 +96,7 @@ class Studies:
     constant: Bools
 
 
-def collect(items: ItemSums, documents: Codes, raters: Codes) -> Studies:
+def collect(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
     """Look up what the raters of each study gave.
 
     Parameters
@@ -124,7 +124,7 @@ def collect(items: ItemSums, documents: Codes, raters: Codes) -> Studies:
     variance = np.maximum(square - count * mean * mean, 0.0) / np.maximum(count - 1.0, 1.0)
     constant = _constant(items, who, flat, count, variance, square)
     here = raters[0, :, 0, :] < items.n_raters
-    return Studies(
+    return StudyRatings(
         items=items,
         total=total,
         who=who,
@@ -152,7 +152,7 @@ def _constant(items: ItemSums, who: Codes, flat: Codes, count: Floats, variance:
     return constant
 
 
-def document_sums(studies: Studies, method: Method) -> Floats:
+def document_sums(studies: StudyRatings, method: Method) -> Floats:
     """Normalize each rating within its study, average the ratings of an item, and sum by document.
 
     Returns
@@ -175,7 +175,7 @@ def document_sums(studies: Studies, method: Method) -> Floats:
     return np.asarray(scored.sum(axis=3) / studies.ratings[None, :, None], dtype=np.float64)
 
 
-def _coefficients(studies: Studies, method: Method) -> tuple[Floats, Floats]:
+def _coefficients(studies: StudyRatings, method: Method) -> tuple[Floats, Floats]:
     """a_r and b_r so that a centred score x of rater r becomes a_r·x + b_r; 0 for nobody. Shape (n, R + 1) each."""
     centre, count = studies.items.centre, studies.count
     anybody = (count > 0).astype(np.float64)
@@ -195,7 +195,7 @@ def _coefficients(studies: Studies, method: Method) -> tuple[Floats, Floats]:
     return factor, factor * centre
 
 
-def _error_factor(studies: Studies, method: Method, overall: Floats, usable: Bools) -> Floats:
+def _error_factor(studies: StudyRatings, method: Method, overall: Floats, usable: Bools) -> Floats:
     """c·E_r, or c·E_r/n_r, shape (n, R + 1); 1 in studies where it is undefined."""
     weight = studies.errors
     if method == "error_rate":
@@ -207,7 +207,7 @@ def _error_factor(studies: Studies, method: Method, overall: Floats, usable: Boo
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def everybody(items: ItemSums) -> Studies:
+def everybody(items: ItemSums) -> StudyRatings:
     """All ratings that there are, as one study: the full data that simulated studies are compared with."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

@@ -20,7 +20,7 @@ _HELD = 1 << 23  # signs, and permuted sums, that are held at once
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SignificanceRule:
     """When a difference counts: p ≤ alpha, of two sides or of the better one; with or without +1."""
 
     alpha: float = 0.05
@@ -59,7 +59,7 @@ def drawn_signs(rng: np.random.Generator, studies: int, permutations: int, n_doc
         yield signs
 
 
-def p_values(sums: Floats, signs: Iterable[Floats], *, exact: bool, rule: Rule) -> PValues:
+def p_values(sums: Floats, signs: Iterable[Floats], *, exact: bool, rule: SignificanceRule) -> PValues:
     """Permutation p of every pair of systems in every study.
 
     Swapping two systems on a document changes the sign of its sum of differences, so with the sums X of a study and
@@ -126,7 +126,7 @@ def _tally(hits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint16]:
     return np.asarray(np.add.reduce(hits.view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
 
 
-def claims(sums: Floats, p: PValues, rule: Rule) -> Claims:
+def claims(sums: Floats, p: PValues, rule: SignificanceRule) -> Claims:
     """What each study claims of each pair: 1 the first is significantly better, −1 the second, 0 neither.
 
     sums : as for `p_values`. A claim needs the better sum, and p ≤ alpha.

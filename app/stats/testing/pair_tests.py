@@ -16,7 +16,7 @@ from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
 from app.stats.testing.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
 from app.stats.testing.permutation import MOST_PERMUTATIONS, enough_permutations, flip_signs, number_of_permutations
-from app.stats.testing.significance import Shared, differences_of, document_means, pairs_of, unit_differences
+from app.stats.testing.significance import CommonSegments, differences_of, document_means, pairs_of, unit_differences
 from app.stats.testing.unpaired import OneSided, rank_sum, welch
 
 FEWEST_DOCUMENTS = 6
@@ -46,7 +46,7 @@ class PairTests:
     p_signed: Floats | None = None
 
 
-def compare_pairs(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def compare_pairs(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
     """Test every pair as `recipe` says.
 
     Parameters
@@ -67,7 +67,7 @@ def compare_pairs(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int)
     return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
-def _compared(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def _compared(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
     if recipe.test in SIGN_TESTS:
         return _by_permutation(panel, shared, recipe)
     if recipe.test == "none":
@@ -105,7 +105,7 @@ def _family(recipe: Recipe, n_pairs: int) -> int:
     return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
-def _by_permutation(panel: ScoreMatrix, shared: Shared, recipe: Recipe) -> PairTests:
+def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) -> PairTests:
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
@@ -150,7 +150,7 @@ def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8
     return PairTests(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
 
 
-def _by_differences(panel: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> PairTests:
+def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
     """Tests on paired differences of segments or of document means."""
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     lean = np.zeros(p.size, dtype=np.int8)
@@ -174,7 +174,7 @@ def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
     return paired_t(differences)
 
 
-def _by_bootstrap(shared: Shared, recipe: Recipe) -> PairTests:
+def _by_bootstrap(shared: CommonSegments, recipe: Recipe) -> PairTests:
     """Draws of documents, or of segments, with replacement; every pair on its common ones.
 
     p is no smaller than that of a sign flip of so many: fewer units cannot speak more clearly, however often drawn.

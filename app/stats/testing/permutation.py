@@ -25,7 +25,7 @@ Tallies = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PairBlock:
     """Pairs of systems that share the same segments.
 
     sums: sums of scores over the shared segments, shape (systems, units), 0 in units that they do not share; larger
@@ -93,7 +93,7 @@ def number_of_permutations(hypotheses: int, alpha: float) -> int:
 
 
 def flip_signs(
-    blocks: Sequence[Block],
+    blocks: Sequence[PairBlock],
     n_pairs: int,
     n_units: int,
     *,
@@ -116,7 +116,7 @@ def flip_signs(
         total=np.full(n_pairs, permutations, dtype=np.int64),
         exact=np.zeros(n_pairs, dtype=np.bool_),
     )
-    sampled, enumerated = list[Block](), dict[int, list[Block]]()
+    sampled, enumerated = list[PairBlock](), dict[int, list[PairBlock]]()
     for block in blocks:
         if enumerate_small and block.units.size < 63 and 2**block.units.size <= permutations:
             counts.total[block.pair], counts.exact[block.pair] = 2**block.units.size, True
@@ -136,7 +136,7 @@ def flip_signs(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StackPart:
     """Rows of a stack and the pairs that come of them: row first − row second, or where `ends` is None each row one."""
 
     rows: Floats
@@ -148,7 +148,7 @@ class _Part:
 class _Stack:
     """The sums of several blocks under one another, so that one product permutes them all."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[PairBlock]) -> None:
         # A block with fewer pairs than systems is cheaper as differences. Where every pair has its own segments all
         # are such, and one part holds them all: going through them one by one costs more than what is computed.
         small = [block for block in blocks if block.pair.size <= len(block.sums)]
@@ -176,13 +176,13 @@ class _Stack:
                 _compare(apart, part.observed[pairs], part.pair[pairs], counts)
 
 
-def _of_systems(block: Block) -> _Part:
-    return _Part(block.sums, block.differences().sum(axis=1), block.pair, (block.first, block.second))
+def _of_systems(block: PairBlock) -> _StackPart:
+    return _StackPart(block.sums, block.differences().sum(axis=1), block.pair, (block.first, block.second))
 
 
-def _of_pairs(blocks: Sequence[Block]) -> _Part:
+def _of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
     rows = np.concatenate([block.differences() for block in blocks])
-    return _Part(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))
+    return _StackPart(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))
 
 
 def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Counts) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import Precision, precision
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import Block
+from app.stats.testing.permutation import PairBlock
 
 _CHUNK = 1 << 20
 _PAIRS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class CommonSegments:
     """What the two systems of each pair have in common; arrays of shape (pairs,).
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
@@ -33,8 +33,8 @@ class Shared:
     known: Precision
     segments: Indices
     share: Floats
-    blocks: tuple[Block, ...]
-    by_document: tuple[Block, ...]
+    blocks: tuple[PairBlock, ...]
+    by_document: tuple[PairBlock, ...]
     linked: Bools | None = None
 
     @property
@@ -43,13 +43,13 @@ class Shared:
         return self.known.documents
 
 
-def differences_of(blocks: Sequence[Block]) -> Iterator[tuple[Indices, Floats, Floats]]:
+def differences_of(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:
     """Pairs with their differences and weights by unit, shapes (pairs, units): many small blocks at a time.
 
     Where every pair has its own segments there is a block for each, and what follows costs as much for one pair as for
     some hundreds.
     """
-    held: list[Block] = []
+    held: list[PairBlock] = []
     for n, block in enumerate(blocks, 1):
         held.append(block)
         if n == len(blocks) or sum(b.pair.size for b in held) >= _PAIRS_AT_ONCE:
@@ -65,7 +65,7 @@ def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
     return first, second
 
 
-def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> Shared:
+def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -82,7 +82,7 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> Shared:
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     degrees, effective = np.zeros(first.size), np.zeros(first.size)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
-    blocks, documented = list[Block](), list[Block]()
+    blocks, documented = list[PairBlock](), list[PairBlock]()
     for mask, pair in common(panel):
         importance = panel.weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
@@ -91,7 +91,7 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> Shared:
         held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
         ends = (rows[: pair.size], rows[pair.size :])
         weight = np.add.reduceat(importance, panel.starts)
-        by_document = Block(sums, *ends, pair, np.flatnonzero(held), weight)
+        by_document = PairBlock(sums, *ends, pair, np.flatnonzero(held), weight)
         apart = by_document.differences()
         difference[pair] = apart.sum(axis=1) / weight.sum()
         known = precision(apart, weight)
@@ -99,12 +99,12 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> Shared:
         segments[pair], documents[pair] = mask.sum(), held.sum()
         documented.append(by_document)
         blocks.append(
-            by_document if unit == "document" else Block(scores, *ends, pair, np.flatnonzero(mask), importance)
+            by_document if unit == "document" else PairBlock(scores, *ends, pair, np.flatnonzero(mask), importance)
         )
     n = panel.counts()
     share = segments / (n[first] + n[second] - segments)
     known = Precision(error, degrees, documents, effective)
-    return Shared(difference, known, segments, share, tuple(blocks), tuple(documented))
+    return CommonSegments(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
 def common(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import Block, all_patterns, drawn_patterns
+from app.stats.testing.permutation import PairBlock, all_patterns, drawn_patterns
 
 _CHUNK = 1 << 20
 
 
 def max_t(
-    blocks: Sequence[Block],
+    blocks: Sequence[PairBlock],
     testable: Bools,
     n_units: int,
     *,
@@ -55,7 +55,7 @@ def max_t(
     return adjusted
 
 
-def _statistics(blocks: Sequence[Block], flips: Floats, n_pairs: int) -> Floats:
+def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Floats:
     """|Δ*|/SE* of every pair under each pattern (1 keeps the sign of a unit, 0 changes it); shape (pairs, patterns)."""
     statistics = np.zeros((n_pairs, len(flips)))
     signs = 2.0 * flips.T - 1.0
@@ -72,7 +72,7 @@ def _statistics(blocks: Sequence[Block], flips: Floats, n_pairs: int) -> Floats:
     return statistics
 
 
-def _paired(block: Block, of_systems: Floats) -> Floats:
+def _paired(block: PairBlock, of_systems: Floats) -> Floats:
     return of_systems[block.first] - of_systems[block.second]
 
 

@@ -11,12 +11,12 @@ from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.adjust import adjust, both_directions
 from app.stats.testing.pair_tests import PairTests, compare_pairs, draws
-from app.stats.testing.significance import Shared, pairs_of
+from app.stats.testing.significance import CommonSegments, pairs_of
 from app.stats.testing.step_down import max_t
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AdjustedTests:
     """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
 
     apart[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
@@ -28,7 +28,7 @@ class Verdict:
     apart: Bools
 
 
-def judge(laid: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+def judge(laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
@@ -37,7 +37,7 @@ def judge(laid: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> Verdi
     return decide(compare_pairs(laid, shared, recipe, sign), laid, shared, recipe, sign)
 
 
-def decide(tests: PairTests, laid: ScoreMatrix, shared: Shared, recipe: Recipe, sign: int) -> Verdict:
+def decide(tests: PairTests, laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """`judge` of tests that are made already: one test serves every adjustment and level."""
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
@@ -54,10 +54,12 @@ def decide(tests: PairTests, laid: ScoreMatrix, shared: Shared, recipe: Recipe, 
         won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
     told = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
     wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
-    return Verdict(tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems)))
+    return AdjustedTests(
+        tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems))
+    )
 
 
-def _jointly(laid: ScoreMatrix, shared: Shared, tests: PairTests, recipe: Recipe) -> Floats:
+def _jointly(laid: ScoreMatrix, shared: CommonSegments, tests: PairTests, recipe: Recipe) -> Floats:
     return max_t(
         shared.blocks,
         tests.testable,

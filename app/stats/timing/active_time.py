@@ -31,7 +31,7 @@ class Sign(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class EventLog:
     """Recorded events, one entry each, in any order.
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
@@ -72,7 +72,7 @@ class Spent:
     seconds: Floats
 
 
-def actions(log: Log, screens: Screens) -> Actions:
+def actions(log: EventLog, screens: Screens) -> Actions:
     """The events as `stretches` takes them: on the server's clock, with what is seen and how many words it has.
 
     An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
@@ -82,7 +82,7 @@ def actions(log: Log, screens: Screens) -> Actions:
     >>> def codes(*n): return np.array(n, dtype=np.int32)
     >>> three, nothing = codes(0, 0, 0), codes(-1, -1, -1)
     >>> arrived = np.full(3, 100_000_000, dtype=np.int64)
-    >>> log = Log(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
+    >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, -1, -1), nothing)
     >>> found = actions(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> (found.at / 1e6).tolist(), found.words.tolist()
@@ -91,7 +91,7 @@ def actions(log: Log, screens: Screens) -> Actions:
     return _read(log, screens).actions
 
 
-def spent(log: Log, screens: Screens) -> Spent:
+def spent(log: EventLog, screens: Screens) -> Spent:
     """Seconds that count of what was done at each address, from the actions that named it to the next ones.
 
     Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
@@ -99,7 +99,7 @@ def spent(log: Log, screens: Screens) -> Spent:
     >>> import numpy as np
     >>> def codes(*n): return np.array(n, dtype=np.int32)
     >>> three, arrived = codes(0, 0, 0), np.full(3, 100_000_000, dtype=np.int64)
-    >>> log = Log(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
+    >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, 1, 1), codes(1, 2, 2))
     >>> found = spent(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> found.segment.tolist(), found.seconds.tolist()
@@ -127,7 +127,7 @@ class _Read:
     segment: Codes
 
 
-def _read(log: Log, screens: Screens) -> _Read:
+def _read(log: EventLog, screens: Screens) -> _Read:
     order = np.lexsort((log.seq, log.session, log.task, log.rater))
     page = _pages(log, order)
     item, segment = _named(log, order, page)
@@ -137,7 +137,7 @@ def _read(log: Log, screens: Screens) -> _Read:
     return _Read(Actions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
 
 
-def _pages(log: Log, order: npt.NDArray[np.intp]) -> Codes:
+def _pages(log: EventLog, order: npt.NDArray[np.intp]) -> Codes:
     """Number of the page of each event, in order."""
     changed = np.zeros(order.size, dtype=np.bool_)
     for codes in (log.rater, log.task, log.session):
@@ -152,7 +152,7 @@ def _stretches_of(page: Codes) -> Iterator[slice]:
         yield slice(start, end)
 
 
-def _placed(log: Log, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
+def _placed(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
     """Each event as late as its own and every later arrival allow, gaps of the browser kept as far as they count."""
     gap = np.zeros(order.size, dtype=np.int64)
     ahead = np.diff(log.at_ms[order])
@@ -179,7 +179,7 @@ def _last_told(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
     return last
 
 
-def _named(log: Log, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
+def _named(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
     item, segment = log.item[order], log.segment[order]
     from_ = _last_told(item > 0, page)
     named = item[from_]

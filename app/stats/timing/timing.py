@@ -95,7 +95,7 @@ def stretches(actions: Actions) -> Stretches:
     return Stretches(rater[:-1][counts], at[:-1][counts], np.asarray(seconds[counts], dtype=np.float64))
 
 
-def without_overlaps(found: Stretches, person: Codes | None = None) -> Stretches:
+def without_overlaps(work: Stretches, person: Codes | None = None) -> Stretches:
     """Stretches of one rater that run at once share the time: each moment counts once.
 
     A stretch that begins within earlier ones is left what lies beyond them.
@@ -112,13 +112,13 @@ def without_overlaps(found: Stretches, person: Codes | None = None) -> Stretches
     >>> without_overlaps(Stretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))).seconds.tolist()
     [30.0, 10.0]
     """
-    who = found.rater if person is None else person[found.rater]
-    order = np.lexsort((found.start, who))
-    rater, start, seconds = found.rater[order], found.start[order], found.seconds[order]
+    who = work.rater if person is None else person[work.rater]
+    order = np.lexsort((work.start, who))
+    rater, start, seconds = work.rater[order], work.start[order], work.seconds[order]
     end = start + np.rint(seconds * 1e6).astype(np.int64)
     covered = np.full(end.size, np.iinfo(np.int64).min)
-    for one in np.unique(who):
-        mine = np.flatnonzero(who[order] == one)
+    for owner in np.unique(who):
+        mine = np.flatnonzero(who[order] == owner)
         covered[mine[1:]] = np.maximum.accumulate(end[mine])[:-1]
     begins = np.maximum(start, covered)
     left = end - begins
@@ -126,7 +126,7 @@ def without_overlaps(found: Stretches, person: Codes | None = None) -> Stretches
     return Stretches(rater[keep], begins[keep], left[keep] / 1e6)
 
 
-def divided(starts: Micros, ends: Micros) -> Floats:
+def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
     """Seconds of each of one rater's spans of work, moments that several share divided among them.
 
     Parameters
@@ -136,7 +136,7 @@ def divided(starts: Micros, ends: Micros) -> Floats:
     Source: WMT21 `ad-corrected-hit-times` (concurrent HITs); PB-14.
 
     >>> import numpy as np
-    >>> divided(np.array([0, 4_000_000]), np.array([10_000_000, 8_000_000])).tolist()
+    >>> divide_shared_time(np.array([0, 4_000_000]), np.array([10_000_000, 8_000_000])).tolist()
     [8.0, 2.0]
     """
     if (ends < starts).any():
@@ -176,14 +176,14 @@ def payable(
     return dict(sorted(total.items()))
 
 
-def trimmed(seconds: Floats) -> Trimmed | None:
+def trim(seconds: Floats) -> Trimmed | None:
     """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
 
     Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
     Source: Grundkiewicz et al. 2021, §5.1 (G-3).
 
     >>> import numpy as np
-    >>> trimmed(np.array([1.0, 2, 3, 4, 100])).mean, trimmed(np.array([8.0, 16])).mean
+    >>> trim(np.array([1.0, 2, 3, 4, 100])).mean, trim(np.array([8.0, 16])).mean
     (3.0, 12.0)
     """
     if not seconds.size:

@@ -16,7 +16,7 @@ both halves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class SimulatedDesign:
     """One rating an output. lengths, topic: of each document, shape (D,). rater: of each output, shape (S, D)."""
 
     lengths: Codes
@@ -33,9 +33,9 @@ class Design:
         """How many there are."""
         return int(self.lengths.size)
 
-    def first(self, documents: int) -> Design:
+    def first(self, documents: int) -> SimulatedDesign:
         """The same campaign when only so many documents are judged."""
-        return Design(self.lengths[:documents], self.topic[:documents], self.rater[:, :documents])
+        return SimulatedDesign(self.lengths[:documents], self.topic[:documents], self.rater[:, :documents])
 
     def ratings(self) -> Ratings:
         """Rows of all outputs in canonical order, each scored 0; larger is better."""
@@ -73,7 +73,7 @@ class Design:
 
 def design(
     lengths: Codes, *, systems: int = 2, raters: int = 6, topics: int = 1, dealing: Dealing = "all systems"
-) -> Design:
+) -> SimulatedDesign:
     """Documents of these lengths, of so many topics in turn, dealt to raters in turn.
 
     Topics change more slowly than raters, so that each rater has documents of each topic.
@@ -87,7 +87,7 @@ def design(
         half, others = max(raters // 2, 1), max(raters - raters // 2, 1)
         far = np.arange(systems)[:, None] >= (systems + 1) // 2
         rater = np.where(far, half + documents % others, documents % half).astype(np.int32)
-    return Design(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
+    return SimulatedDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
 
 
 def even(documents: int, segments: int = 10) -> Codes:

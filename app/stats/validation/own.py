@@ -14,18 +14,18 @@ from typing import Literal
 import numpy as np
 
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.side_tables import Documents
-from app.stats.validation.worlds import CATASTROPHES, Process
+from app.stats.side_tables import DocumentTable
+from app.stats.validation.worlds import CATASTROPHES, ScoreProcess
 
 OwnWorld = Literal["clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
-PROCESSES: Mapping[OwnWorld, Process] = MappingProxyType(
+PROCESSES: Mapping[OwnWorld, ScoreProcess] = MappingProxyType(
     {
-        "clean": Process(),
-        "topics": Process(topic_system=0.4),
-        "rater_system": Process(rater_system=0.3),
+        "clean": ScoreProcess(),
+        "topics": ScoreProcess(topic_system=0.4),
+        "rater_system": ScoreProcess(rater_system=0.3),
         "skewed": CATASTROPHES,
-        "weak_null": Process(document_system=0.2, segment=0.5, exponential=1.0),
-        "peeking": Process(),
+        "weak_null": ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
+        "peeking": ScoreProcess(),
     }
 )
 LOOKS = (0.25, 0.5, 0.75, 1.0)
@@ -43,7 +43,7 @@ class OwnDesign:
     topic: Codes
 
     @classmethod
-    def of(cls, rows: Ratings, documents: Documents | None) -> OwnDesign:
+    def of(cls, rows: Ratings, documents: DocumentTable | None) -> OwnDesign:
         """The rows of a campaign, with its domains as topics where there are two or more."""
         n = len(rows.labels.documents)
         topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()
@@ -69,7 +69,7 @@ class OwnDesign:
         parts = [there[: ceil(look * there.size)] for look in LOOKS]
         return tuple(rows.where(np.isin(rows.document, part)) for part in parts)
 
-    def _values(self, process: Process, rng: np.random.Generator) -> Floats:
+    def _values(self, process: ScoreProcess, rng: np.random.Generator) -> Floats:
         rows = self.rows
         s, n, r = rows.n_systems, len(rows.labels.documents), len(rows.labels.raters)
         system, document, rater = rows.system, rows.document, rows.rater

@@ -14,11 +14,11 @@ from app.stats.ranking.design_checks import share_with_same_raters
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents
-from app.stats.validation.counted import Counted
-from app.stats.validation.found import LEVELS, Truth, found_in
+from app.stats.side_tables import DocumentTable
 from app.stats.validation.own import OwnDesign, OwnWorld
+from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import Population
+from app.stats.validation.study_findings import LEVELS, Truth, findings_of
 
 World = Literal["null", "resampled", "clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
 What = Literal[
@@ -116,13 +116,13 @@ class Validation:
     def _equal(self) -> Truth:
         return Truth(dict.fromkeys((row.system for row in self.truth.systems), 0.0))
 
-    def _found(self, looks: Sequence[Ratings], documents: Documents | None, truth: Truth) -> dict[str, float]:
+    def _found(self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: Truth) -> dict[str, float]:
         """Of the last look; a claim at any look is a claim."""
         measures: dict[str, float] = {}
         ever = dict[str, float]()
         for rows in looks:
             try:
-                measures = found_in(rank(rows, self.recipe, documents), truth)
+                measures = findings_of(rank(rows, self.recipe, documents), truth)
             except Invalid:
                 measures = {}
             for what in ("any_claim", "any_line"):
@@ -147,7 +147,7 @@ def _own(world: World) -> OwnWorld:
     return world  # type: ignore[return-value]  # all others are worlds of its own design
 
 
-def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[KeptRate, ...]:
+def rates(validation: Validation, studies: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[KeptRate, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
     recipe = validation.recipe
     family = recipe.adjust in {"holm", "maxT"}
@@ -168,7 +168,7 @@ def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, fl
         ("resampled", "pairs_claimed", None, "at least"),
     ]
     for world in WORLDS:
-        if world in found and world not in {"null", "resampled"}:
+        if world in studies and world not in {"null", "resampled"}:
             promised += [
                 (world, "pairs_claimed", each, "at most"),
                 (world, "any_claim", alpha if family else None, "at most"),
@@ -177,7 +177,7 @@ def rates(validation: Validation, found: Mapping[World, Sequence[Mapping[str, fl
             ]
     exact = validation.exact
     return tuple(
-        _rate(world, what, expected, bound, found[world], exact=exact and world == "null" and what in CLAIMS)
+        _rate(world, what, expected, bound, studies[world], exact=exact and world == "null" and what in CLAIMS)
         for world, what, expected, bound in promised
     )
 
@@ -197,7 +197,7 @@ def _rate(
     mean, n = float(values.mean()), values.size
     # A rate of 0 or 1 among n studies has an error, too: that of one study that is otherwise.
     spread = max(float(values.std(ddof=1)), n**-0.5) if n > 1 else 1.0
-    counted = Counted(float(values.sum()), int(n))
+    counted = Proportion(float(values.sum()), int(n))
     return KeptRate(
         world=world,
         what=what,
@@ -224,5 +224,5 @@ def is_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *,
         return None
     if exact:
         return True
-    counted = Counted(rate * n, n)
+    counted = Proportion(rate * n, n)
     return counted.at_most(expected) if bound == "at most" else counted.at_least(expected)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.ratings import COLUMNS, Codes, Labels, Ratings
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 
 Indices = npt.NDArray[np.intp]
 PAIRED_SHARE = 0.5
@@ -29,11 +29,11 @@ class Population:
     """
 
     rows: Ratings
-    documents: Documents | None
+    documents: DocumentTable | None
     starts: Indices
 
     @classmethod
-    def of(cls, rows: Ratings, documents: Documents | None = None) -> Population:
+    def of(cls, rows: Ratings, documents: DocumentTable | None = None) -> Population:
         """The units that `rows` rate."""
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
@@ -55,7 +55,7 @@ class Population:
             return True
         return bool((np.bincount(unit[first], minlength=self.units) > 1).mean() >= PAIRED_SHARE)
 
-    def study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, Documents | None]:
+    def study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, DocumentTable | None]:
         """One study, with what is known of its documents; without differences where `null`."""
         drawn = np.sort(rng.integers(self.units, size=self.units))
         lengths = self.starts[drawn + 1] - self.starts[drawn]
@@ -87,12 +87,12 @@ class Population:
         named = Labels(labels.systems, keys, labels.raters, labels.tasks, of_segment, position)
         return replace(rows, labels=named, **columns)
 
-    def _known(self, drawn: Indices) -> Documents | None:
+    def _known(self, drawn: Indices) -> DocumentTable | None:
         known = self.documents
         if known is None or not self.rows.documents_known:
             return None
         codes = self.rows.document[self.starts[drawn]]
-        return Documents(
+        return DocumentTable(
             tuple(known.domain[code] for code in codes),
             tuple(known.kind[code] for code in codes),
             known.segments[codes],

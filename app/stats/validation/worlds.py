@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.validation.designs import Design, design, even, lognormal, one_giant
+from app.stats.validation.designs import SimulatedDesign, design, even, lognormal, one_giant
 
 WorldName = Literal[
     "clean",
@@ -39,7 +39,7 @@ Lengths = Codes | Callable[[np.random.Generator], Codes]
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class ScoreProcess:
     """How scores come about. Standard deviations, in the unit of the scores; larger scores are better.
 
     catastrophes: share of the documents on which the last system fails, `depth` below the rest of its documents; its
@@ -57,7 +57,7 @@ class Process:
     depth: float = 5.0
     exponential: float = 0.0
 
-    def documents(self, made: Design, rng: np.random.Generator, n: int) -> Floats:
+    def documents(self, made: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
         """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = made.systems, made.documents
         raters = int(made.rater.max(initial=0)) + 1
@@ -93,13 +93,13 @@ class World:
     name: WorldName
     told: str
     lengths: Lengths
-    process: Process = Process()
+    process: ScoreProcess = ScoreProcess()
     raters: int = 6
     topics: int = 1
     dealing: Literal["all systems", "own rater", "two islands"] = "all systems"
     looks: tuple[float, ...] = (1.0,)
 
-    def design(self, rng: np.random.Generator, systems: int = 2) -> Design:
+    def design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
         """Who judges what in a campaign of this world."""
         lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
         return design(lengths, systems=systems, raters=self.raters, topics=self.topics, dealing=self.dealing)
@@ -116,7 +116,7 @@ def campaign(world: World, rng: np.random.Generator, means: Floats) -> Ratings:
 
 def campaigns(
     world: World, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
-) -> list[tuple[Floats, Floats, Design]]:
+) -> list[tuple[Floats, Floats, SimulatedDesign]]:
     """n campaigns reduced to sums of segment scores by system and document: [(sums (k, S, D), counts (D,), design)].
 
     Campaigns of one design stand together. alike: all have the design that is drawn first.
@@ -137,7 +137,7 @@ _DESIGNS = 200
 
 
 _THIRTY = even(30)
-CATASTROPHES = Process(document_system=0.3, segment=0.5, catastrophes=0.05)
+CATASTROPHES = ScoreProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
 """Documents differ little but for one in twenty, on which the last system fails by 5."""
 
 WORLDS: Mapping[WorldName, World] = MappingProxyType(
@@ -153,14 +153,14 @@ WORLDS: Mapping[WorldName, World] = MappingProxyType(
                 "topics",
                 "30 documents of five topics, on which systems differ (standard deviation .4)",
                 _THIRTY,
-                Process(topic_system=0.4),
+                ScoreProcess(topic_system=0.4),
                 topics=5,
             ),
             World(
                 "rater_system",
                 "three raters who differ in their taste for systems (standard deviation .3)",
                 _THIRTY,
-                Process(rater_system=0.3),
+                ScoreProcess(rater_system=0.3),
                 raters=3,
             ),
             World(
@@ -180,7 +180,7 @@ WORLDS: Mapping[WorldName, World] = MappingProxyType(
                 "weak_null",
                 "12 documents; equal means, but skewed document effects for one system",
                 even(12),
-                Process(document_system=0.2, segment=0.5, exponential=1.0),
+                ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
             World(
                 "peeking",

@@ -21,14 +21,14 @@ from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
 from app.stats.ratings import Ratings, Scale
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from app.stats.validation.worlds import WORLDS, WorldName, campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
 def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
     n = len(ratings.labels.documents)
-    documents = Documents((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
+    documents = DocumentTable((None,) * n, ("test",) * n, np.full(n, 2), np.full(n, 30))
     given = SimpleNamespace(
         campaigns={"c": 1},
         data_hash="sha256:x",

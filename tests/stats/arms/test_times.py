@@ -16,7 +16,7 @@ from scipy import stats
 from app.stats.arms.pace import JudgmentPaces, fatigue, learning
 from app.stats.arms.times import LENGTHS, Durations, TimedJudgments, bucket_name, durations_by_kind, ratio
 from app.stats.ratings import Kind, Ratings
-from app.stats.timing.timing import change, trimmed
+from app.stats.timing.timing import change, trim
 
 
 def drawn(seed: int) -> TimedJudgments:
@@ -99,7 +99,7 @@ def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None
 
 def test_a_change_is_that_of_unrounded_means() -> None:
     """Table 2 of Grundkiewicz et al. 2021: 00:16 to 00:24 is 47.4 %, not the 50 % of the rounded figures."""
-    before, after = trimmed(np.full(9, 16.2)), trimmed(np.full(9, 23.88))
+    before, after = trim(np.full(9, 16.2)), trim(np.full(9, 23.88))
     assert change(before, after) == pytest.approx(47.4, abs=0.05)
 
 

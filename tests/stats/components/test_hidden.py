@@ -10,7 +10,7 @@ import pytest
 from app.stats.components.fit import Fit, fit
 from app.stats.components.generalizability import components_of, confounded_terms, of_contrasts, planning_components
 from app.stats.components.observations import observations
-from app.stats.planning.planning import Layout, contrast_variance
+from app.stats.planning.planning import StudyLayout, contrast_variance
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed
 
@@ -26,7 +26,7 @@ def apart(seed: int = 4, documents: int = 60) -> Ratings:
 def closed_form(fitted: Fit) -> float:
     """Standard error of a contrast in a study of the same size, from the components alone."""
     rows = fitted.rows
-    layout = Layout(rows.n_units_of_a_system, rows.n_segments / rows.n_units, len(rows.raters))
+    layout = StudyLayout(rows.n_units_of_a_system, rows.n_segments / rows.n_units, len(rows.raters))
     return sqrt(contrast_variance(components_of(fitted, source="own"), layout))
 
 

@@ -20,7 +20,7 @@ from app.stats.gate.skewness import Careful, skewness
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.validation.designs import even
-from app.stats.validation.measured import false_gates
+from app.stats.validation.operating_characteristics import false_gates
 from app.stats.validation.worlds import WORLDS
 
 RNG = np.random.default_rng(11)

@@ -15,7 +15,7 @@ from app.stats.intervals import half_widths
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 
 PLAIN = replace(NAMED["recommended"], normalize="none", rank_sets=False, influence=False)
 
@@ -125,7 +125,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     rows = campaign(np.random.default_rng(3), raters=6, documents=30, topics=topics, of_topics=0.8).canonical()
     names = tuple(f"t{int(key[1:]) % topics}" for key in rows.labels.documents)
     ones = np.ones(len(names), dtype=np.int32)
-    found = rank(rows, PLAIN, Documents(names, ("test",) * len(names), ones, ones))
+    found = rank(rows, PLAIN, DocumentTable(names, ("test",) * len(names), ones, ones))
     assert any("use the interval for new domains" in one for one in found.warnings) == told
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)

@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from app.domain.recipe import NAMED, Exclusion
 from app.stats.multiverse.space import Excluding, Space
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.test_universes import check_each_universe, made
 from tests.stats.robustness.test_public_data import cs_en, hi_bn
 from tests.stats.robustness.twin import plain, segment_means
@@ -32,11 +32,11 @@ EVERYTHING = Excluding("accepted", accepted_only=True)
 WITHOUT_HUMAN = Excluding("without humans", accepted_only=True, exclude=(Exclusion("system", "HUMAN.0"),))
 
 
-def halves(rows: Ratings) -> Documents:
+def halves(rows: Ratings) -> DocumentTable:
     """Two made-up domains, so that tests by domain have something to combine."""
     n = len(rows.labels.documents)
     ones = np.ones(n, dtype=np.int32)
-    return Documents(tuple("ab"[i % 2] for i in range(n)), ("test",) * n, ones, ones)
+    return DocumentTable(tuple("ab"[i % 2] for i in range(n)), ("test",) * n, ones, ones)
 
 
 def test_hindi_bengali_has_unpaired_universes_only() -> None:

@@ -17,7 +17,7 @@ from app.stats.multiverse.space import TESTS, Excluding, Space
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow
 from app.stats.ratings import Ratings, Scale
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.counting import check_shares
 
 BASE = replace(NAMED["recommended"], permutations=400)
@@ -25,7 +25,7 @@ EVERYTHING = Excluding("accepted", accepted_only=True)
 WITHOUT = Excluding("without S3", accepted_only=False, exclude=(Exclusion("system", "S3"),))
 
 
-def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Ratings, Documents]:
+def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Ratings, DocumentTable]:
     """Four systems on twelve documents of two domains by four raters, not every output by everybody."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -48,10 +48,10 @@ def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Rat
     made = replace(made, scale=Scale(0.0, 100.0) if bounded else Scale(0.0, float("inf")))
     names = tuple("news" if i % 2 else "talk" for i in range(12))
     counts = np.full(12, 3, dtype=np.int32)
-    return made, Documents(names, ("test",) * 12, counts, counts)
+    return made, DocumentTable(names, ("test",) * 12, counts, counts)
 
 
-def alone(rows: Ratings, documents: Documents, recipe: Recipe) -> list[int]:
+def alone(rows: Ratings, documents: DocumentTable, recipe: Recipe) -> list[int]:
     """What the ranker says of every pair, all of it computed anew from the raw ratings."""
     ranking = rank(rows, replace(recipe, clusters="strict"), documents)
     told = {frozenset((row.better, row.worse)): row for row in ranking.pairs}
@@ -66,7 +66,7 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
     return (1 if row.better == pair[0] else -1) * (int(row.significant) - int(row.significant_reverse))
 
 
-def made(rows: Ratings, documents: Documents, space: Space) -> list[Branch]:
+def made(rows: Ratings, documents: DocumentTable, space: Space) -> list[Branch]:
     scored = ScoredRatings("score", rows, documents.domain_codes()[0])
     return [
         Branch.from_bytes(branch(scored, space, e, n, rows.labels.systems).to_bytes())
@@ -75,7 +75,7 @@ def made(rows: Ratings, documents: Documents, space: Space) -> list[Branch]:
     ]
 
 
-def check_each_universe(rows: Ratings, documents: Documents, space: Space, every: int = 1) -> int:
+def check_each_universe(rows: Ratings, documents: DocumentTable, space: Space, every: int = 1) -> int:
     """Compare universes with the ranker, and the shares of all with a plain count; how many universes there were."""
     pairs = list(combinations(rows.labels.systems, 2))
     number = 0

@@ -10,24 +10,24 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.planning import planning
-from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, Components, Layout, NoComponents, Prices
+from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, NoComponents, Prices, StudyLayout, VarianceComponents
 
 # PB-4, table: D, raters, mean segments of a document (11,310 / 30 ratings of 38 documents; 104 segments of 30).
-ZH_LAYOUT, DE_LAYOUT = Layout(38, 377 / 38, 8), Layout(30, 104 / 30, 10)
+ZH_LAYOUT, DE_LAYOUT = StudyLayout(38, 377 / 38, 8), StudyLayout(30, 104 / 30, 10)
 TABLE = [
     (ZH_EN, ZH_LAYOUT, {"single": (0.597, 0.694, 0.898), "half": (0.670, 0.758, 0.949), "two": (0.513, 0.571, 0.699)}),
     (EN_DE, DE_LAYOUT, {"single": (0.725, 0.822, 1.075), "half": (0.850, 0.934, 1.163), "two": (0.528, 0.594, 0.770)}),
 ]
-F17 = Components(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
+F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
 
 
-def errors(components: Components, layout: Layout) -> list[float]:
+def errors(components: VarianceComponents, layout: StudyLayout) -> list[float]:
     return [sqrt(planning.contrast_variance(components, replace(layout, grouping=g))) for g in GROUPINGS]
 
 
 @pytest.mark.parametrize(("components", "layout", "rows"), TABLE)
 def test_standard_errors_are_those_of_the_table(
-    components: Components, layout: Layout, rows: dict[str, tuple[float, ...]]
+    components: VarianceComponents, layout: StudyLayout, rows: dict[str, tuple[float, ...]]
 ) -> None:
     """PB-4: single rated, double rated on half the documents, single rated on twice as many."""
     half = replace(layout, documents=layout.documents // 2, ratings_per_item=2)
@@ -52,7 +52,7 @@ def test_documents_needed_to_equal_psxs_are_those_of_the_table() -> None:
 
 def test_the_formula_is_what_simulated_studies_vary_by() -> None:
     """F17, with document × system and residual drawn, and raters who see all systems of their documents."""
-    assert planning.contrast_variance(F17, Layout(60, 5, 6)) == pytest.approx(0.05693, abs=5e-6)
+    assert planning.contrast_variance(F17, StudyLayout(60, 5, 6)) == pytest.approx(0.05693, abs=5e-6)
     rng = np.random.default_rng(4)
     n, d, m, r = 4000, 60, 5, 6
     rater = np.arange(d) % r
@@ -63,7 +63,7 @@ def test_the_formula_is_what_simulated_studies_vary_by() -> None:
         for _ in range(2)
     ]
     found = float((by_system[0] - by_system[1]).mean(axis=1).var(ddof=1))
-    assert found == pytest.approx(planning.contrast_variance(F17, Layout(d, m, r)), rel=0.08)
+    assert found == pytest.approx(planning.contrast_variance(F17, StudyLayout(d, m, r)), rel=0.08)
 
 
 def test_documents_needed_reach_the_difference_and_one_fewer_does_not() -> None:
@@ -73,7 +73,7 @@ def test_documents_needed_reach_the_difference_and_one_fewer_does_not() -> None:
         found = planning.forecast(EN_DE, replace(DE_LAYOUT, documents=documents), systems=3)
         assert (found.detectable <= 2.0) is reached
     assert planning.documents_needed(ZH_EN, ZH_LAYOUT, difference=0.5, systems=3) is None, "below the floor"
-    only = Components(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    only = VarianceComponents(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     assert planning.documents_needed(only, DE_LAYOUT, difference=1e-3, systems=2) == 4_528_200
     for nearly_nothing in (1e-6, 1e-154, 1e-300):
         assert planning.documents_needed(only, DE_LAYOUT, difference=nearly_nothing, systems=2) is None
@@ -97,16 +97,16 @@ def test_defaults_say_where_they_come_from_and_are_never_borrowed() -> None:
 
 def test_impossible_layouts_are_refused() -> None:
     with pytest.raises(Invalid):
-        Layout(0, 5, 3)
+        StudyLayout(0, 5, 3)
     with pytest.raises(Invalid):
         replace(F17, residual=-1.0)
     with pytest.raises(Invalid):
-        planning.forecast(F17, Layout(10, 5, 3), systems=1)
+        planning.forecast(F17, StudyLayout(10, 5, 3), systems=1)
 
 
 def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
-    one = planning.cost(Layout(10, 5, 3), Prices(), systems=4, words_per_segment=40)
-    two = planning.cost(Layout(10, 5, 3, ratings_per_item=2), Prices(), systems=4, words_per_segment=40)
+    one = planning.cost(StudyLayout(10, 5, 3), Prices(), systems=4, words_per_segment=40)
+    two = planning.cost(StudyLayout(10, 5, 3, ratings_per_item=2), Prices(), systems=4, words_per_segment=40)
     assert two.judging_hours == pytest.approx(2 * one.judging_hours)
     assert one.price is None
 
@@ -126,8 +126,8 @@ def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
     ],
 )
 def test_alpha_and_power_are_probabilities_that_leave_something_open(alpha: float, power: float, refused: bool) -> None:
-    def asked() -> planning.Forecast:
-        return planning.forecast(EN_DE, Layout(30, 5, 6), systems=3, alpha=alpha, power=power)
+    def asked() -> planning.PowerForecast:
+        return planning.forecast(EN_DE, StudyLayout(30, 5, 6), systems=3, alpha=alpha, power=power)
 
     if not refused:
         assert asked().power == power

@@ -8,18 +8,18 @@ from itertools import product
 import pytest
 
 from app.stats.planning import planning
-from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, Components, Layout
+from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, StudyLayout, VarianceComponents
 from app.stats.planning.raters import raters_at_least, raters_needed
 
-NO_RATER_SYSTEM = Components(1.0, 2.0, 3.0, 0.0, 1.0, 1.0, 0.5, 4.0)
+NO_RATER_SYSTEM = VarianceComponents(1.0, 2.0, 3.0, 0.0, 1.0, 1.0, 0.5, 4.0)
 SYSTEMS = 4
 
 
-def found(components: Components, layout: Layout, raters: int) -> float:
+def found(components: VarianceComponents, layout: StudyLayout, raters: int) -> float:
     return planning.forecast(components, replace(layout, raters=raters), systems=SYSTEMS).detectable
 
 
-def tried(components: Components, layout: Layout, difference: float) -> int | None:
+def tried(components: VarianceComponents, layout: StudyLayout, difference: float) -> int | None:
     """The first number of raters with work for each that finds the difference; by the variance alone."""
     shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else SYSTEMS)
     numbers = range(layout.ratings_per_item, shares + 1)
@@ -27,10 +27,10 @@ def tried(components: Components, layout: Layout, difference: float) -> int | No
 
 
 @pytest.mark.parametrize("components", [ZH_EN, EN_DE, NO_RATER_SYSTEM])
-def test_the_fewest_raters_are_those_found_by_trying(components: Components) -> None:
+def test_the_fewest_raters_are_those_found_by_trying(components: VarianceComponents) -> None:
     numbers = set()
     for grouping, each, fixed in product(GROUPINGS, (1, 2), (False, True)):
-        layout = Layout(12, 4, 1, each, grouping, fixed)
+        layout = StudyLayout(12, 4, 1, each, grouping, fixed)
         for difference in (1.5, 2.5, 3.1, 3.7, 4.3, 5.1, 6.3, 9.0):
             panel = raters_needed(components, layout, difference=difference, systems=SYSTEMS)
             assert panel.least == tried(components, layout, difference), (layout, difference)
@@ -43,18 +43,18 @@ def test_the_fewest_raters_are_those_found_by_trying(components: Components) -> 
 def test_what_a_layout_finds_takes_its_own_raters_and_documents() -> None:
     """The detectable difference of a layout leads back to both; rounding adds none."""
     for raters, documents in product((2, 7, 10, 13, 17), (17, 30, 38)):
-        layout = Layout(documents, 377 / 38, raters)
+        layout = StudyLayout(documents, 377 / 38, raters)
         difference = found(ZH_EN, layout, raters)
         assert raters_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS).least == raters
         assert planning.documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS) == documents
 
 
 def test_why_no_number_of_raters_is_enough() -> None:
-    def told(difference: float, components: Components = EN_DE, **layout: object) -> str | None:
-        base = replace(Layout(30, 104 / 30, 10), **layout)  # type: ignore[arg-type]  # fields of a layout
+    def told(difference: float, components: VarianceComponents = EN_DE, **layout: object) -> str | None:
+        base = replace(StudyLayout(30, 104 / 30, 10), **layout)  # type: ignore[arg-type]  # fields of a layout
         return raters_needed(components, base, difference=difference, systems=SYSTEMS).told
 
-    endless = found(EN_DE, Layout(30, 104 / 30, 10), 10**12)
+    endless = found(EN_DE, StudyLayout(30, 104 / 30, 10), 10**12)
     assert (
         told(0.5) == f"with 30 documents no number of raters is enough: differences up to {endless:.3g} are not found"
     )
@@ -67,12 +67,12 @@ def test_why_no_number_of_raters_is_enough() -> None:
 def test_with_at_least_so_many_raters_some_documents_are_enough_and_with_one_fewer_none() -> None:
     """The methods' zh-en: eight raters have a floor of .412, below which no number of documents goes."""
     for difference in (0.3, 0.5, 1.0, 1.7):
-        least = raters_at_least(ZH_EN, Layout(1, 9.9, 8), difference=difference, systems=SYSTEMS)
+        least = raters_at_least(ZH_EN, StudyLayout(1, 9.9, 8), difference=difference, systems=SYSTEMS)
         assert least is not None
         for raters, enough in ((least, True), (least - 1, False)):
-            layout = Layout(1, 9.9, max(1, raters))
+            layout = StudyLayout(1, 9.9, max(1, raters))
             documents = planning.documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS)
             assert raters == 0 or (documents is not None) is enough
-    assert raters_at_least(ZH_EN, Layout(1, 9.9, 8, 3, fixed_panel=True), difference=0.3, systems=SYSTEMS) == 3
-    assert raters_at_least(ZH_EN, Layout(1, 9.9, 8), difference=1e-9, systems=SYSTEMS) is None
-    assert raters_at_least(ZH_EN, Layout(1, 9.9, 8, fixed_panel=True), difference=1e-300, systems=SYSTEMS) is None
+    assert raters_at_least(ZH_EN, StudyLayout(1, 9.9, 8, 3, fixed_panel=True), difference=0.3, systems=SYSTEMS) == 3
+    assert raters_at_least(ZH_EN, StudyLayout(1, 9.9, 8), difference=1e-9, systems=SYSTEMS) is None
+    assert raters_at_least(ZH_EN, StudyLayout(1, 9.9, 8, fixed_panel=True), difference=1e-300, systems=SYSTEMS) is None

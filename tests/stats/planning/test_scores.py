@@ -14,15 +14,15 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import precision
 from app.stats.planning.drawn_scores import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
-from app.stats.planning.planning import EN_DE, GROUPINGS, Components, Grouping, Layout
-from app.stats.planning.scores import Drawn, NoSuchScores, drawn, latent, marginal
-from app.stats.planning.studies import Panel, TooLarge, dealt, significant, simulated_power
+from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
+from app.stats.planning.scores import NoSuchScores, ScoreSampler, latent, marginal, score_sampler
+from app.stats.planning.studies import RaterPools, StudyTooLarge, assign_raters, significant, simulated_power
 from app.stats.ranking.clusters import clusters
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import needs_public_data, side_by_side
 
-F17 = Components(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
-FULL = Components(0.3, 0.4, 0.5, 0.1, 0.2, 0.3, 0.2, 1.0)
+F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
+FULL = VarianceComponents(0.3, 0.4, 0.5, 0.1, 0.2, 0.3, 0.2, 1.0)
 
 
 def penalties(n: int = 20_000) -> Floats:
@@ -42,11 +42,11 @@ def all_but_normal(spread: float) -> Floats:
 
 
 @cache
-def shaped(kind: str, components: Components = FULL, *, fixed_panel: bool = False) -> Drawn:
+def shaped(kind: str, components: VarianceComponents = FULL, *, fixed_panel: bool = False) -> ScoreSampler:
     if kind == "ordinal":
-        return drawn(components, marginal("ordinal", levels()), better_sign=1, fixed_panel=fixed_panel)
+        return score_sampler(components, marginal("ordinal", levels()), better_sign=1, fixed_panel=fixed_panel)
     shape = marginal("zero_inflated_gamma", penalties())
-    return drawn(components, shape, better_sign=-1, fixed_panel=fixed_panel)
+    return score_sampler(components, shape, better_sign=-1, fixed_panel=fixed_panel)
 
 
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
@@ -90,11 +90,11 @@ def slow_score(kind: str, value: float) -> float:
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Grouping) -> None:
     """One rating after the other, its effects added up, mapped by the definition, and averaged."""
-    scores, layout = shaped(kind), Layout(3, 2, 4, 2, grouping)
+    scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
-    ours = drawn_means(scores, layout, Panel.one(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6))
+    ours = drawn_means(scores, layout, RaterPools.one(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6))
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
-    who = dealt(layout, Panel.one(layout), s, n, rng)
+    who = assign_raters(layout, RaterPools.one(layout), s, n, rng)
     shapes = {
         "rater": (r,), "rater_doc": (d, r), "residual": (d, m, s, k), "shared": (d, m), "doc_system": (d, s),
         "segment_system": (d, m, s), "rater_segment": (d, m, r), "rater_doc_system": (d, s, k), "rater_system": (s, r),
@@ -117,9 +117,9 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed: bool) -> None:
     scores = shaped(kind, fixed_panel=fixed)
-    layout = Layout(400, 5, 40, fixed_panel=fixed)
+    layout = StudyLayout(400, 5, 40, fixed_panel=fixed)
     found = drawn_means(
-        scores, layout, Panel.one(layout), shifts=scores.apart(0.5), studies=40, rng=np.random.default_rng(1)
+        scores, layout, RaterPools.one(layout), shifts=scores.apart(0.5), studies=40, rng=np.random.default_rng(1)
     ).mean(axis=2)
     each = found[:, 0] - found[:, 1]
     assert each.mean() == pytest.approx(0.5, abs=4 * each.std() / sqrt(40))
@@ -130,8 +130,10 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     """Two systems, one rater, one segment: variance of the difference 2(σ²_ds + σ²_gs + σ²_rs + σ²_rds + σ²_e)."""
     ratings = penalties() if kind != "ordinal" else levels()
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
-    scores, layout = shaped(kind, small), Layout(300, 1, 100)
-    found = drawn_means(scores, layout, Panel.one(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2))
+    scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
+    found = drawn_means(
+        scores, layout, RaterPools.one(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
+    )
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
     assert (found[:, 0] - found[:, 1]).var() == pytest.approx(2 * own, rel=0.05)
     assert scores.latent.fits
@@ -147,9 +149,9 @@ def test_a_normal_marginal_leaves_the_shares_as_they_are() -> None:
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping: Grouping) -> None:
-    layout, n = Layout(40, 5, 8, grouping=grouping), 1500
+    layout, n = StudyLayout(40, 5, 8, grouping=grouping), 1500
     ask = {"difference": 0.8, "alpha": 0.02, "studies": n}
-    scores = drawn(F17, marginal("ordinal", all_but_normal(2.0)), better_sign=1)
+    scores = score_sampler(F17, marginal("ordinal", all_but_normal(2.0)), better_sign=1)
     ours, _ = drawn_power(scores, layout, rng=np.random.default_rng(11), **ask)
     theirs, _ = simulated_power(F17, layout, rng=np.random.default_rng(12), **ask)
     assert 0.2 * n < theirs < 0.97 * n, "a power of 0 or 1 would show nothing"
@@ -162,7 +164,7 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
 def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str, lengths: tuple[int, ...]) -> None:
     found, n = drawn_power(
         shaped(kind, fixed_panel=True),
-        Layout(60, 3, 8, fixed_panel=True, lengths=lengths),
+        StudyLayout(60, 3, 8, fixed_panel=True, lengths=lengths),
         difference=0.0,
         alpha=0.1,
         studies=3000,
@@ -173,10 +175,10 @@ def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: 
 
 def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
     scores, ask = shaped("zero_inflated_gamma"), {"difference": 1.0, "alpha": 0.05, "studies": 300}
-    few, more = (drawn_power(scores, Layout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0] for d in (10, 60))
+    few, more = (drawn_power(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0] for d in (10, 60))
     assert few < more
-    assert drawn_power(scores, Layout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
-    assert drawn_power(scores, Layout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (0, 300)
+    assert drawn_power(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
+    assert drawn_power(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (0, 300)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +202,9 @@ def test_ratings_that_do_not_suit_are_told(kind: str, ratings: list[float]) -> N
 def test_a_difference_beyond_the_scale_and_too_large_a_study_are_refused() -> None:
     ask = {"alpha": 0.05, "studies": 30, "rng": np.random.default_rng(0)}
     with pytest.raises(NoSuchScores):
-        drawn_power(shaped("ordinal"), Layout(10, 3, 5), difference=4.5, **ask)
-    with pytest.raises(TooLarge):
-        drawn_power(shaped("ordinal"), Layout(5000, 50, 2000), difference=0.5, **ask)
+        drawn_power(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
+    with pytest.raises(StudyTooLarge):
+        drawn_power(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
 
 
 def test_components_that_vary_more_than_the_ratings_are_told_and_drawn_in_proportion() -> None:
@@ -232,12 +234,12 @@ def test_three_documents_claim_from_the_t_of_two_degrees_of_freedom(t: float, ex
         return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3)), None
 
     ask = {"rule": "strict", "alpha": 0.05, "holm": False, "studies": 20, "rng": np.random.default_rng(2)}
-    assert expected_clusters(draw, Layout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
+    assert expected_clusters(draw, StudyLayout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
 
 
 def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     """t-tests by scipy, Holm by hand, then the cluster rule, study by study."""
-    layout, means = Layout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])
+    layout, means = StudyLayout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 40}
     ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     counted = []
@@ -259,7 +261,7 @@ def test_expected_clusters_are_those_of_a_slow_twin() -> None:
 def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     """The errors and degrees of the ranking itself, pair by pair and study by study; even documents tell more apart."""
     lengths, means = (40, *[2] * 19), np.array([0.0, 1.5, 3.0])
-    layout = Layout(20, sum(lengths) / 20, 6, lengths=lengths)
+    layout = StudyLayout(20, sum(lengths) / 20, 6, lengths=lengths)
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": False, "studies": 40}
     ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     sums, counts = normal_draw(F17, layout)(40, means, np.random.default_rng(2))
@@ -276,18 +278,18 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
             wins[i, j] = 2 * stats.t.sf(t, known.degrees) <= 0.05
         counted.append(max(clusters(wins, "strict") or ()))
     assert ours.mean == np.mean(counted)
-    even = Layout(20, layout.segments, 6)
+    even = StudyLayout(20, layout.segments, 6)
     assert expected_clusters(normal_draw(F17, even), even, rng=np.random.default_rng(2), **ask).mean > ours.mean
 
 
 def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_that_are_there() -> None:
     scores, lengths = shaped("ordinal"), np.array([[1.0, 6.0], [3.0, 2.0]])
-    layout = Layout(2, 3, 4, lengths=(1, 2, 3, 6))
+    layout = StudyLayout(2, 3, 4, lengths=(1, 2, 3, 6))
     ask = {"shifts": np.zeros(2), "studies": 2}
     long = drawn_means(
-        scores, layout, Panel.one(layout), rng=np.random.default_rng(1), lengths=np.full((2, 2), 6.0), **ask
+        scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=np.full((2, 2), 6.0), **ask
     )
-    mixed = drawn_means(scores, layout, Panel.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask)
+    mixed = drawn_means(scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask)
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
     assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"
     assert not np.allclose(mixed[1], long[1])
@@ -299,16 +301,16 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 60}
     few, more = (
         expected_clusters(shaped_draw(scores, layout), layout, rng=np.random.default_rng(1), **ask)
-        for layout in (Layout(5, 3, 20), Layout(120, 3, 20))
+        for layout in (StudyLayout(5, 3, 20), StudyLayout(120, 3, 20))
     )
     assert 1 <= few.mean < more.mean <= 3
 
 
 def test_systems_that_are_all_one_are_one_cluster_and_a_document_tells_nothing() -> None:
-    layout = Layout(30, 3, 6, fixed_panel=True)
+    layout = StudyLayout(30, 3, 6, fixed_panel=True)
     ask = {"rule": "strict", "alpha": 0.05, "holm": True, "studies": 200, "rng": np.random.default_rng(1)}
     assert expected_clusters(normal_draw(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
-    one = Layout(1, 3, 6)
+    one = StudyLayout(1, 3, 6)
     assert expected_clusters(normal_draw(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
     spread = expected_clusters(normal_draw(F17, layout), layout, between=9.0, systems=3, **ask)
     assert spread.mean > 1.5
@@ -322,8 +324,8 @@ class TestPublished:
     def test_skewed_penalties_of_the_public_data_cost_the_paired_test_little(self) -> None:
         """WMT23 en-de, 30 documents, a difference of 2: power within .06 of the normal model's, pSxS."""
         ratings, n = side_by_side(), 1000
-        scores = drawn(EN_DE, marginal("zero_inflated_gamma", ratings.score), better_sign=-1, fixed_panel=True)
-        layout = Layout(30, 104 / 30, 10, fixed_panel=True)
+        scores = score_sampler(EN_DE, marginal("zero_inflated_gamma", ratings.score), better_sign=-1, fixed_panel=True)
+        layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         ask = {"difference": 2.0, "alpha": 0.05, "studies": n}
         ours, _ = drawn_power(scores, layout, rng=np.random.default_rng(1), **ask)
         theirs, _ = simulated_power(EN_DE, layout, rng=np.random.default_rng(1), **ask)

@@ -11,11 +11,19 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, pilot, resampled_power
-from app.stats.planning.planning import EN_DE, GROUPINGS, Components, Grouping, Layout, contrast_variance, power
+from app.stats.planning.planning import (
+    EN_DE,
+    GROUPINGS,
+    Grouping,
+    StudyLayout,
+    VarianceComponents,
+    contrast_variance,
+    power,
+)
 from app.stats.planning.studies import (
-    ByRecipe,
-    Panel,
-    TooLarge,
+    RaterPools,
+    RecipeTest,
+    StudyTooLarge,
     contrasts,
     document_means,
     forecast_srp,
@@ -26,18 +34,18 @@ from app.stats.planning.studies import (
 )
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.testing import Rule, claims, drawn_signs, p_values
+from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
-F17 = Components(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
+F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
 
 
 @pytest.mark.parametrize(("grouping", "theirs"), [("psxs", 0.05696), ("system_balanced", 0.06363), ("none", 0.0838)])
 def test_drawn_studies_vary_as_the_methods_found_by_monte_carlo(grouping: Grouping, theirs: float) -> None:
     """F17, dealt by the allocator of campaigns."""
-    layout = Layout(60, 5, 6, grouping=grouping)
+    layout = StudyLayout(60, 5, 6, grouping=grouping)
     drawn = document_means(
-        F17, layout, Panel.one(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
+        F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
     ).mean(axis=2)
     found = float((drawn[:, 0] - drawn[:, 1]).var(ddof=1))
     assert found == pytest.approx(theirs, rel=0.07)
@@ -60,7 +68,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     """On skewed scores of 30 documents, at 500 permutations: 97 % of claims are the same, in number within 1 %."""
     rng = np.random.default_rng(0)
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
-    rule = Rule()
+    rule = SignificanceRule()
     permuted = p_values(sums[:, None], drawn_signs(rng, 150, 500, 30), exact=False, rule=rule)
     theirs, ours = claims(sums[:, None], permuted, rule)[:, 0], t_claims(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
@@ -68,7 +76,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
 
 
 def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
-    layout = Layout(80, 3.5, 8)
+    layout = StudyLayout(80, 3.5, 8)
     difference, alpha = 2.0, 0.01
     found, n = simulated_power(
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
@@ -78,18 +86,18 @@ def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
 
 LONG = (60, *(3,) * 19)
 """One document has 60 of 117 segments."""
-COMPONENTS = Components(0.36, 0.5, 0.64, 0.09, 0.25, 0.3, 0.16, 1.44)
+COMPONENTS = VarianceComponents(0.36, 0.5, 0.64, 0.09, 0.25, 0.3, 0.16, 1.44)
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 @pytest.mark.parametrize("lengths", [LONG, (5,) * 20], ids=["uneven", "even"])
 def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Grouping, lengths: tuple[int, ...]) -> None:
     """3,000 drawn studies; with lengths left aside the promised error of the uneven ones was .4 of what it is."""
-    layout = Layout(20, sum(lengths) / 20, 6, grouping=grouping, lengths=lengths)
+    layout = StudyLayout(20, sum(lengths) / 20, 6, grouping=grouping, lengths=lengths)
     rng = np.random.default_rng(7)
     counts = lengths_of(layout, 3000, rng)
     means = document_means(
-        COMPONENTS, layout, Panel.one(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
+        COMPONENTS, layout, RaterPools.one(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
     )
     apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
     promised = np.sqrt(contrast_variance(COMPONENTS, layout))
@@ -99,7 +107,7 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
 
 
 def test_lengths_of_other_numbers_of_documents_are_drawn_from_those_there_are() -> None:
-    layout = Layout(8, 4, 3, lengths=(2, 6))
+    layout = StudyLayout(8, 4, 3, lengths=(2, 6))
     assert set(lengths_of(layout, 50, np.random.default_rng(1)).ravel()) == {2, 6}
     assert (lengths_of(replace(layout, documents=2), 3, np.random.default_rng(1)) == [2, 6]).all()
     assert (lengths_of(replace(layout, lengths=()), 3, np.random.default_rng(1)) == 4).all()
@@ -110,7 +118,7 @@ def test_lengths_of_other_numbers_of_documents_are_drawn_from_those_there_are() 
 
 def test_a_test_of_uneven_documents_claims_as_much_as_it_says() -> None:
     """4,000 studies of equal systems by a fixed panel; with documents − 1 degrees it claimed .13."""
-    layout = Layout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
+    layout = StudyLayout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
     rng = np.random.default_rng(3)
     found, n = simulated_power(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
     assert 2 * found / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
@@ -121,30 +129,34 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
     c = replace(COMPONENTS, rater_system=0.0)
     found = {
         documents: forecast_srp(
-            c, Layout(documents, 5, 3), means=np.array([0.0, 40, 80]), rule=ByRecipe(), rng=np.random.default_rng(1)
+            c,
+            StudyLayout(documents, 5, 3),
+            means=np.array([0.0, 40, 80]),
+            rule=RecipeTest(),
+            rng=np.random.default_rng(1),
         ).mean_significant_pairs
         for documents in (5, 6, 7)
     }
     assert found == {5: 0, 6: 0, 7: 3}
-    alone = ByRecipe(holm=False, flips=True)
+    alone = RecipeTest(holm=False, flips=True)
     p = np.array([[1e-6, 1e-6, 0.04]])
     assert alone.significant(p, 6, 0.05).tolist() == [[True, True, True]]
     assert alone.significant(p, 5, 0.05).tolist() == [[False, False, False]]
-    assert ByRecipe(holm=True, flips=False).significant(p, 6, 0.05).tolist() == [[True, True, True]]
-    assert ByRecipe(holm=True, flips=False).significant(p + 0.011, 6, 0.05).tolist() == [[True, True, False]]
+    assert RecipeTest(holm=True, flips=False).significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert RecipeTest(holm=True, flips=False).significant(p + 0.011, 6, 0.05).tolist() == [[True, True, False]]
 
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
-    layout = Layout(30, 3.5, 8, fixed_panel=True)
+    layout = StudyLayout(30, 3.5, 8, fixed_panel=True)
     found, n = simulated_power(EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3))
     assert found / n == pytest.approx(0.05, abs=0.015), "one direction of two"
 
 
 def test_a_ranking_without_noise_is_stable_and_one_of_noise_is_not() -> None:
-    quiet = Components(0, 0, 0, 0, 0, 0, 0, 1e-6)
-    sure = forecast_srp(quiet, Layout(20, 3, 5), means=np.arange(4.0), rng=np.random.default_rng(0))
+    quiet = VarianceComponents(0, 0, 0, 0, 0, 0, 0, 1e-6)
+    sure = forecast_srp(quiet, StudyLayout(20, 3, 5), means=np.arange(4.0), rng=np.random.default_rng(0))
     assert (sure.srp, sure.mean_significant_pairs, sure.sign_error_rate) == (1.0, 6.0, 0.0)
-    noisy = forecast_srp(F17, Layout(10, 1, 5, grouping="none"), means=np.zeros(6), rng=np.random.default_rng(0))
+    noisy = forecast_srp(F17, StudyLayout(10, 1, 5, grouping="none"), means=np.zeros(6), rng=np.random.default_rng(0))
     assert noisy.kendall_tau is not None
     assert noisy.kendall_tau < 0.8
     assert noisy.share_without_significance > 0.05
@@ -153,26 +165,28 @@ def test_a_ranking_without_noise_is_stable_and_one_of_noise_is_not() -> None:
 def test_new_raters_agree_less_than_the_same_raters() -> None:
     apart = replace(F17, rater_system=1.5)
     how = {"means": np.arange(5) * 0.4, "worlds": 12}
-    same = forecast_srp(apart, Layout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)
-    new = forecast_srp(apart, Layout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)
+    same = forecast_srp(apart, StudyLayout(40, 4, 4), pool="same", rng=np.random.default_rng(5), **how)
+    new = forecast_srp(apart, StudyLayout(40, 4, 4), pool="new", rng=np.random.default_rng(5), **how)
     assert new.srp < same.srp - 2 * (new.mc_error + same.mc_error)
 
 
 def test_the_same_seed_draws_the_same() -> None:
-    made = [forecast_srp(F17, Layout(10, 3, 4), between=1.0, systems=4, rng=np.random.default_rng(8)) for _ in "12"]
+    made = [
+        forecast_srp(F17, StudyLayout(10, 3, 4), between=1.0, systems=4, rng=np.random.default_rng(8)) for _ in "12"
+    ]
     assert made[0] == made[1]
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(TooLarge):
-        forecast_srp(F17, Layout(5000, 3, 2000), systems=20, rng=rng)
+    with pytest.raises(StudyTooLarge):
+        forecast_srp(F17, StudyLayout(5000, 3, 2000), systems=20, rng=rng)
     with pytest.raises(Invalid):
-        forecast_srp(F17, Layout(1, 3, 4), rng=rng)
-    assert forecast_srp(F17, Layout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
+        forecast_srp(F17, StudyLayout(1, 3, 4), rng=rng)
+    assert forecast_srp(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
-        forecast_srp(F17, Layout(9, 3, 2, ratings_per_item=3), rng=rng)
-    assert simulated_power(F17, Layout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
+        forecast_srp(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
+    assert simulated_power(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
 
 
 class TestPublished:
@@ -187,7 +201,7 @@ class TestPublished:
         panel = raters_of([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
         found = forecast_srp(
             EN_DE,
-            Layout(30, 104 / 30, 10, grouping=grouping),
+            StudyLayout(30, 104 / 30, 10, grouping=grouping),
             means=means,
             panel=panel,
             worlds=30,
@@ -200,7 +214,7 @@ class TestPublished:
         found, error = resampled_power(
             pilot(side_by_side()), difference=2.0, documents=30, alpha=0.05, studies=200, rng=np.random.default_rng(1)
         )
-        layout = Layout(30, 104 / 30, 10, fixed_panel=True)
+        layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         assert found == pytest.approx(power(2.0, contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error)
 
 
@@ -244,7 +258,9 @@ def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:
 
 def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:
     """The standard error that documents show is the one that the components say, where raters see all systems."""
-    layout = Layout(50, 4, 6, fixed_panel=True)
-    drawn = document_means(F17, layout, Panel.one(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3))
+    layout = StudyLayout(50, 4, 6, fixed_panel=True)
+    drawn = document_means(
+        F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
+    )
     _, error = contrasts(drawn)
     assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(contrast_variance(F17, layout)), rel=0.05)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.stats.postediting import closest, compare, curve, operations, rates
-from app.stats.postediting.compare import EXTERNAL, Compared, Texts
+from app.stats.postediting.compare import EXTERNAL, SegmentEdits, SegmentTexts
 from app.stats.postediting.operations import Tokens
 
 PLAIN = Tokens()
@@ -22,12 +22,12 @@ def made(n: int, edits: int) -> tuple[str, str]:
     return " ".join(words), " ".join([*words[: n - edits], *(f"x{i}" for i in range(edits))])
 
 
-def of_nine(edits: int, lengths: Sequence[int]) -> Compared:
+def of_nine(edits: int, lengths: Sequence[int]) -> SegmentEdits:
     """An output and nine post-edits of it: the first is the closest, the others need more edits."""
     output = made(lengths[0], edits)[1]
     found = [made(lengths[0], 0)[0]]
     found += [" ".join(f"r{n}{i}" for i in range(length)) for n, length in enumerate(lengths[1:])]
-    texts = Texts(0, ((0, output),), tuple((n, text) for n, text in enumerate(found)))
+    texts = SegmentTexts(0, ((0, output),), tuple((n, text) for n, text in enumerate(found)))
     return compare.compare(texts, PLAIN)
 
 
@@ -91,7 +91,7 @@ def test_edit_distance_is_that_of_the_textbook() -> None:
 
 def test_case_and_punctuation_count_as_asked() -> None:
     def edits(tokens: Tokens) -> int:
-        found = compare.compare(Texts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens)
+        found = compare.compare(SegmentTexts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens)
         return int(found.edits[0, 0])
 
     assert [edits(Tokens()), edits(Tokens(normalized=True)), edits(Tokens(normalized=True, cased=False))] == [2, 1, 0]
@@ -104,7 +104,7 @@ def test_texts_too_long_for_shifts_are_compared_without() -> None:
 
 
 @pytest.fixture(scope="module")
-def world() -> list[Compared]:
+def world() -> list[SegmentEdits]:
     """Six segments of three systems, each post-edited by changing its own output a little; an external reference."""
     rng = random.Random(3)
     found = []
@@ -116,12 +116,12 @@ def world() -> list[Compared]:
             outputs.append((system, " ".join(worse)))
             edits.append((system, " ".join(w.replace(f"!{system}", "") if rng.random() > 0.4 else w for w in worse)))
         found.append(
-            compare.compare(Texts(n % 3, tuple(outputs), tuple(edits), f"quite another translation {n}"), PLAIN)
+            compare.compare(SegmentTexts(n % 3, tuple(outputs), tuple(edits), f"quite another translation {n}"), PLAIN)
         )
     return found
 
 
-def test_closest_post_edits_are_counted_as_by_hand(world: list[Compared]) -> None:
+def test_closest_post_edits_are_counted_as_by_hand(world: list[SegmentEdits]) -> None:
     lines = {(one.system, one.origin): one for one in closest.closest(world, [0, 1, 2])}
     for system in range(3):
         for origin in (0, 1, 2, EXTERNAL):
@@ -135,7 +135,7 @@ def test_closest_post_edits_are_counted_as_by_hand(world: list[Compared]) -> Non
     assert all(lines[system, EXTERNAL].unique == 0 for system in range(3))
 
 
-def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[Compared]) -> None:
+def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[SegmentEdits]) -> None:
     lines = closest.closest(world, [0, 1, 2])
     found = closest.by_lab(lines, ["one", "one", "two"])
     first = next(one for one in found if one.system == 0)
@@ -146,7 +146,7 @@ def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: lis
     assert closest.by_lab(lines, [None, None, None]) == []
 
 
-def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(world: list[Compared]) -> None:
+def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(world: list[SegmentEdits]) -> None:
     drawn = curve.curve(world, [0, 1, 2])
     assert drawn is not None
     for line in drawn.systems:
@@ -164,7 +164,7 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     # Two systems, two post-edits of each output: 1 + 3 edits over 10 + 10 tokens are 20 %, the closest alone 10 %.
     (text, one), (_, three), (_, five), (_, nine) = (made(10, n) for n in (1, 3, 5, 9))
     found = [
-        compare.compare(Texts(n, ((0, text), (1, text)), ((0, one), (0, three), (1, five), (1, nine))), PLAIN)
+        compare.compare(SegmentTexts(n, ((0, text), (1, text)), ((0, one), (0, three), (1, five), (1, nine))), PLAIN)
         for n in range(2)
     ]
     drawn = curve.curve(found, [0, 1])
@@ -179,19 +179,19 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     assert (first.enough, second.enough, drawn.enough) == (None, 1, 1)
 
 
-def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[Compared]) -> None:
+def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[SegmentEdits]) -> None:
     assert curve.curve(world, [0]) is None
     assert curve.curve(world, [0, 5]) is None
     assert curve.curve([], [0, 1]) is None
 
 
-def test_an_interval_needs_documents_that_differ(world: list[Compared]) -> None:
+def test_an_interval_needs_documents_that_differ(world: list[SegmentEdits]) -> None:
     low, high = rates.mter(world, 2).rate(0.95).interval or (0.0, 0.0)
     assert low < (rates.mter(world, 2).rate(0.95).value or 0.0) < high
     assert rates.mter(world[:1], 2).rate(0.95).interval is None
     alike = rates.sums(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
-    assert alike.rate(0.95) == rates.Rate(10.0, None, 3)
-    assert rates.sums(iter([])).rate(0.95) == rates.Rate(None, None, 0)
+    assert alike.rate(0.95) == rates.EditRate(10.0, None, 3)
+    assert rates.sums(iter([])).rate(0.95) == rates.EditRate(None, None, 0)
 
 
 def test_the_examples_in_the_words_beside_the_code_hold() -> None:

@@ -13,11 +13,11 @@ from app.stats.quality.alike import alike
 from app.stats.quality.controls import MOST_EXACT, control_tests, worse
 from app.stats.quality.outlying import outlying
 from app.stats.quality.pairing import originals, pairs_of
-from app.stats.quality.panel import Cells, cells_of
+from app.stats.quality.panel import RaterItemMeans, cells_of
 from app.stats.quality.panel_tests import beside_usual
-from app.stats.quality.repeats import _agreement, compared, default_tolerance, repeats
+from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, repeats
 from app.stats.quality.report import QualityReport, quality
-from app.stats.quality.simulated import Tally, refined
+from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.quality.within import Steps, within_tasks
 from app.stats.ratings import Floats, Ratings, Role, Scale
 from app.stats.testing.adjust import bh
@@ -137,11 +137,11 @@ def test_nothing_is_said_of_repeats_without_twenty_of_others() -> None:
         ratings = given_twice({f"r{r}": np.full(n, 30.0 if r == 0 else 2.0) for r in range(5)})
         links = originals(ratings)
         pairs = pairs_of(ratings, links, Role.REPEAT)
-        found = compared(repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
+        found = compare_repeats(repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
         assert (found[0].q_value is not None) is known
 
 
-def colluding(*, jitter: float, raters: int = 4) -> tuple[Cells, np.ndarray]:
+def colluding(*, jitter: float, raters: int = 4) -> tuple[RaterItemMeans, np.ndarray]:
     rng = np.random.default_rng(9)
     truth = rng.normal(70, 15, (12, 6))
     given = np.stack([truth + rng.normal(0, 10, truth.shape) for _ in range(raters)])
@@ -226,14 +226,14 @@ def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_ma
         asked.append((key, part))
         return 0
 
-    tallies = {n: Tally(0 if n == 7 else 5_000, 9_999) for n in range(400)}
-    chances = refined(tallies, none, 9_999)
+    tallies = {n: DrawTally(0 if n == 7 else 5_000, 9_999) for n in range(400)}
+    chances = refine_chances(tallies, none, 9_999)
     assert bh(np.array(list(chances.values())))[7] < 0.01
     assert asked == [(7, part) for part in range(1, 6)]
     assert {chances[n] for n in range(400) if n != 7} == {0.5001}
-    assert refined(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
-    many = {n: Tally(0, 9_999) for n in range(400)}
-    assert set(refined(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
+    assert refine_chances(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
+    many = {n: DrawTally(0, 9_999) for n in range(400)}
+    assert set(refine_chances(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
 
 
 def test_careful_ends_are_no_fault() -> None:

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 
 WMT24, WMT25 = NAMED["wmt24-esa"], NAMED["wmt25"]
 DOMAINS = ("news", "news", "news", "speech", "speech", "social")
@@ -37,9 +37,9 @@ def campaign(*, raters: int = 1, seed: int = 3, against: bool = False) -> Rating
     )
 
 
-def documents(domains: tuple[str | None, ...] = DOMAINS) -> Documents:
+def documents(domains: tuple[str | None, ...] = DOMAINS) -> DocumentTable:
     n = len(domains)
-    return Documents(domains, ("test",) * n, np.full(n, 5, dtype=np.int32), np.full(n, 50, dtype=np.int32))
+    return DocumentTable(domains, ("test",) * n, np.full(n, 5, dtype=np.int32), np.full(n, 50, dtype=np.int32))
 
 
 def scores(ratings: Ratings, system: str, domain: str) -> np.ndarray:
@@ -85,7 +85,7 @@ def test_contradicting_domains_look_significant_without_direction_and_not_with_i
 
 @pytest.mark.parametrize("recipe", [WMT24, WMT25, replace(WMT24, aggregate="mean")], ids=lambda r: r.name)
 @pytest.mark.parametrize("given", [None, documents((None,) * 6)], ids=["none", "unknown"])
-def test_unknown_domains_refuse_a_recipe_that_needs_them(recipe: Recipe, given: Documents | None) -> None:
+def test_unknown_domains_refuse_a_recipe_that_needs_them(recipe: Recipe, given: DocumentTable | None) -> None:
     with pytest.raises(Invalid, match="needs the domains of the documents") as caught:
         rank(campaign(), recipe, given)
     assert caught.value.places[0].loc in {("query", "aggregate"), ("query", "test")}

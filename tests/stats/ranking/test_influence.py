@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from app.domain.recipe import NAMED, Exclusion, Recipe
 from app.stats.ranking import influence
-from app.stats.ranking.influence import LeftOut, summarize
+from app.stats.ranking.influence import LeaveOneOut, summarize
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 
 PLAIN = Recipe(name="plain", test="permutation", permutations=100, unit="segment")
 
@@ -36,15 +36,15 @@ def campaign(seed: int, *, kept: float = 0.7, raters: int = 3, gap: float = 0.3)
     )
 
 
-def domains_of(ratings: Ratings) -> Documents:
+def domains_of(ratings: Ratings) -> DocumentTable:
     named = {"d0": "news", "d1": "news", "d2": "speech", "d3": "speech", "d4": "social"}
     n = len(ratings.labels.documents)
     whole = np.ones(n, dtype=np.int32)
-    return Documents(tuple(named[d] for d in ratings.labels.documents), ("test",) * n, whole, whole)
+    return DocumentTable(tuple(named[d] for d in ratings.labels.documents), ("test",) * n, whole, whole)
 
 
 def without(
-    ratings: Ratings, recipe: Recipe, documents: Documents, what: str, key: str
+    ratings: Ratings, recipe: Recipe, documents: DocumentTable, what: str, key: str
 ) -> dict[tuple[str, str], float]:
     """Every difference, both ways round, ranked again without the unit; None where nothing is left of a pair."""
     keys = [key]
@@ -140,14 +140,14 @@ def test_one_document_that_makes_the_difference_is_named() -> None:
 
 
 def test_a_tie_has_nothing_to_flip() -> None:
-    found = summarize(np.array([0.0]), [LeftOut("rater", ("a", "b"), np.array([[1.0], [-1.0]]))])
+    found = summarize(np.array([0.0]), [LeaveOneOut("rater", ("a", "b"), np.array([[1.0], [-1.0]]))])
     assert found[0].flips_without == ()
     assert [(c.key, c.change) for c in found[0].largest] == [("a", 1.0)]
 
 
 def test_only_the_strongest_are_named_and_all_are_counted() -> None:
     keys = tuple(f"d{i:02}" for i in range(40))
-    found = summarize(np.array([1.0]), [LeftOut("document", keys, -np.arange(40.0)[:, None])])
+    found = summarize(np.array([1.0]), [LeaveOneOut("document", keys, -np.arange(40.0)[:, None])])
     assert found[0].n_flips == 40
     assert found[0].flips_without == tuple(f"document:d{i:02}" for i in range(39, 39 - influence.MOST_NAMED, -1))
 

@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings, Role
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from tests.stats.ranking.recipe_twin_rows import Row
 from tests.stats.ranking.recipe_twins import TWINS, said
 
@@ -59,9 +59,9 @@ def ratings(some: list[Row], *, higher_is_better: bool) -> Ratings:
     return Ratings.from_columns(**columns, higher_is_better=higher_is_better)
 
 
-def documents() -> Documents:
+def documents() -> DocumentTable:
     n = np.ones(9, dtype=np.int32)
-    return Documents(tuple(DOMAIN.values()), ("test",) * 9, 3 * n, n)
+    return DocumentTable(tuple(DOMAIN.values()), ("test",) * 9, 3 * n, n)
 
 
 def given(name: str, *, even: bool) -> list[Row]:

@@ -10,10 +10,10 @@ import pytest
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings, Role, Scale
-from app.stats.robustness.changes import FACTORS, GROUPS, Change, applied
-from app.stats.robustness.places import Places, difference
+from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_change
+from app.stats.robustness.places import SystemPlaces, difference
 from app.stats.robustness.reranking import Experiments, normalized_rows
-from app.stats.side_tables import Documents
+from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
 WMT_DA = NAMED["wmt-da"]
@@ -59,7 +59,7 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
         score=[0.0, 25.0, 50.0, 75.0],
         higher_is_better=True,
     )
-    gone = applied(rows, Change("system", "system:A", left_out=frozenset({"A"})))
+    gone = apply_change(rows, ScoreChange("system", "system:A", left_out=frozenset({"A"})))
     before, after = (normalized_rows(one, WMT_DA)[0] for one in (rows, gone))
     assert before.score[before.system == 2] == pytest.approx([0.3873], abs=5e-5)
     assert after.score[after.system == 2] == pytest.approx([0.0])
@@ -68,20 +68,20 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
 def test_scores_move_towards_the_end_of_their_scale() -> None:
     rows = toy(25, 75)
     ended = replace(rows, scale=Scale(0.0, 100.0))
-    worse = applied(ended, Change("degraded", "2", scaled=frozenset({"A", "B"}), factor=2.0))
-    better = applied(ended, Change("inflated", "2", scaled=frozenset({"A", "B"}), factor=2.0))
+    worse = apply_change(ended, ScoreChange("degraded", "2", scaled=frozenset({"A", "B"}), factor=2.0))
+    better = apply_change(ended, ScoreChange("inflated", "2", scaled=frozenset({"A", "B"}), factor=2.0))
     assert sorted(worse.score) == [12.5, 37.5, 50.0, 50.0]
     assert sorted(better.score) == [50.0, 50.0, 62.5, 87.5]
     shifted = replace(rows, scale=Scale(20.0, 100.0))
-    assert min(applied(shifted, Change("degraded", "5", scaled=frozenset("A"), factor=5.0)).score) == 21.0
+    assert min(apply_change(shifted, ScoreChange("degraded", "5", scaled=frozenset("A"), factor=5.0)).score) == 21.0
     penalty = replace(rows, higher_is_better=False)
-    assert max(applied(penalty, Change("degraded", "2", scaled=frozenset("B"), factor=2.0)).score) == 150.0
-    assert min(applied(penalty, Change("inflated", "2", scaled=frozenset("B"), factor=2.0)).score) == 25.0
+    assert max(apply_change(penalty, ScoreChange("degraded", "2", scaled=frozenset("B"), factor=2.0)).score) == 150.0
+    assert min(apply_change(penalty, ScoreChange("inflated", "2", scaled=frozenset("B"), factor=2.0)).score) == 25.0
 
 
 def test_a_scale_without_an_end_cannot_be_degraded_towards_it() -> None:
     with pytest.raises(Invalid, match="no lower end"):
-        applied(toy(25, 75), Change("degraded", "2", scaled=frozenset("A"), factor=2.0))
+        apply_change(toy(25, 75), ScoreChange("degraded", "2", scaled=frozenset("A"), factor=2.0))
 
 
 def campaign(seed: int, *, systems: int = 5, raters: int = 6, segments: int = 40) -> Ratings:
@@ -119,14 +119,14 @@ def campaign(seed: int, *, systems: int = 5, raters: int = 6, segments: int = 40
     return replace(made, scale=Scale(0.0, 100.0))
 
 
-def of_domains(rows: Ratings) -> Documents:
+def of_domains(rows: Ratings) -> DocumentTable:
     """Three made-up domains, the first of documents of which none is known."""
     n = len(rows.labels.documents)
     ones = np.ones(n, dtype=np.int32)
-    return Documents(tuple((None, "news", "talk")[i % 3] for i in range(n)), ("test",) * n, ones, ones)
+    return DocumentTable(tuple((None, "news", "talk")[i % 3] for i in range(n)), ("test",) * n, ones, ones)
 
 
-def changed_slowly(rows: list[Row], change: Change, humans: set[str], domains: dict[str, str]) -> list[Row]:
+def changed_slowly(rows: list[Row], change: ScoreChange, humans: set[str], domains: dict[str, str]) -> list[Row]:
     """The change by hand, on plain rows. domains: of each document."""
     what, _, key = change.what.partition(":")
     if change.group == "domain":
@@ -196,8 +196,8 @@ def test_groups_without_a_change_say_why() -> None:
 
 
 def test_places_are_compared_over_systems_that_both_have() -> None:
-    before = Places(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
-    after = Places(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
+    before = SystemPlaces(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
+    after = SystemPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
     found = difference(before, after)
     assert (found.rank_changed, found.cluster_changed, found.swaps) == (True, False, 1)
     assert (found.largest_move, found.mover, found.both) == (1.0, "A", False)

@@ -10,7 +10,7 @@ from app.stats.ratings import Ratings
 from app.stats.stability.extraction import multiply_rated
 from app.stats.stability.srp import compare, order_of, srp_of
 from app.stats.stability.studies import collect, document_sums, everybody, item_sums
-from app.stats.stability.testing import Rule, claims, drawn_signs, p_values
+from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
 
@@ -40,7 +40,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = claims(signed, p_values(signed, [signs], exact=False, rule=Rule()), Rule())[:, 0]
+    made = claims(signed, p_values(signed, [signs], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
 
     slow = [naive.study_scores(data, documents.tolist(), study.tolist(), method) for study in raters]
     slow_means = [naive.system_means(study, n_systems) for study in slow]

@@ -10,10 +10,10 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
-from app.stats.stability.chunks import Outcome, Simulator
+from app.stats.stability.chunks import ChunkOutcome, Simulator
 from app.stats.stability.curves import _mean_of, run
 from app.stats.stability.extraction import NotMultiplyRated, multiply_rated
-from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
@@ -21,23 +21,23 @@ PSXS, APART, NONE = (Assignment(grouping) for grouping in ("psxs", "system_balan
 THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NONE) for method in ("none", "z"))
 
 
-def simulator(request: Request, ratings: Ratings | None = None) -> Simulator:
+def simulator(request: StabilityRequest, ratings: Ratings | None = None) -> Simulator:
     data = multiply_rated(made_up(1, documents=14) if ratings is None else ratings)
     return Simulator(data, request.resolved(len(data.documents), len(data.systems)))
 
 
-def asked(**how: object) -> Request:
+def asked(**how: object) -> StabilityRequest:
     given = {"designs": THREE, "documents": (10, 14), "studies": 40, "per_set": 10, "permutations": 200, **how}
-    return Request(**given)
+    return StabilityRequest(**given)
 
 
 def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:
     whole = simulator(asked())
 
-    def backwards() -> Iterator[tuple[int, Outcome]]:
+    def backwards() -> Iterator[tuple[int, ChunkOutcome]]:
         for index in reversed(range(len(whole.chunks))):
             fresh = Simulator(whole.data, whole.request)
-            yield index, Outcome.from_bytes(fresh.run(index).to_bytes())
+            yield index, ChunkOutcome.from_bytes(fresh.run(index).to_bytes())
 
     assert run(whole) == run(whole, backwards())
     assert whole.run(0).to_bytes() == whole.run(0).to_bytes()
@@ -72,7 +72,7 @@ def test_pairs_are_those_of_one_document_set_and_all_where_all_have_the_same_doc
     assert [(p.n_pairs, p.document_sets) for p in curve.points] == [(4 * 10 * 9, 4), (40 * 39, 1)]
     anew = run(simulator(asked(designs=THREE[:1], per_set=1, pairs="all", documents=(10,))))[0]
     assert (anew.points[0].n_pairs, anew.points[0].document_sets) == (40 * 39, 40)
-    paper = Request((), studies=250, per_set=50)
+    paper = StabilityRequest((), studies=250, per_set=50)
     assert paper.n_sets * 50 * 49 == 12_250
 
 
@@ -225,7 +225,7 @@ def test_studies_of_very_many_systems_are_limited_by_what_is_held_at_once() -> N
 def test_the_figures_of_the_paper_are_one_request() -> None:
     designs = paper_designs()
     assert len(designs) == len(set(designs)) == 36
-    request = Request(designs).resolved(181, 15)
+    request = StabilityRequest(designs).resolved(181, 15)
     assert request.counts == tuple(range(20, 181, 20))
     assert len(Simulator(multiply_rated(made_up(1)), request).chunks) == 9 * 9
 

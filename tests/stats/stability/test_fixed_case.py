@@ -12,8 +12,8 @@ import pytest
 
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare, order_of, srp_of, stable
-from app.stats.stability.studies import Studies, collect, document_sums, item_sums
-from app.stats.stability.testing import Rule, claims, p_values
+from app.stats.stability.studies import StudyRatings, collect, document_sums, item_sums
+from app.stats.stability.testing import SignificanceRule, claims, p_values
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -21,7 +21,7 @@ GROUPINGS = ("psxs", "system", "none")
 METHODS = {"raw": "none", "mean": "mean", "error": "error", "error_rate_mode": "error_rate", "z": "z"}
 
 
-def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> Studies:
+def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyRatings:
     data = side_by_side_arrays()
     documents = np.array([data.documents.index(name) for name in fixed["documents"]])
     raters = np.empty((len(case["studies"]), len(documents), len(data.systems), 1), dtype=np.int64)
@@ -47,7 +47,7 @@ def signs(fixed: dict[str, Any]) -> Floats:
 def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
     grouping: str, fixed: dict[str, Any], signs: Floats
 ) -> None:
-    case, systems, rule = fixed["cases"][grouping], fixed["systems"], Rule()
+    case, systems, rule = fixed["cases"][grouping], fixed["systems"], SignificanceRule()
     found = studies_of(case, fixed)
     assert list(side_by_side_arrays().systems) == systems
     first, second = np.triu_indices(len(systems), k=1)

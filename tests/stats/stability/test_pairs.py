@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from app.stats.stability.chunks import Simulator
-from app.stats.stability.curves import Curve, run
+from app.stats.stability.curves import StabilityCurve, run
 from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.pairs import MOST_TOLD, Told, reach_of
-from app.stats.stability.request import Assignment, Request, StudyDesign, paper_designs
+from app.stats.stability.pairs import MOST_TOLD, ReportedPairs, reach_of
+from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 from tests.stats.stability.worlds import made_up
 
 SYSTEMS = 5
@@ -20,11 +20,11 @@ DESIGNS = tuple(StudyDesign(Assignment(grouping), how) for grouping in ("psxs", 
 
 def simulator() -> Simulator:
     data = multiply_rated(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
-    asked = Request(DESIGNS, documents=(8, 12), studies=40, per_set=10, permutations=100, seed=4)
+    asked = StabilityRequest(DESIGNS, documents=(8, 12), studies=40, per_set=10, permutations=100, seed=4)
     return Simulator(data, asked.resolved(len(data.documents), SYSTEMS))
 
 
-def counted(made: Simulator, curve: Curve, documents: int) -> dict[tuple[str, str], float]:
+def counted(made: Simulator, curve: StabilityCurve, documents: int) -> dict[tuple[str, str], float]:
     """By name, better first: the share of studies that claim it, a study and a pair at a time."""
     names, found = made.data.systems, dict[tuple[str, str], float]()
     for chunk in made.chunks:
@@ -69,19 +69,19 @@ def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
 
 def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_systems() -> None:
     order = np.array([0, -1, -1], dtype=np.int8)  # the third of three is better than two that are equal
-    told = Told.of(order, 3, 2)
+    told = ReportedPairs.of(order, 3, 2)
     assert told.pairs == ((2, 0), (2, 1), (0, 1))
     claims = np.array([[1, -1, 0], [-1, -1, 1], [1, 0, 0], [0, 0, 0]], dtype=np.int8)
     assert told.shares(claims) == ((0.5, 0.0, 0.5), (0.0, 0.25, 0.25))
 
 
 def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
-    figures = Request(paper_designs()).resolved(181, 15)
+    figures = StabilityRequest(paper_designs()).resolved(181, 15)
     assert reach_of(figures, 15) == 14
     for systems in (2, 15, 40, 200, 1400):
         reach = reach_of(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
-        told = Told.of(order, systems, reach).pairs
+        told = ReportedPairs.of(order, systems, reach).pairs
         assert len(told) * len(figures.designs) * len(figures.counts) <= MOST_TOLD
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
     assert [reach_of(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]

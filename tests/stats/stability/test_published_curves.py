@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from app.stats.stability.chunks import Simulator
-from app.stats.stability.curves import Curve, Point, run
-from app.stats.stability.request import METHODS, Assignment, Request, StudyDesign
+from app.stats.stability.curves import StabilityCurve, StabilityPoint, run
+from app.stats.stability.request import METHODS, Assignment, StabilityRequest, StudyDesign
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -22,13 +22,15 @@ GROUPED = {"psxs": "psxs", "system_balanced": "system", "none": "none"}
 Compared = tuple[str, float]
 
 
-def simulated(designs: Sequence[StudyDesign], documents: Sequence[int], sets: int, **how: Any) -> tuple[Curve, ...]:
+def simulated(
+    designs: Sequence[StudyDesign], documents: Sequence[int], sets: int, **how: Any
+) -> tuple[StabilityCurve, ...]:
     how = {"studies": 50 * sets, "per_set": 50, "seed": 1, **how}
-    request = Request(tuple(designs), documents=tuple(documents), **how)
+    request = StabilityRequest(tuple(designs), documents=tuple(documents), **how)
     return run(Simulator(side_by_side_arrays(), request.resolved(30, 10)))
 
 
-def apart(point: Point, srp: float, error: float) -> float:
+def apart(point: StabilityPoint, srp: float, error: float) -> float:
     """Distance in combined standard errors."""
     assert point.mc_error is not None
     return abs(point.srp - srp) / float((point.mc_error**2 + error**2) ** 0.5)

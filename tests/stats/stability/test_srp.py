@@ -10,7 +10,15 @@ from scipy import stats
 
 from app.design.entropy import normalized_entropy
 from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of, stable
-from app.stats.stability.testing import Claims, Rule, all_signs, claims, drawn_signs, is_enumerated, p_values
+from app.stats.stability.testing import (
+    Claims,
+    SignificanceRule,
+    all_signs,
+    claims,
+    drawn_signs,
+    is_enumerated,
+    p_values,
+)
 
 # F5 of the worked examples; lower is better. Pairs (A, B), (A, C), (B, C).
 MEANS = np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 2]])
@@ -105,12 +113,19 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
     sums[0, 0, 0] = [3.0, 2, 3, -1, 3]
     assert is_enumerated(5, 500)
     assert not is_enumerated(9, 500)
-    two = p_values(sums, all_signs(5), exact=True, rule=Rule())
+    two = p_values(sums, all_signs(5), exact=True, rule=SignificanceRule())
     assert two.first.item() == 4 / 32
-    one = p_values(sums, all_signs(5), exact=True, rule=Rule(two_sided=False))
+    one = p_values(sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
     assert (one.first.item(), one.second.item()) == (2 / 32, 31 / 32)
-    assert claims(sums, one, Rule(alpha=0.07, two_sided=False)).item() == 1
-    assert claims(-sums, p_values(-sums, all_signs(5), exact=True, rule=Rule(two_sided=False)), Rule(0.07)).item() == -1
+    assert claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
+    assert (
+        claims(
+            -sums,
+            p_values(-sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
+            SignificanceRule(0.07),
+        ).item()
+        == -1
+    )
 
 
 def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +135,7 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
     assert signs.shape == (3, 700, 30)
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.02
-    for rule in (Rule(), Rule(two_sided=False), Rule(plus_one=False)):
+    for rule in (SignificanceRule(), SignificanceRule(two_sided=False), SignificanceRule(plus_one=False)):
         whole = p_values(sums, [signs], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
         pieces = p_values(sums, [signs[:, :123], signs[:, 123:]], exact=False, rule=rule)
@@ -132,7 +147,7 @@ def test_many_permutations_of_many_documents_are_never_held_all_at_once() -> Non
     sums, rng = np.random.default_rng(1).normal(size=(50, 1, 4, 1000)), np.random.default_rng(2)
     tracemalloc.start()
     try:
-        found = p_values(sums, drawn_signs(rng, 50, 1000, 1000), exact=False, rule=Rule())
+        found = p_values(sums, drawn_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

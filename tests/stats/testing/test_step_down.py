@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.testing.adjust import holm
-from app.stats.testing.permutation import Block, flip_signs
+from app.stats.testing.permutation import PairBlock, flip_signs
 from app.stats.testing.step_down import max_t
 
 
-def block_of(sums: np.ndarray, weights: np.ndarray) -> Block:
+def block_of(sums: np.ndarray, weights: np.ndarray) -> PairBlock:
     first, second = np.triu_indices(len(sums), k=1)
-    return Block(sums, first, second, np.arange(first.size), np.arange(sums.shape[1]), weights)
+    return PairBlock(sums, first, second, np.arange(first.size), np.arange(sums.shape[1]), weights)
 
 
 def statistic(apart: list[float], sizes: list[float]) -> float:
@@ -59,7 +59,7 @@ def test_pairs_of_unequal_numbers_of_documents_are_compared_by_their_own_errors(
     apart, sizes = [[3.0, 1.0, 2.0, -0.5], [1.0, -2.0, 2.5, 3.0, 1.5, 0.5, 2.0]], [1.0] * 7
     first, second = np.array([0]), np.array([1])
     blocks = [
-        Block(np.array([[*d, *[0.0] * (7 - len(d))], [0.0] * 7]), first, second, np.array([k]), np.arange(len(d)))
+        PairBlock(np.array([[*d, *[0.0] * (7 - len(d))], [0.0] * 7]), first, second, np.array([k]), np.arange(len(d)))
         for k, d in enumerate(apart)
     ]
 

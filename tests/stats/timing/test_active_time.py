@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.timing.active_time import Log, Screens, Sign, actions
+from app.stats.timing.active_time import EventLog, Screens, Sign, actions
 from app.stats.timing.timing import payable, stretches, without_overlaps
 
 SECOND = 1_000_000
@@ -30,7 +30,7 @@ def page(
     signs: Sequence[Sign] | None = None,
     items: Sequence[int] | None = None,
     segments: Sequence[int] | None = None,
-) -> Log:
+) -> EventLog:
     """Events of one page, in seconds; at: by the browser, received: by the server."""
     n = len(at)
     arrived = [received] * n if isinstance(received, int | float) else received
@@ -38,7 +38,7 @@ def page(
     def codes(values: Sequence[int] | int) -> np.ndarray:
         return np.array([values] * n if isinstance(values, int) else values, dtype=np.int32)
 
-    return Log(
+    return EventLog(
         rater=codes(rater),
         task=codes(task),
         session=codes(session),
@@ -52,11 +52,11 @@ def page(
     )
 
 
-def together(*logs: Log) -> Log:
-    return Log(*(np.concatenate([getattr(log, one.name) for log in logs]) for one in fields(Log)))
+def together(*logs: EventLog) -> EventLog:
+    return EventLog(*(np.concatenate([getattr(log, one.name) for log in logs]) for one in fields(EventLog)))
 
 
-def counted(log: Log, screens: Screens = ONE_SCREEN) -> list[float]:
+def counted(log: EventLog, screens: Screens = ONE_SCREEN) -> list[float]:
     return [round(one, 3) for one in stretches(actions(log, screens)).seconds.tolist()]
 
 

@@ -54,7 +54,7 @@ def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]])
     found = timing.without_overlaps(Stretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
     worked = {t for start, length in spans for t in range(start, start + length)}
     assert found.seconds.sum() == pytest.approx(len(worked))
-    shares = timing.divided(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
+    shares = timing.divide_shared_time(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
     assert shares.sum() == pytest.approx(len(worked))
     assert (shares <= seconds + 1e-9).all()
 
@@ -68,20 +68,20 @@ def test_days_begin_where_the_payment_says_and_adjustments_never_go_below_nothin
 
 def test_a_span_that_ends_before_it_begins_is_refused() -> None:
     with pytest.raises(Invalid):
-        timing.divided(np.array([5]), np.array([4]))
+        timing.divide_shared_time(np.array([5]), np.array([4]))
 
 
 def test_trimming_keeps_both_percentiles() -> None:
     """G-3: values below the 10th or above the 90th percentile go."""
-    found = timing.trimmed(np.arange(1.0, 12.0))
+    found = timing.trim(np.arange(1.0, 12.0))
     assert found is not None
     assert (found.low, found.high, found.n, found.kept, found.mean) == (2.0, 10.0, 11, 9, 6.0)
-    assert timing.trimmed(np.empty(0)) is None
+    assert timing.trim(np.empty(0)) is None
 
 
 def test_the_change_is_of_unrounded_means() -> None:
     """G-3: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
-    before, after = timing.trimmed(np.full(9, 16.2)), timing.trimmed(np.full(9, 23.88))
+    before, after = timing.trim(np.full(9, 16.2)), timing.trim(np.full(9, 23.88))
     assert timing.change(before, after) == pytest.approx(47.4, abs=0.01)
     assert timing.change(None, after) is None
 

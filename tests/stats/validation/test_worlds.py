@@ -11,10 +11,10 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
 from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
-from app.stats.validation.counted import Counted, lower_bound, upper_bound
 from app.stats.validation.designs import design, even, lognormal, one_giant
-from app.stats.validation.measured import false_gates, measured
-from app.stats.validation.worlds import WORLDS, Process, campaign, campaigns
+from app.stats.validation.operating_characteristics import false_gates, simulate_recipe
+from app.stats.validation.proportion import Proportion, lower_bound, upper_bound
+from app.stats.validation.worlds import WORLDS, ScoreProcess, campaign, campaigns
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
 
@@ -29,7 +29,7 @@ def test_bounds_are_those_of_clopper_and_pearson(found: int, n: int) -> None:
 
 
 def test_a_promise_is_open_between_the_bounds() -> None:
-    counted = Counted(5, 100)
+    counted = Proportion(5, 100)
     assert (counted.at_most(0.05), counted.at_most(0.01), counted.at_least(0.05), counted.at_least(0.2)) == (
         True,
         False,
@@ -88,20 +88,20 @@ def test_rows_and_sums_vary_alike() -> None:
 
 
 def test_catastrophes_are_as_rare_and_as_deep_as_they_are_told() -> None:
-    process = Process(catastrophes=0.05, depth=5.0)
+    process = ScoreProcess(catastrophes=0.05, depth=5.0)
     drawn = process.of_the_last(np.random.default_rng(1), (40_000,))
     assert sorted(set(drawn.round(6))) == [-4.75, 0.25]
     assert (drawn < 0).mean() == pytest.approx(0.05, abs=0.005)
-    skewed = Process(exponential=1.0).of_the_last(np.random.default_rng(1), (40_000,))
+    skewed = ScoreProcess(exponential=1.0).of_the_last(np.random.default_rng(1), (40_000,))
     assert (skewed.mean(), skewed.std(), stats.skew(skewed)) == pytest.approx((0, 1, -2), abs=0.15)
 
 
 def test_a_clean_world_is_measured_as_promised() -> None:
-    found = measured(WORLDS["clean"], PLAIN, np.zeros(3), n=150, seed=1)
+    found = simulate_recipe(WORLDS["clean"], PLAIN, np.zeros(3), n=150, seed=1)
     assert found.any_claim.at_most(0.05)
     assert found.intervals.rate == pytest.approx(0.95, abs=0.04)
     assert found.pairs_claimed.n == 150
-    ahead = measured(WORLDS["clean"], PLAIN, np.array([0.0, 1.0, 2.0]), n=30, seed=1)
+    ahead = simulate_recipe(WORLDS["clean"], PLAIN, np.array([0.0, 1.0, 2.0]), n=30, seed=1)
     assert (ahead.any_claim.rate, ahead.pairs_claimed.rate) == (0, pytest.approx(1, abs=0.1))
     assert ahead.intervals.rate == pytest.approx(0.95, abs=0.08)
     assert false_gates(WORLDS["clean"], GateRule("better"), n=2000, seed=1).rate == pytest.approx(0.05, abs=0.02)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.reports.ui.matching import Side, matched
-from app.stats.arms.spread import compared_rows, spreads
+from app.stats.arms.score_spread import compared_rows, spreads
 from app.stats.ratings import Ratings, Role
 
 

@@ -13,7 +13,7 @@ CONFIDENCE = 0.99
 """Of each one-sided bound: of a hundred promises that are just kept one is called broken."""
 
 
-def lower_bound(found: float, n: int, confidence: float = CONFIDENCE) -> float:
+def lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
     """One-sided lower bound of a probability, of which `found` of `n` cases came true; 0 of none.
 
     found : may be a sum of shares between 0 and 1: these vary no more than cases that come true with the same chance.
@@ -21,20 +21,20 @@ def lower_bound(found: float, n: int, confidence: float = CONFIDENCE) -> float:
     >>> round(lower_bound(10, 100, 0.95), 4)
     0.0553
     """
-    return 0.0 if found <= 0 else float(special.betaincinv(found, n - found + 1, 1 - confidence))
+    return 0.0 if successes <= 0 else float(special.betaincinv(successes, n - successes + 1, 1 - confidence))
 
 
-def upper_bound(found: float, n: int, confidence: float = CONFIDENCE) -> float:
+def upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
     """One-sided upper bound, as `lower_bound`; 1 where all came true.
 
     >>> round(upper_bound(0, 100, 0.95), 4)
     0.0295
     """
-    return 1.0 if found >= n else float(special.betaincinv(found + 1, n - found, confidence))
+    return 1.0 if successes >= n else float(special.betaincinv(successes + 1, n - successes, confidence))
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Proportion:
     """Cases of which `found` (or a sum of shares) came true among `n`, at least one."""
 
     found: float

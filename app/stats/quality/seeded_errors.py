@@ -29,7 +29,7 @@ class SpanHits:
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class SeededSegment:
     """One degraded segment that a rater judged. changed: parts of the text; marked: errors that have a place in it."""
 
     rater: str
@@ -46,7 +46,7 @@ def overlaps(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
     return any(start < last and first < end for first, last in changed for start, end in marked)
 
 
-def span_hits(seeded: Iterable[Seeded]) -> dict[str, SpanHits]:
+def span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     """By rater: in how many of the segments degraded for them did they mark an error inside what was changed?
 
     Segments of which nothing was changed are left out. Source: PB-9.

@@ -14,14 +14,14 @@ from app.stats.gate.gate import GateRule, decide
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
-from app.stats.validation.counted import Counted
-from app.stats.validation.found import Truth, found_in
+from app.stats.validation.proportion import Proportion
+from app.stats.validation.study_findings import Truth, findings_of
 from app.stats.validation.worlds import World, campaign, campaigns
 
 _KEY = 0x3017
 
 
-def false_gates(world: World, rule: GateRule, *, n: int, seed: int, difference: float | None = None) -> Counted:
+def false_gates(world: World, rule: GateRule, *, n: int, seed: int, difference: float | None = None) -> Proportion:
     """How often the gate lets the last system through, at the border of what is claimed (or at this difference).
 
     Where the world has several looks the gate is asked at each, and to be let through once is to be let through.
@@ -29,7 +29,7 @@ def false_gates(world: World, rule: GateRule, *, n: int, seed: int, difference: 
     border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
     means = np.array([0.0, border if difference is None else difference])
     let = sum(_let_through(sums, counts, world, rule) for sums, counts in _pairs(world, means, n, seed))
-    return Counted(let, n)
+    return Proportion(let, n)
 
 
 def _pairs(world: World, means: Floats, n: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
@@ -46,32 +46,32 @@ def _let_through(sums: Floats, counts: Floats, world: World, rule: GateRule) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class OperatingCharacteristics:
     """What a recipe does in a world. any_claim: campaigns with a claim against the truth (of equal systems any).
 
     pairs_claimed: pairs claimed, true or not. intervals: of differences that hold the truth. rank_sets: campaigns whose
     rank sets all do. None where the recipe gives none of these.
     """
 
-    any_claim: Counted | None
-    pairs_claimed: Counted | None
-    intervals: Counted | None
-    rank_sets: Counted | None
+    any_claim: Proportion | None
+    pairs_claimed: Proportion | None
+    intervals: Proportion | None
+    rank_sets: Proportion | None
 
 
-def measured(world: World, recipe: Recipe, means: Floats, *, n: int, seed: int) -> Measured:
+def simulate_recipe(world: World, recipe: Recipe, means: Floats, *, n: int, seed: int) -> OperatingCharacteristics:
     """Rank n campaigns of systems with these true means by a recipe; larger is better."""
     rows: list[Mapping[str, float]] = []
     truth = Truth({f"S{i:02}": float(mean) for i, mean in enumerate(means)})
     for number in range(n):
         rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
         ranking = _ranked(world, recipe, means, rng)
-        rows.append({} if ranking is None else found_in(ranking, truth))
-    return Measured(
-        counted(rows, "any_claim"),
-        counted(rows, "pairs_claimed"),
-        counted(rows, "difference_interval"),
-        counted(rows, "rank_sets"),
+        rows.append({} if ranking is None else findings_of(ranking, truth))
+    return OperatingCharacteristics(
+        proportion_of(rows, "any_claim"),
+        proportion_of(rows, "pairs_claimed"),
+        proportion_of(rows, "difference_interval"),
+        proportion_of(rows, "rank_sets"),
     )
 
 
@@ -82,7 +82,7 @@ def _ranked(world: World, recipe: Recipe, means: Floats, rng: np.random.Generato
         return None
 
 
-def counted(found: list[Mapping[str, float]], what: str) -> Counted | None:
+def proportion_of(studies: list[Mapping[str, float]], what: str) -> Proportion | None:
     """The studies in which it is defined; None where there are none."""
-    values = [one[what] for one in found if what in one]
-    return Counted(float(sum(values)), len(values)) if values else None
+    values = [one[what] for one in studies if what in one]
+    return Proportion(float(sum(values)), len(values)) if values else None

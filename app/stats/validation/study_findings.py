@@ -55,7 +55,7 @@ class Truth:
         return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
 
 
-def found_in(found: Ranking, truth: Truth) -> dict[str, float]:
+def findings_of(ranking: Ranking, truth: Truth) -> dict[str, float]:
     """Each finding by name; those that are undefined are left out.
 
     pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
@@ -63,11 +63,11 @@ def found_in(found: Ranking, truth: Truth) -> dict[str, float]:
     any_line, whether there is more than one cluster. difference_interval, new_raters_interval, new_domains_interval,
     score_interval: shares that hold the truth. rank_sets: whether all of them do.
     """
-    return {**_claims(found, truth), **_intervals(found, truth), **_sets(found, truth)}
+    return {**_claims(ranking, truth), **_intervals(ranking, truth), **_sets(ranking, truth)}
 
 
-def _claims(found: Ranking, truth: Truth) -> dict[str, float]:
-    tested = [pair for pair in found.pairs if pair.testable]
+def _claims(ranking: Ranking, truth: Truth) -> dict[str, float]:
+    tested = [pair for pair in ranking.pairs if pair.testable]
     if not tested:
         return {}
     claims = [pair for pair in tested if pair.significant or pair.significant_reverse]
@@ -79,7 +79,7 @@ def _claims(found: Ranking, truth: Truth) -> dict[str, float]:
     }
     if not truth.equal:
         return told
-    clusters = {row.cluster for row in found.systems}
+    clusters = {row.cluster for row in ranking.systems}
     if None not in clusters:
         told["any_line"] = float(len(clusters) > 1)
     p = np.array([_p(pair) for pair in tested])
@@ -100,12 +100,12 @@ def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
     return not score.get(claimed, 0.0) > score.get(other, 0.0)
 
 
-def _intervals(found: Ranking, truth: Truth) -> dict[str, float]:
+def _intervals(ranking: Ranking, truth: Truth) -> dict[str, float]:
     told = {}
     for name, of in _OF_DIFFERENCES.items():
         held = [
             _holds(interval, value)
-            for pair in found.pairs
+            for pair in ranking.pairs
             if (interval := of(pair)) and (value := truth.difference((pair.better, pair.worse))) is not None
         ]
         if held:
@@ -113,7 +113,7 @@ def _intervals(found: Ranking, truth: Truth) -> dict[str, float]:
     values = truth.values or {}
     marginal = [
         _holds(row.interval, values[row.system])
-        for row in found.systems
+        for row in ranking.systems
         if row.interval is not None and row.system in values
     ]
     if marginal:
@@ -133,14 +133,14 @@ def _holds(interval: tuple[float, float], value: float) -> bool:
     return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
 
 
-def _sets(found: Ranking, truth: Truth) -> dict[str, float]:
-    if not found.systems or any(row.rank_set is None for row in found.systems):
+def _sets(ranking: Ranking, truth: Truth) -> dict[str, float]:
+    if not ranking.systems or any(row.rank_set is None for row in ranking.systems):
         return {}
     spans = truth.ranks()
-    if set(spans) != {row.system for row in found.systems}:
+    if set(spans) != {row.system for row in ranking.systems}:
         return {}
     held = (
         row.rank_set is not None and row.rank_set[0] <= spans[row.system][0] and spans[row.system][1] <= row.rank_set[1]
-        for row in found.systems
+        for row in ranking.systems
     )
     return {"rank_sets": float(all(held))}

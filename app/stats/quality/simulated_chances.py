@@ -14,7 +14,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class DrawTally:
     """Simulated cases, and how many of them were as far as the given one."""
 
     hits: int
@@ -24,13 +24,13 @@ class Tally:
     def chance(self) -> float:
         """With the given case as one of them.
 
-        >>> Tally(hits=0, drawn=199).chance
+        >>> DrawTally(hits=0, drawn=199).chance
         0.005
         """
         return (self.hits + 1) / (self.drawn + 1)
 
 
-def refined(found: Mapping[Key, Tally], more: Callable[[Key, int], int], size: int) -> dict[Key, float]:
+def refine_chances(tallies: Mapping[Key, DrawTally], more: Callable[[Key, int], int], size: int) -> dict[Key, float]:
     """The chance of each test, after further draws for those that hardly any draw reached.
 
     With few draws the smallest chance, times the number of tests, is no longer small: one careless rater among sixty
@@ -42,13 +42,13 @@ def refined(found: Mapping[Key, Tally], more: Callable[[Key, int], int], size: i
 
     Source: Besag & Clifford 1991 (sequential Monte Carlo p-values); Benjamini & Hochberg 1995.
     """
-    few = [key for key, one in found.items() if one.hits < FEW]
-    wanted = RARE * len(found) / max(len(few), 1)
-    chances = {key: one.chance for key, one in found.items()}
+    few = [key for key, one in tallies.items() if one.hits < FEW]
+    wanted = RARE * len(tallies) / max(len(few), 1)
+    chances = {key: one.chance for key, one in tallies.items()}
     for key in few:
-        tally, part = found[key], 0
+        tally, part = tallies[key], 0
         while tally.hits < FEW and tally.drawn + 1 < wanted:
             part += 1
-            tally = Tally(tally.hits + more(key, part), tally.drawn + size)
+            tally = DrawTally(tally.hits + more(key, part), tally.drawn + size)
         chances[key] = tally.chance
     return chances

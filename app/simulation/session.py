@@ -1,6 +1,6 @@
-"""A sitting: how a rater goes through a task, as the requests that their front-end would send, one after another.
+"""A session: how a rater goes through a task, as the requests that their front-end would send, one after another.
 
-`sitting` is a generator: it says what is to be sent, and is told the revision that came back.
+`session_acts` is a generator: it says what is to be sent, and is told the revision that came back.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from app.protocols import RaterForm, get, levels_asked, rater_form
 from app.protocols.base import Level, Preference, Protocol, options_of
 from app.simulation.answers import AnswerContext, answer, preference_answer
-from app.simulation.minds import Mind, Opinion
 from app.simulation.model import RaterModel, key_of
-from app.simulation.seen import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
+from app.simulation.simulated_rater import Mind, Opinion
+from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
 WORDS_A_SEGMENT = 20.0
@@ -67,7 +67,7 @@ class Pause:
 
 
 Act = SendJudgment | SendPreference | SendHeartbeat | HandIn | Leave | Pause
-Sitting = Generator[Act, int | None, None]
+SessionActs = Generator[Act, int | None, None]
 
 
 @dataclass(slots=True)
@@ -116,11 +116,11 @@ class _Desk:
         return SendHeartbeat(events)
 
 
-def sitting(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> Sitting:
+def session_acts(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> SessionActs:
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
-    What has an answer already is not judged again, so that a sitting can be taken up where it was left; what was set
-    aside and is asked once more is. page: a name that no other sitting has. Ends with HandIn, or with Leave where the
+    What has an answer already is not judged again, so that a session can be taken up where it was left; what was set
+    aside and is asked once more is. page: a name that no other session has. Ends with HandIn, or with Leave where the
     rater stops in the middle.
     """
     desk = _Desk(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
