@@ -24,9 +24,10 @@ from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.by_address import Allowance
 from app.web.deps import Options
 from app.web.edge import EdgeLayer
+from app.web.fast import route as fast_routes
+from app.web.fast.rater_cache import RaterCache
 from app.web.head import HeadLayer
 from app.web.hosts import HostsLayer
-from app.web.hot import Acquaintances, Direct
 from app.web.live import STOPPING, Live
 from app.web.metrics import Metrics
 from app.web.strangers import Familiar, StrangersLayer
@@ -50,13 +51,13 @@ def create_app(database: Database, options: Options) -> FastAPI:
     for router in api.routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
-    app.router.routes.sort(key=lambda route: not isinstance(route, Direct))
+    fast_routes.put_first(app)
     problems.install(app, page=ui.problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)
     app.openapi = openapi.Document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = Metrics()
-    app.state.acquaintances = Acquaintances()
+    app.state.raters = RaterCache()
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets())
     app.middleware_stack = EdgeLayer(_guarded(HeadLayer(app.build_middleware_stack()), app), app.state.metrics)

@@ -123,7 +123,7 @@ def posts(task: str, secret: str, n: int) -> list[str]:
                 score = (item * 37 + segment * 11 + n * 5 + turn) % 100
                 body = json.dumps({"protocol": "da", "score": score + turn / 2})
                 requests.append(
-                    f"PUT /v1/tasks/{task}/judgments/{item}/{segment} HTTP/1.1\r\nHost: bench\r\n"
+                    f"PUT /v1/tasks/{task}/judgments/{item}/{segment} HTTP/1.1\r\nHost: localhost\r\n"
                     f"Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n"
                     f"Content-Length: {len(body)}\r\n\r\n{body}"
                 )

@@ -36,7 +36,7 @@ SIZES: Final = """
 SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 2 DESC"""
 MEGABYTE: Final = 1 << 20
-CALM: Final = "Host: bench\r\nContent-Type: application/json\r\n"
+CALM: Final = "Host: localhost\r\nContent-Type: application/json\r\n"
 
 
 def sizes(server: Server, folder: Path, n: int) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from app.api.models.payloads import (
@@ -13,10 +12,8 @@ from app.api.models.payloads import (
     ComparedIn,
     JudgmentPayload,
     ManyIn,
-    PayloadBody,
     Seen,
     examples,
-    get_seen,
     payload_body,
 )
 from app.api.models.tasks import (
@@ -33,15 +30,15 @@ from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
 from app.services.tasks import judging
 from app.services.tasks.judging import Address, Desk, Given, OnScreen
+from app.web.deps import DeskDep
 from app.web.examples import shows
-from app.web.hot import DeskDep, Direct, NeedsRaterNow, RaterNow, desk_of, shortcut
+from app.web.fast.rater_cache import CachedRater
+from app.web.fast.route import FastRoute
 from app.web.ifmatch import quoted
 
 router = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"])
-hot = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"], route_class=Direct)
+fast = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"], route_class=FastRoute)
 
-USUAL_TASK, USUAL_PLACE = re.compile("[A-Za-z0-9_-]{1,64}"), re.compile("[1-9][0-9]{0,8}")
-RATER, PAYLOAD = NeedsRaterNow(), PayloadBody(JudgmentPayload, {})
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The task is handed in, the campaign closed, or the answer final in this presentation."},
     412: {"description": "Judged again since the revision that `If-Match` names; `stored` and `sent` are the answers."},
@@ -59,13 +56,13 @@ class ManyOut(BaseModel):
     judgments: list[ReceiptOut | ComparedOut]
 
 
-@hot.put(
+@fast.put(
     "/screens/{screen}",
     summary="Compare the columns of a screen",
     responses={**shows(200, ComparedOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_comparison(
-    rater: RaterNow,
+    rater: CachedRater,
     task: TaskId,
     screen: ScreenNumber,
     seen: Seen,
@@ -79,13 +76,13 @@ async def put_comparison(
     return await _judge(desk, task, Given(OnScreen(screen), body, seen), rater)
 
 
-@hot.put(
+@fast.put(
     "/{item}/{segment}",
     summary="Judge a segment",
     responses={**shows(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_judgment(
-    rater: RaterNow,
+    rater: CachedRater,
     task: TaskId,
     item: ItemNumber,
     segment: SegmentNumber,
@@ -100,25 +97,13 @@ async def put_judgment(
     return await _judge(desk, task, Given(Address(item, segment), body.root, seen), rater)
 
 
-@shortcut(put_judgment)
-async def put_judgment_now(request: Request) -> Response | None:
-    """The same for addresses of the usual form."""
-    task, *place = (request.path_params[name] for name in ("task", "item", "segment"))
-    if not (USUAL_TASK.fullmatch(task) and all(USUAL_PLACE.fullmatch(part) for part in place)):
-        return None
-    rater = await RATER(request)
-    seen = await get_seen(request)
-    body = await PAYLOAD(request)
-    return await _judge(desk_of(request), task, Given(Address(int(place[0]), int(place[1])), body.root, seen), rater)
-
-
-@router.put(
+@fast.put(
     "/{item}",
     summary="Judge a document as a whole",
     responses={**shows(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_document_judgment(
-    rater: RaterNow,
+    rater: CachedRater,
     task: TaskId,
     item: ItemNumber,
     seen: Seen,
@@ -131,7 +116,7 @@ async def put_document_judgment(
 
 @router.post("", summary="Judge many at once", responses={**shows(200, ManyOut(judgments=[RECEIPT])), **REFUSED})
 async def post_judgments(
-    rater: RaterNow, task: TaskId, body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})], desk: DeskDep
+    rater: CachedRater, task: TaskId, body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})], desk: DeskDep
 ) -> ManyOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
 
@@ -152,4 +137,4 @@ async def _judge(desk: Desk, task: str, given: Given, rater: ActingRater) -> Res
     return Response(body, media_type="application/json", headers={"ETag": quoted(str(receipt.revision))})
 
 
-router.routes.extend(hot.routes)
+router.routes.extend(fast.routes)

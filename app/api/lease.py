@@ -12,9 +12,9 @@ from app.api.models.times import Time
 from app.services.tasks import leases
 from app.storage.recorder.activity import Event
 from app.web.bodies import Input, json_body
-from app.web.deps import CampaignKey
+from app.web.deps import CampaignKey, DeskDep
 from app.web.examples import shows
-from app.web.hot import DeskDep, RaterNow
+from app.web.fast.rater_cache import CachedRater
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 
@@ -52,7 +52,7 @@ BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190
 
 
 @router.post("/campaigns/{campaign}/lease", summary="Get the next task", responses=shows(200, LeaseOut(task=EXAMPLE)))
-async def lease_task(rater: RaterNow, campaign: CampaignKey, desk: DeskDep) -> LeaseOut:  # noqa: ARG001  (RaterNow reads it)
+async def lease_task(rater: CachedRater, campaign: CampaignKey, desk: DeskDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
     """The task that the rater holds already, or the next one, or why there is none now."""
     return LeaseOut.of(await leases.lease(desk, rater=rater))
 
@@ -66,7 +66,7 @@ async def lease_task(rater: RaterNow, campaign: CampaignKey, desk: DeskDep) -> L
     },
 )
 async def extend_lease(
-    rater: RaterNow,
+    rater: CachedRater,
     task: TaskId,
     body: Annotated[HeartbeatIn, json_body(HeartbeatIn, focus=BEAT, silent={})],
     desk: DeskDep,

@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
+from app.services.tasks.judging import Desk
 from app.storage.db import Database, Session
 from app.web.by_address import Allowance
 
@@ -54,7 +55,14 @@ def get_session(request: Request) -> Iterator[Session]:
         yield session
 
 
+async def get_desk(request: Request) -> Desk:
+    """What judging needs of this process."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
 DatabaseDep = Annotated[Database, Depends(get_database)]
+DeskDep = Annotated[Desk, Depends(get_desk)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

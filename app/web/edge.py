@@ -73,7 +73,5 @@ class EdgeLayer:
         route = getattr(scope.get("route"), "path", "-")
         method = scope["method"] if route != "-" else "-"
         self.metrics.note(method, route, status, seconds)
-        said = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
-        if log.isEnabledFor(logging.INFO):  # by hand, as the logger would look for who called it
-            extra = {REQUEST: {"request": request_id(scope), **said}}
-            log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, "answered", (), None, extra=extra))
+        fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        log.info("answered", extra={REQUEST: {"request": request_id(scope), **fields}})
