@@ -246,3 +246,13 @@ def test_documents_and_screens_are_judged_where_the_campaign_asks(
     seen = anonymous.get(held, headers=live.auth("r1")).json()
     assert seen["items"][0]["judgment"]["payload"]["score"] == 70
     assert seen["screens"][0]["judgment"]["payload"] == said
+
+
+@pytest.mark.parametrize("address", ["1/1", "1"])
+def test_a_header_that_is_not_valid_is_refused_as_the_document_says(
+    anonymous: httpx.Client, live: Collecting, held: str, address: str
+) -> None:
+    headers = {**live.auth("r1"), "Plumbline-Rater": "no key"}
+    answer = anonymous.put(f"{held}/judgments/{address}", json={"protocol": "da", "score": 5}, headers=headers)
+    assert answer.status_code == 422
+    assert ["header", "Plumbline-Rater"] in [place["loc"] for place in answer.json()["errors"]]
